@@ -86,14 +86,8 @@ interface MoreFacts {
   begun_elsewhere: { origin: string };
   task_created: { leadsSearchId: string };
   task_unbegun: { operationId: string };
-  /** `pts` is the position to go on from; `ended` tasks get no more leads. */
-  task_left: {
-    leadsSearchId: string;
-    pts: number;
-    ended: boolean;
-    goOn: 'wait' | 'fetch';
-    operationId: string | undefined;
-  };
+  /** `pts` is the position to go on from. */
+  task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
   read_elsewhere: { leadsSearchId: string; pts: number };
   read_again: { leadsSearchId: string; output: string };
   replay_too_old: { operationId: string };

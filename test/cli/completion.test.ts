@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readBashLine } from '../../src/cli/completion.ts';
+import { readBashLine } from '../../src/cli/commands/completion.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 

@@ -37,7 +37,7 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
-import { fileOf, inputNames, toId } from '../options/options.ts';
+import { fileOf, inputNames, option, toId } from '../options/options.ts';
 import { fromTerms, type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
 import { openOutput, withHeldOutput } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
@@ -52,10 +52,7 @@ export const createCommand = defineCommand({
   description: 'Finds leads that fit your objective, and prints them as they are found.',
   arguments: createEntityArguments(streamEntityTypes, 'optional'),
   options: createEntityOptions([
-    new Option(
-      '--continue <operation-id>',
-      'buy only the rest of an earlier search that was interrupted',
-    ).argParser(toId),
+    option('--continue <operation-id>', 'buy only the rest of an earlier search that was interrupted', toId),
     new Option('--exit-status', 'exit with code 7 when nothing was found'),
     ...listOptions,
   ]),

@@ -260,7 +260,7 @@ export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noComm
 
 /** Pure: the command that resumes the operation of a task, or reads on from the position where there is none. */
 export function toContinuation(
-  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is' | 'ended'>,
+  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
 ): string {
   if (operationId !== undefined) return toResumption(operationId, options);

@@ -20,7 +20,7 @@ import {
 } from '../../../operations/task/reading.ts';
 import { entityLayout } from '../../../output/columns.ts';
 import type { Layout, LayoutOf } from '../../../output/layout.ts';
-import { checkNumber, checkText } from '../../../requests/within-limits.ts';
+import { checkText } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
@@ -30,8 +30,10 @@ import { createNotes } from '../../messages/status-line.ts';
 import { leadShape } from '../../options/entity-search.ts';
 import {
   type ConnectionOptions,
+  numberIn,
+  option,
   type RecordOptions,
-  secondsOf,
+  seconds,
   toFormat,
   toId,
   under,
@@ -66,30 +68,31 @@ export const taskArgument = new Argument(
 ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value)));
 
 const positionOptions = under(heading, [
-  new Option('--pts <n>', 'start at this position; 0 is the first lead')
-    .default(limits.fetchPts.default, '0')
-    // rule: fetch.pts
-    .argParser((value) => checkNumber(limits.fetchPts, '--pts', value)),
+  // rule: fetch.pts
+  option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
+    limits.fetchPts.default,
+    '0',
+  ),
 ]);
 
 export const readingOptions = under(heading, [
-  new Option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`).argParser((value) =>
-    // rule: fetch.num
-    checkNumber(limits.fetchNum, '--num', value),
-  ),
+  // rule: fetch.num
+  option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`, numberIn(limits.fetchNum)),
   new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
   new Option('--exit-status', 'exit with code 7 when nothing was found'),
 ]);
 
 export const waitingOptions = under(heading, [
-  new Option(
+  option(
     '--poll-interval <seconds>',
     `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
-  ).argParser(secondsOf('--poll-interval')),
-  new Option(
+    seconds,
+  ),
+  option(
     '--wait-timeout <seconds>',
     'stop waiting after this time, with exit code 75; the task keeps running',
-  ).argParser(secondsOf('--wait-timeout')),
+    seconds,
+  ),
 ]);
 
 export const replayOption = new Option(
