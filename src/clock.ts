@@ -58,11 +58,6 @@ export function every(ms: number, callback: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** The zone of this process: that of TZ, else of the system. */
-export function createZone(): Zone {
-  return { minutesFromUtc: (time) => -time.getTimezoneOffset() };
-}
-
 /** Pure: a time as files and programs have it: `2026-11-22T05:24:39+01:00`. */
 export function toZonedTime(time: Date, zone: Zone): string {
   const minutes = zone.minutesFromUtc(time);

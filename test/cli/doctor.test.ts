@@ -57,7 +57,6 @@ describe('doctor', () => {
     expect(rows.filter(({ result }) => !['ok', 'skipped'].includes(result))).toEqual([]);
     expect(rows.map(({ check }) => check)).toEqual([
       'node',
-      'terminal',
       'config folder',
       'state folder',
       'settings',

@@ -13,7 +13,6 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
 import { creditsOf } from '../../operations/spending.ts';
-import { colorOf } from '../../output/color.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
@@ -126,7 +125,7 @@ async function* checkAll(
   options: ConnectionOptions,
   say: (line: string) => void,
 ): AsyncGenerator<Finding> {
-  const { env, stdout, nodeVersion, clock } = context;
+  const { env, nodeVersion, clock } = context;
   const { config, state } = context.directories;
   let profile: Profile = { name: '', settings: {} };
   let baseUrl: URL | undefined;
@@ -138,11 +137,6 @@ async function* checkAll(
 
   const checks: Readonly<Record<string, () => Found | Promise<Found>>> = {
     node: () => checkNode(nodeVersion),
-    terminal() {
-      if (!stdout.isTerminal) return ok('output is not a terminal: JSONL');
-      const colours = colorOf(context, stdout, true) ? 'colours' : 'no colours';
-      return ok(`${stdout.columns ?? 'unknown'} columns, ${colours}, TERM=${env.TERM ?? ''}`);
-    },
     'config folder': () => checkMode(config, '700'),
     'state folder': () => checkState(state),
     async settings() {

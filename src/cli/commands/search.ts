@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
-import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
+import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import type { Journal } from '../../operations/journal/journal.ts';
@@ -71,8 +71,13 @@ export const createCommand = defineCommand({
     command: Command,
   ) {
     if (options.continue !== undefined) {
-      checkAlone(entityType, options);
-      return await continueSearch(context, options.continue, options);
+      const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
+      const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
+      if (more.every((one) => one === undefined))
+        return await continueSearch(context, options.continue, options);
+      throw new UsageError(
+        '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
+      );
     }
     // Before standard input is read for an objective that could not be used.
     if (entityType !== undefined) checkStreamEntityType(entityType);
@@ -91,7 +96,15 @@ export const createCommand = defineCommand({
       };
       return await withHeldOutput(context, options, async (lock) => {
         const earlier = await findEarlier(buyer, toWanted(buyer, order));
-        if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
+        if (earlier.is === 'rest') {
+          // It was left in the same file: its rest alone is bought, whatever has become of the file.
+          const { isOurs, operation, rest } = earlier;
+          const since = timeOf(context, operation);
+          const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
+          return await withOperation(context, operation.operationId, (journal) =>
+            goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
+          );
+        }
         if (earlier.is === 'new') tellEarlier(context, options, earlier);
         const printed = { ...printedAs('search', request), settings, lock };
         const search = buySearch(buyer, order, () => openOutput(context, options, printed));
@@ -103,34 +116,17 @@ export const createCommand = defineCommand({
   },
 });
 
-/** The same search was left in the same file: its rest alone is bought, whatever has become of the file. */
-async function goOnWith(
-  context: Context,
-  options: SearchOptions,
-  buyer: Buyer,
-  { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
-  lock: FolderLock | undefined,
-): Promise<BoughtSearch | undefined> {
-  const { operationId } = operation;
-  const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
-  return await withOperation(context, operationId, (journal) =>
-    goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
-  );
-}
-
-/** What the searches before this one, which buys the rest, have brought; and what is said when it begins. */
-interface Before extends Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'> {
-  readonly beginning: string;
-}
-
-/** Runs a search and says what it came to; the error of one that was cut says it. Throws as `buySearch`. */
+/**
+ * Runs a search and says what it came to; the error of one that was cut says it. `before` is what the searches have brought whose
+ * rest this one buys, and what is said when it begins. Throws as `buySearch`.
+ */
 async function runSearch(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
   search: Running<BoughtSearch | undefined>,
-  before?: Before,
+  before?: RestOfSearch & { readonly beginning: string },
 ): Promise<BoughtSearch | undefined> {
   const { limit = limits.entityLimit.default } = request;
   const { say } = createNotes(context, options);
@@ -146,6 +142,7 @@ async function runSearch(
   // Of the searches before, those whose leads can be shown again.
   const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
   const kept = operationId === undefined ? [] : [...shown.map((one) => one.operationId), operationId];
+  const again = kept.map((id) => `leadpipe history show ${id}`);
   close(context, options, {
     leads,
     before: before && { arrived: before.arrived, delivered: before.brought.length },
@@ -155,25 +152,9 @@ async function runSearch(
     costAtMost: toCostAtMost('search', request, credits, ended),
     ids: end,
     why: list && toNothingNew(leads, list),
-    next: toSaving(
-      context,
-      options,
-      leads,
-      kept.map((id) => `leadpipe history show ${id}`),
-    ),
+    next: toSaving(context, options, leads, again),
   });
   return end;
-}
-
-/** Throws UsageError: what is searched for is the earlier search's. */
-function checkAlone(entityType: string | undefined, options: SearchOptions): void {
-  const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
-  const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
-  if (more.some((one) => one !== undefined)) {
-    throw new UsageError(
-      '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
-    );
-  }
 }
 
 /**
@@ -207,22 +188,23 @@ export async function continueSearch(
   });
 }
 
-interface Going {
-  readonly into: RestOutput['into'];
-  /** Whether what stands in the .part is of this search. */
-  readonly isOurs: boolean;
-  readonly lock: FolderLock | undefined;
-  readonly beginning: string;
-}
-
-/** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
+/** Buys the rest, or, where there is none, completes the output; `isOurs`: what stands in the .part is of this search. Returns what the rest came to. Throws as `buyRest`. */
 async function goOn(
   context: Context,
   options: SearchOptions,
   buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
-  { beginning, into, isOurs, lock }: Going,
+  {
+    beginning,
+    into,
+    isOurs,
+    lock,
+  }: Pick<RestOutput, 'into'> & {
+    readonly isOurs: boolean;
+    readonly lock: FolderLock | undefined;
+    readonly beginning: string;
+  },
 ): Promise<BoughtSearch | undefined> {
   const { origin, settings } = buyer.connection;
   const { brought, intent, request } = rest;
