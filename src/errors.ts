@@ -89,9 +89,7 @@ interface MoreFacts {
   /** `pts` is the position to go on from. */
   task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
   read_elsewhere: { leadsSearchId: string; pts: number };
-  read_again: { leadsSearchId: string; output: string };
   replay_too_old: { operationId: string };
-  output_unfinished: { operationId: string };
   /** The same command goes on with it, perhaps not before this time; `setting` is where the limit comes from, if not from an option. */
   list_left: {
     operationId: string;

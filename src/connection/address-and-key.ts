@@ -18,11 +18,6 @@ export interface GivenAddress {
   readonly source: string;
 }
 
-/** What it takes to find a key. */
-export type KeyContext = Pick<Context, 'env' | 'directories' | 'keychain'>;
-
-export type KeySource = 'LEADPIPE_API_KEY' | 'keychain' | 'file';
-
 /** The first thing that someone who has nothing yet is told. */
 export const noTarget = new LeadpipeError(
   'configuration',
@@ -62,12 +57,13 @@ export function findAddress(
 
 /** The key for an address, and where it is from. Throws ConfigurationError, also for a key stored for another origin. */
 export async function findKey(
-  context: KeyContext,
+  context: Pick<Context, 'env' | 'directories' | 'keychain'>,
   { name }: Profile,
   { origin }: URL,
-): Promise<{ readonly apiKey: string; readonly source: KeySource }> {
-  const given = context.env.LEADPIPE_API_KEY?.trim();
-  if (given) return { apiKey: checkKey(given, 'LEADPIPE_API_KEY'), source: 'LEADPIPE_API_KEY' };
+): Promise<{ readonly apiKey: string; readonly source: string }> {
+  const source = 'LEADPIPE_API_KEY';
+  const given = context.env[source]?.trim();
+  if (given) return { apiKey: checkKey(given, source), source };
   const record = await readKeyRecord(context.directories.config, name);
   if (record === undefined) {
     throw new ConfigurationError(`there is no API key for ${origin}`, { is: 'no_key', profile: name });

@@ -206,20 +206,12 @@ it('the exit codes of every command are held', () => {
 });
 
 describe('the exit codes in the help', () => {
-  const statuses: readonly (readonly [status: string, type: string])[] = [
-    ['401 Unauthorized', 'authentication_error'],
-    ['403 Forbidden', 'authentication_error'],
-    ['422 Unprocessable Entity', 'invalid_request_error'],
-    ['429 Too Many Requests', 'concurrency_limit'],
-    ['500 Internal Server Error', 'internal_error'],
-    ['503 Service Unavailable', 'service_unavailable'],
+  const statuses = [
+    ...['401 authentication_error', '403 authentication_error', '422 invalid_request_error'],
+    ...['429 concurrency_limit', '500 internal_error', '503 service_unavailable'],
   ];
   /** Those that the document has for some requests only. */
-  const furtherStatuses: readonly (readonly [exit: number, status: string, type: string])[] = [
-    [5, '402 Payment Required', 'insufficient_credits'],
-    [6, '404 Not Found', 'not_found'],
-    [8, '409 Conflict', 'idempotency_error'],
-  ];
+  const further = { 5: '402 insufficient_credits', 6: '404 not_found', 8: '409 idempotency_error' };
 
   it.each(kinds)('are those that `$line` comes to', async ({ command, provoked, others }) => {
     const name = nameOf(command);
@@ -235,9 +227,12 @@ describe('the exit codes in the help', () => {
       codes.add(code ?? -1);
     };
     const asked = pointedAt(service.url);
-    const further = furtherStatuses.filter(([exit]) => provoked.includes(exit) && name !== 'balance');
-    for (const [status, type] of [...statuses, ...further.map(([, ...row]) => row)]) {
-      answer = errorAnswer(status, type, 'provoked', ['Connection: close']);
+    const own = Object.entries(further).flatMap(([exit, row]) =>
+      provoked.includes(Number(exit)) && name !== 'balance' ? [row] : [],
+    );
+    for (const row of [...statuses, ...own]) {
+      const [status = '', type = ''] = row.split(' ');
+      answer = errorAnswer(`${status} X`, type, 'provoked', ['Connection: close']);
       await attempt([], asked);
     }
     answer = wholeAnswer('302 Found', 'text/html', '', ['Location: /elsewhere', 'Connection: close']);

@@ -49,11 +49,7 @@ export const createCommand = defineCommand({
     throw new LeadpipeError(
       'credits',
       `${creditsAre(available)} available, and --require asks for ${options.require}`,
-      {
-        type: 'insufficient_credits',
-        charged: 'no',
-        ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
-      },
+      { type: 'insufficient_credits', charged: 'no', requestId: answer.requestId },
     );
   },
 });

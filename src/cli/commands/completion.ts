@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Argument, type Command, type Option } from 'commander';
 import { toMinutes } from '../../clock.ts';
-import { readProfileNames, wordsOf } from '../../config/settings.ts';
+import { readSettingsFile, wordsOf } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
 import { readNewest } from '../../operations/journal/operation-index.ts';
@@ -88,7 +88,7 @@ async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>
   const { config, state } = context.directories;
   switch (kind) {
     case 'profile':
-      return (await readProfileNames(config)).map((value) => ({ value }));
+      return Object.keys((await readSettingsFile(config)).profiles).map((value) => ({ value }));
     case 'list':
       return (await readLists(state, () => {})).map(({ list, leads }) => ({
         value: list,

@@ -156,10 +156,6 @@ const hints: Hints = {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
   },
-  read_again({ leadsSearchId, output }, { options }) {
-    const again = toCommand(['task', 'wait', leadsSearchId, '-o', output, ...routeWords(options)]);
-    return `Move or remove ${output}.part. Then read all leads again, for free: ${again}`;
-  },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
   list_left({ isOverLimit, operationId, setting, until }, ran) {
@@ -196,8 +192,6 @@ const hints: Hints = {
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
     return says.join(' ');
   },
-  output_unfinished: ({ operationId }, { options }) =>
-    `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
 
 const allArrived = 'All leads that were asked for have arrived.';
@@ -236,9 +230,7 @@ function toFewer(
   if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list' || left === 0) return '';
   const { default: usual } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
   const { limit = usual } = options;
-  if (worst === undefined || left === undefined || worst === 0) {
-    return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
-  }
+  if (!worst || left === undefined) return ', or ask for fewer with --limit';
   const affordable = Math.floor((left * limit) / worst);
   return affordable < 1 || affordable >= limit ? '' : `, or ask for fewer with --limit ${affordable}`;
 }
