@@ -21,8 +21,13 @@ import {
   readKeyRecords,
   storeKey,
 } from '../../config/stored-keys.ts';
-import { findAddress, findKey, noTarget } from '../../connection/address-and-key.ts';
-import type { Connection, RouteStart } from '../../connection/connection.ts';
+import {
+  type Connection,
+  findAddress,
+  findKey,
+  noTarget,
+  type RouteStart,
+} from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';

@@ -7,8 +7,14 @@ import { KeychainError } from '../../config/keychain.ts';
 import { type Profile, readProfile } from '../../config/settings.ts';
 import { keysPath, settingsPath } from '../../config/store.ts';
 import { probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
-import { findAddress, findKey, noTarget, proxyOf, type Target } from '../../connection/address-and-key.ts';
-import type { Connection } from '../../connection/connection.ts';
+import {
+  type Connection,
+  findAddress,
+  findKey,
+  noTarget,
+  proxyOf,
+  type Target,
+} from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';

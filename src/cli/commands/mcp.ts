@@ -95,16 +95,12 @@ const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$
 function createSave(context: Context, folder: string | undefined): McpOptions['save'] {
   return async (name, intent, records) => {
     if (folder === undefined) {
-      throw new UsageError(
-        'this server writes no files',
-        'Ask the person to start it with --files <folder>, or read the records with position.',
-      );
+      const advice = 'Ask the person to start it with --files <folder>, or read the records with position.';
+      throw new UsageError('this server writes no files', advice);
     }
-    if (!savable.test(name)) {
-      throw new UsageError(
-        'output is the name of a file, without a folder, that ends with .csv, .jsonl, .json or .xlsx',
-      );
-    }
+    const ends = '.csv, .jsonl, .json or .xlsx';
+    if (!savable.test(name))
+      throw new UsageError(`output is the name of a file, without a folder, that ends with ${ends}`);
     const output = resolve(folder, name);
     if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');

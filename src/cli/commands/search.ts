@@ -6,7 +6,6 @@ import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
-import { findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import type { Journal } from '../../operations/journal/journal.ts';
@@ -24,7 +23,7 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
-import { checkNotDropped, tellEarlier, timeOf } from '../messages/earlier-runs.ts';
+import { checkNotDropped, timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import {
   createEntityArguments,
@@ -38,7 +37,15 @@ import {
   toListTerms,
 } from '../options/entity-search.ts';
 import { fileOf, inputNames, option, toId } from '../options/options.ts';
-import { fromTerms, type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
+import {
+  fromTerms,
+  type Purchase,
+  type PurchaseOptions,
+  printedAs,
+  toBuyer,
+  toOrder,
+  withPurchase,
+} from '../records/orders.ts';
 import { openOutput, withHeldOutput } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
 
@@ -87,30 +94,21 @@ export const createCommand = defineCommand({
     }
     const input = await readEntitySearchInput(context, objective, options);
     const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
-    const end = await withConnection(context, options, async (connection) => {
-      const { settings } = connection;
-      const buyer = toBuyer(context, options, connection);
-      const order = {
-        ...toOrder(context, options, connection, 'search', request),
-        list: toListTerms(options),
-      };
-      return await withHeldOutput(context, options, async (lock) => {
-        const earlier = await findEarlier(buyer, toWanted(buyer, order));
-        if (earlier.is === 'rest') {
-          // It was left in the same file: its rest alone is bought, whatever has become of the file.
-          const { isOurs, operation, rest } = earlier;
-          const since = timeOf(context, operation);
-          const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
-          return await withOperation(context, operation.operationId, (journal) =>
-            goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
-          );
-        }
-        if (earlier.is === 'new') tellEarlier(context, options, earlier);
-        const printed = { ...printedAs('search', request), settings, lock };
-        const search = buySearch(buyer, order, () => openOutput(context, options, printed));
-        return await runSearch(context, options, request, settings, search);
-      });
-    });
+    const terms = { list: toListTerms(options) };
+    const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'search'>) => {
+      const { settings } = buyer.connection;
+      if (earlier.is !== 'rest') {
+        return await runSearch(context, options, request, settings, buySearch(buyer, order, open));
+      }
+      // It was left in the same file: its rest alone is bought, whatever has become of the file.
+      const { isOurs, operation, rest } = earlier;
+      const since = timeOf(context, operation);
+      const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
+      return await withOperation(context, operation.operationId, (journal) =>
+        goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
+      );
+    };
+    const end = await withPurchase(context, options, 'search', request, buying, terms);
     if (end !== undefined && end.leads === end.excluded && options.exitStatus)
       throw toNothingFound(end, options);
   },

@@ -30,7 +30,7 @@ import {
   type TaskRequestOptions,
 } from '../options/entity-search.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
-import { type PurchaseOptions, toBuyer, toOrder, withRepeated } from '../records/orders.ts';
+import { type PurchaseOptions, withPurchase } from '../records/orders.ts';
 import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
 import {
@@ -148,29 +148,25 @@ const createTaskCreate = defineCommand({
   outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
   async run(context, entityType: string, objective: string, options: TaskRequestOptions & PurchaseOptions) {
     const request = await readTaskRequest(context, entityType, objective, options);
-    await withConnection(context, options, async (connection) => {
-      const buyer = toBuyer(context, options, connection);
-      const order = toOrder(context, options, connection, 'task create', request);
-      const { credits } = toWorstCase('task create', request, connection.settings);
-      await withRepeated(context, options, buyer, order, (again, open) => {
-        const on = (event: OperationEvent): void => {
-          if (event.is !== 'created') return;
-          const { leadsSearchId, requestId, operationId } = event.task;
-          close(context, options, {
-            what: 'task created',
-            also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
-            // On a terminal it stands in the next step.
-            ids: {
-              of: 'task',
-              leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
-              requestId,
-              operationId,
-            },
-            next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
-          });
-        };
-        return runOperation(context, options, buyTask(buyer, again, open), { on });
-      });
+    await withPurchase(context, options, 'task create', request, ({ buyer, order, open }) => {
+      const { credits } = toWorstCase('task create', request, buyer.connection.settings);
+      const on = (event: OperationEvent): void => {
+        if (event.is !== 'created') return;
+        const { leadsSearchId, requestId, operationId } = event.task;
+        close(context, options, {
+          what: 'task created',
+          also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
+          // On a terminal it stands in the next step.
+          ids: {
+            of: 'task',
+            leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
+            requestId,
+            operationId,
+          },
+          next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+        });
+      };
+      return runOperation(context, options, buyTask(buyer, order, open), { on });
     });
   },
 });

@@ -218,8 +218,7 @@ export const listAnew = 'To buy the whole list again, give the run a new name: -
 /** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
 function toLines(lines: readonly number[], count: number): string {
   const all = [...lines.map(String), ...(count > lines.length ? [`${count - lines.length} more`] : [])];
-  const last = all.pop();
-  return all.length === 0 ? `line ${last}` : `lines ${all.join(', ')} and ${last}`;
+  return `line${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */

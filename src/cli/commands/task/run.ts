@@ -4,7 +4,7 @@ import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
-import { type Earlier, findEarlier, mayReplay, toWanted } from '../../../operations/earlier.ts';
+import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { isReaderGone } from '../../../operations/journal/chain.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
@@ -24,7 +24,7 @@ import { confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
-import { checkNotDropped, tellEarlier, timeOf, toRepeated } from '../../messages/earlier-runs.ts';
+import { checkNotDropped, timeOf } from '../../messages/earlier-runs.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import {
   createEntityArguments,
@@ -39,7 +39,13 @@ import {
   toListTerms,
 } from '../../options/entity-search.ts';
 import { type ConnectionOptions, toId } from '../../options/options.ts';
-import { fromTerms, type PurchaseOptions, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import {
+  fromTerms,
+  type Purchase,
+  type PurchaseOptions,
+  printedAs,
+  withPurchase,
+} from '../../records/orders.ts';
 import { openOutput, withHeldOutput } from '../../records/record-output.ts';
 import {
   checkFound,
@@ -74,26 +80,17 @@ export const createTaskRun = defineCommand({
   async run(context, entityType: string, objective: string, options: RunOptions) {
     const request = await readTaskRequest(context, entityType, objective, options);
     const { num, positions } = options;
-    await withConnection(context, options, async (connection) => {
-      const { settings } = connection;
-      const buyer = toBuyer(context, options, connection);
-      const order = {
-        ...toOrder(context, options, connection, 'task run', request, { positions, num }),
-        list: toListTerms(options),
-      };
-      await withHeldOutput(context, options, async (lock) => {
-        const earlier = await findEarlier(buyer, toWanted(buyer, order));
-        if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
-        if (earlier.is === 'new') tellEarlier(context, options, earlier);
-        // A creation whose answer was lost is sent again with its key; it is followed as this run asks.
-        const { again } = toRepeated(context, options, order, earlier);
-        const idempotencyKey = again?.entries[0].idempotency_key ?? order.idempotencyKey;
-        const printed = { ...printedAs('task run', request), settings, lock };
-        const open = () => openOutput(context, options, printed);
-        const operation = runTask(buyer, { ...order, idempotencyKey }, open, toReadTerms(options, settings));
-        checkFound(await runReading(context, options, operation, { request, prices: settings }), options);
-      });
-    });
+    const terms = { list: toListTerms(options), more: { positions, num } };
+    const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'task run'>) => {
+      const { settings } = buyer.connection;
+      if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
+      // A creation whose answer was lost is sent again with its key; it is followed as this run asks.
+      const idempotencyKey = order.again?.entries[0].idempotency_key ?? order.idempotencyKey;
+      const anew = { ...order, idempotencyKey, again: undefined };
+      const operation = runTask(buyer, anew, open, toReadTerms(options, settings));
+      checkFound(await runReading(context, options, operation, { request, prices: settings }), options);
+    };
+    await withPurchase(context, options, 'task run', request, buying, terms);
   },
 });
 
