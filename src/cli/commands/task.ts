@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import { toStatusRecord } from '../../answers.ts';
-import type { Context } from '../../context.ts';
 import { entityTypes } from '../../contract/types.ts';
 import type { LeadpipeError } from '../../errors.ts';
 import type { JsonView } from '../../json/text.ts';
@@ -10,7 +9,7 @@ import { type StoredOperation, toDamageLine } from '../../operations/journal/sto
 import { isTask } from '../../operations/kinds.ts';
 import { creditsOf, toWorstCase } from '../../operations/spending.ts';
 import { buyTask } from '../../operations/task/buy.ts';
-import { type KnownTask, refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
+import { refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout, taskStatusLayout } from '../../output/columns.ts';
 import type { Layout, TableColumn } from '../../output/layout.ts';
@@ -110,28 +109,24 @@ export const createTaskList = defineCommand({
     }
     const notes = createNotes(context, options);
     let known = toKnownTasks(operations);
-    if (options.refresh) known = await refresh(context, options, known, operations);
+    if (options.refresh) {
+      const { missing, others, tasks } = await withConnection(context, options, (connection) =>
+        refreshTasks({ connection, context }, known, operations),
+      );
+      known = tasks;
+      if (missing > 0) {
+        notes.warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
+      }
+      if (others > 0) {
+        notes.say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
+      }
+    }
     const tasks = known.map((task) => zoned(task, 'time', context.zone));
     await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
     for (const damage of damages) notes.warn(toDamageLine(damage));
     if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
   },
 });
-
-async function refresh(
-  context: Context,
-  options: TaskListOptions,
-  known: readonly KnownTask[],
-  operations: readonly StoredOperation[],
-): Promise<KnownTask[]> {
-  const { missing, others, tasks } = await withConnection(context, options, (connection) =>
-    refreshTasks({ connection, context }, known, operations),
-  );
-  const { say, warn } = createNotes(context, options);
-  if (missing > 0) warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
-  if (others > 0) say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
-  return tasks;
-}
 
 const createTaskCreate = defineCommand({
   name: 'create',
