@@ -68,7 +68,7 @@ const credits = number(
 const limit = wholeNumber(1_000_000_000);
 
 /** What a profile can set: what it takes and what it means, for the check, the help and the completion alike. */
-const rows = {
+export const settingTable = {
   base_url: { ...address, meaning: 'the address of the service' },
   auth_header: {
     ...oneOf('x-api-key', 'bearer', 'auto'),
@@ -106,15 +106,12 @@ const rows = {
   max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
 };
 
-export type SettingName = keyof typeof rows;
+export type SettingName = keyof typeof settingTable;
 
 /** Of one profile; every setting is optional. */
 export type Settings = {
-  readonly [Name in SettingName]?: (typeof rows)[Name] extends Kind<infer Value> ? Value : never;
+  readonly [Name in SettingName]?: (typeof settingTable)[Name] extends Kind<infer Value> ? Value : never;
 };
-
-export const settingTable: Readonly<Record<SettingName, Kind<SettingValue> & { readonly meaning: string }>> =
-  rows;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 

@@ -216,6 +216,7 @@ const ofOutputs = `
   search company x -o new.md -f md --append => can't be appended to | Name a .csv or .jsonl file
   search company x -o new.xlsx -f xlsx --append => can't be appended to | Name a .csv or .jsonl file
   search company x -o folder => it is a folder
+  search company x -o nowhere/leads.csv => exit 74 | the folder nowhere does not exist
   search company x -o folder -f csv --append => it is a folder
   search company x -f xlsx -o /dev/null => needs a regular file
   extract x_followers ada --append -o a.csv => --columns

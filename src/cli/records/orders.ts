@@ -21,7 +21,7 @@ import {
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
+import { tellEarlier } from '../messages/earlier-runs.ts';
 import { createNotes, type Notes } from '../messages/status-line.ts';
 import {
   type ConnectionOptions,
@@ -148,8 +148,8 @@ export async function withPurchase<Kind extends PaidKind, T>(
     const ordered = { ...toOrder(context, options, connection, kind, body, more), list };
     return await withHeldOutput(context, options, async (lock) => {
       const earlier = await findEarlier(buyer, toWanted(buyer, ordered));
-      if (earlier.is === 'new') tellEarlier(context, options, earlier);
-      const order = toRepeated(context, options, ordered, earlier);
+      tellEarlier(context, options, earlier);
+      const order = earlier.is === 'repeat' ? { ...ordered, again: earlier.operation } : ordered;
       const printed = { ...printedAs(kind, body), settings: connection.settings, lock };
       return await work({ buyer, order, open: () => openOutput(context, options, printed), earlier, lock });
     });
