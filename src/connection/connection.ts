@@ -195,7 +195,7 @@ export const noTarget = new LeadpipeError(
 );
 
 /** Address and key: as given, then environment, then profile. Throws ConfigurationError, before anything is sent. */
-export async function findTarget(
+async function findTarget(
   context: Context,
   given: RouteOptions['address'],
   profile: Profile,

@@ -6,7 +6,7 @@ import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
-import { checkFileName, isInput, readNamedFile } from './inputs.ts';
+import { checkFileName, readNamedFile } from './inputs.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {
@@ -168,12 +168,8 @@ export function createMaxCreditsOption(description: string): Option {
 async function readColumns(columns: readonly string[]): Promise<string[]> {
   const lists = columns.map(async (one) => {
     if (!one.startsWith('@')) return [one];
-    const file = one.slice(1);
-    if (isInput(file)) throw new UsageError("--columns can't be read from standard input", 'Name a file.');
-    const lines = (await readNamedFile(file, '--columns')).split(/\r\n|\n|\r/);
-    const paths = lines.filter((line) => line.trim() !== '');
-    if (paths.length > 0) return paths;
-    throw new UsageError(`--columns: ${file} is empty: it needs a path on each line`);
+    const lines = (await readNamedFile(one.slice(1), '--columns')).split(/\r\n|\n|\r/);
+    return lines.filter((line) => line.trim() !== '');
   });
   return (await Promise.all(lists)).flat();
 }
@@ -196,7 +192,7 @@ export function toFormat(
 /** Pure: the paths of --columns. Throws UsageError. */
 export function toPaths(columns: readonly string[]): string[] {
   const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
-  if (!paths.includes('')) return paths;
+  if (paths.length > 0 && !paths.includes('')) return paths;
   throw new UsageError(
     '--columns has an empty name',
     'For example: --columns name,score.score,links.website',
@@ -210,7 +206,7 @@ function checkRecordOptions(options: RecordOptions): void {
   if (append && file === undefined) {
     throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
   }
-  toPaths(columns ?? []);
+  if (columns !== undefined) toPaths(columns);
   const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
   // Whatever -f says: rows of another format would spoil a workbook.
   const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
