@@ -52,6 +52,17 @@ describe('what can follow', () => {
     expect(await wordsAfter(words.split(' '))).toEqual(answer.split(' '));
   });
 
+  it.each([
+    ['search ', 'shopify_store'],
+    ['task run ', 'wechat'],
+    ['task ', 'status'],
+    ['extract ', 'github_repo_stargazers'],
+    ['config get ', 'timeout.event'],
+    ['balance --', '--require'],
+  ])('%j: %s among others', async (words, one) => {
+    expect(await wordsAfter(words.split(' '))).toContain(one);
+  });
+
   it('are commands, with what they do', async () => {
     const { stdout } = await runInProcess(['completion', 'fish', '--', '']);
     expect(stdout).toContain('\nsearch\tfind leads; they are printed as they are found\n');

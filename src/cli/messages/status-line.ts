@@ -26,7 +26,7 @@ export function openStatusLine(context: Context, options: Partial<ReportOptions>
 
 function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   const { clock, env, stderr } = context;
-  const shown: { readonly text: StatusText; readonly urgent: boolean }[] = [];
+  let shown: readonly { readonly text: StatusText; readonly urgent: boolean }[] = [];
   let holds = 0;
   let gap = '';
   let hushed = false;
@@ -61,11 +61,11 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
     /** Shows a text until the returned function is called; those that are `urgent` stand before the others. */
     show(text: StatusText, urgent = false): () => void {
       const one = { text, urgent };
-      shown.push(one);
+      shown = [...shown, one];
       update();
       cancel ??= clock.after(1000, tick);
       return () => {
-        shown.splice(shown.indexOf(one), 1);
+        shown = shown.filter((other) => other !== one);
         if (shown.length === 0) {
           cancel?.();
           cancel = undefined;
