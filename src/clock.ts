@@ -40,23 +40,13 @@ export async function pause(
   if (signal.aborted) throw new StoppedError(signal, { charged });
 }
 
-/** Milliseconds: one that is asked to wait longer fires at once. */
-const longestTimer = 2 ** 31 - 1;
-
 /** The clock of this process. */
 export function createClock(monotonic: () => number = () => performance.now()): Clock {
   return {
     now: () => new Date(),
     monotonic,
     after(ms, callback) {
-      let timer: NodeJS.Timeout;
-      const arm = (left: number): void => {
-        timer = setTimeout(
-          () => (left > longestTimer ? arm(left - longestTimer) : callback()),
-          Math.min(left, longestTimer),
-        );
-      };
-      arm(ms);
+      const timer = setTimeout(callback, ms);
       return () => clearTimeout(timer);
     },
   };
@@ -66,11 +56,6 @@ export function createClock(monotonic: () => number = () => performance.now()): 
 export function every(ms: number, callback: () => void): () => void {
   const timer = setInterval(callback, ms).unref();
   return () => clearInterval(timer);
-}
-
-/** The zone of this process: that of TZ, else of the system. */
-export function createZone(): Zone {
-  return { minutesFromUtc: (time) => -time.getTimezoneOffset() };
 }
 
 /** Pure: a time as files and programs have it: `2026-11-22T05:24:39+01:00`. */

@@ -40,6 +40,77 @@ export function isStop(error: unknown): boolean {
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
+/** What a failure knows beyond its message, where that is more than a name. */
+interface MoreFacts {
+  stream_refused_type: { entityType: string };
+  no_key: { profile: string };
+  key_of_other_origin: { profile: string; origin: string };
+  /** `keyOrigin` is what a stored key is for. */
+  no_address: { keyOrigin: string | undefined };
+  no_profile: { name: string; known: readonly string[] };
+  bad_setting: { setting: string };
+  key_lost: { profile: string };
+  /** The service is asked nothing more before that time (RFC 3339, UTC). */
+  busy_until: { until: string };
+  /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
+  no_credits: { worst?: number | undefined; left?: number | undefined };
+  /** `setting` is where the limit comes from, if not from an option. */
+  over_limit: { worst: number; left: number; setting: string | undefined };
+  over_day_limit: { setting: string };
+  unpriced_day: { setting: string };
+  price_unknown: { setting: string };
+  /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
+  answer_undelivered: { stored: boolean; replays: boolean; idempotencyKey: string; operationId?: string };
+  /** Nothing came of the rest of a search, and it may have been charged; what arrived before is stored, and in a file. */
+  rest_in_doubt: { operationId: string; part: string | undefined };
+  search_cut: {
+    /** How many leads of the request are missing. */
+    rest: number;
+    /** Whether all that arrived could be written, and is stored. */
+    isDelivered: boolean;
+    isStored: boolean;
+    leadsSearchId: string;
+    operationId: string | undefined;
+    request: EntitySearchRequest;
+  };
+  /** Everything has arrived, but the file of it is not in its place. */
+  unplaced: { operationId: string | undefined; isStored: boolean };
+  /** `known` are those of this machine. */
+  no_operation: { operationId: string; known: readonly string[] };
+  not_a_search: { operationId: string };
+  continued: { by: string };
+  search_complete: { operationId: string };
+  /** By several operations, in their order. */
+  search_completed: { operationIds: readonly string[] };
+  continue_elsewhere: { operationId: string };
+  begun_elsewhere: { origin: string };
+  task_created: { leadsSearchId: string };
+  task_unbegun: { operationId: string };
+  /** `pts` is the position to go on from. */
+  task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
+  read_elsewhere: { leadsSearchId: string; pts: number };
+  replay_too_old: { operationId: string };
+  /** The same command goes on with it, perhaps not before this time; `setting` is where the limit comes from, if not from an option. */
+  list_left: {
+    operationId: string;
+    isOverLimit: boolean;
+    setting?: string | undefined;
+    until?: string | undefined;
+  };
+  /** How many rows have no result, and why; none of these where the service has answered all of them. */
+  rows_failed: {
+    operationId: string;
+    failed: number;
+    /** Of these the answer was lost, and may have been charged. */
+    unknown: number;
+    /** These can't be sent; the first of their lines. */
+    flawed: number;
+    flawedLines: readonly number[];
+    /** Whether nothing was left to send. */
+    isIdle: boolean;
+  };
+}
+
 /**
  * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/messages/hints.ts), by
  * these facts: nothing below it knows the name of an option or of a command.
@@ -67,97 +138,7 @@ export type Facts =
         | 'other_columns'
         | 'creation_in_doubt';
     }
-  | { readonly is: 'stream_refused_type'; readonly entityType: string }
-  | { readonly is: 'no_key'; readonly profile: string }
-  | { readonly is: 'key_of_other_origin'; readonly profile: string; readonly origin: string }
-  /** `keyOrigin` is what a stored key is for. */
-  | { readonly is: 'no_address'; readonly keyOrigin: string | undefined }
-  | { readonly is: 'no_profile'; readonly name: string; readonly known: readonly string[] }
-  | { readonly is: 'bad_setting'; readonly setting: string }
-  | { readonly is: 'key_lost'; readonly profile: string }
-  /** The service is asked nothing more before that time (RFC 3339, UTC). */
-  | { readonly is: 'busy_until'; readonly until: string }
-  /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
-  | { readonly is: 'no_credits'; readonly worst?: number | undefined; readonly left?: number | undefined }
-  /** `setting` is where the limit comes from, if not from an option. */
-  | {
-      readonly is: 'over_limit';
-      readonly worst: number;
-      readonly left: number;
-      readonly setting: string | undefined;
-    }
-  | { readonly is: 'over_day_limit' | 'unpriced_day'; readonly setting: string }
-  | { readonly is: 'price_unknown'; readonly setting: string }
-  /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
-  | {
-      readonly is: 'answer_undelivered';
-      readonly stored: boolean;
-      readonly replays: boolean;
-      readonly idempotencyKey: string;
-      readonly operationId?: string;
-    }
-  /** Nothing came of the rest of a search, and it may have been charged; what arrived before is stored, and in a file. */
-  | { readonly is: 'rest_in_doubt'; readonly operationId: string; readonly part: string | undefined }
-  | {
-      readonly is: 'search_cut';
-      /** How many leads of the request are missing. */
-      readonly rest: number;
-      /** Whether all that arrived could be written. */
-      readonly isDelivered: boolean;
-      /** Whether all that arrived is stored. */
-      readonly isStored: boolean;
-      readonly leadsSearchId: string;
-      readonly operationId: string | undefined;
-      readonly request: EntitySearchRequest;
-    }
-  /** Everything has arrived, but the file of it is not in its place. */
-  | { readonly is: 'unplaced'; readonly operationId: string | undefined; readonly isStored: boolean }
-  /** `known` are those of this machine. */
-  | { readonly is: 'no_operation'; readonly operationId: string; readonly known: readonly string[] }
-  | { readonly is: 'not_a_search'; readonly operationId: string }
-  | { readonly is: 'continued'; readonly by: string }
-  | { readonly is: 'search_complete'; readonly operationId: string }
-  /** By several operations, in their order. */
-  | { readonly is: 'search_completed'; readonly operationIds: readonly string[] }
-  | { readonly is: 'continue_elsewhere'; readonly operationId: string }
-  | { readonly is: 'begun_elsewhere'; readonly origin: string }
-  | { readonly is: 'task_created'; readonly leadsSearchId: string }
-  | { readonly is: 'task_unbegun'; readonly operationId: string }
-  /** `pts` is the position to go on from; `ended` tasks get no more leads. */
-  | {
-      readonly is: 'task_left';
-      readonly leadsSearchId: string;
-      readonly pts: number;
-      readonly ended: boolean;
-      readonly goOn: 'wait' | 'fetch';
-      readonly operationId: string | undefined;
-    }
-  | { readonly is: 'read_elsewhere'; readonly leadsSearchId: string; readonly pts: number }
-  | { readonly is: 'read_again'; readonly leadsSearchId: string; readonly output: string }
-  | { readonly is: 'replay_too_old'; readonly operationId: string }
-  | { readonly is: 'output_unfinished'; readonly operationId: string }
-  /** The same command goes on with it, perhaps not before this time. */
-  | {
-      readonly is: 'list_left';
-      readonly operationId: string;
-      readonly isOverLimit: boolean;
-      /** Where that limit comes from, if not from an option. */
-      readonly setting?: string | undefined;
-      readonly until?: string | undefined;
-    }
-  /** How many rows have no result, and why; none of these where the service has answered all of them. */
-  | {
-      readonly is: 'rows_failed';
-      readonly operationId: string;
-      readonly failed: number;
-      /** Of these the answer was lost, and may have been charged. */
-      readonly unknown: number;
-      /** These can't be sent; the first of their lines. */
-      readonly flawed: number;
-      readonly flawedLines: readonly number[];
-      /** Whether nothing was left to send. */
-      readonly isIdle: boolean;
-    };
+  | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 
 export interface ErrorDetails {
   /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */

@@ -1,7 +1,7 @@
 import { fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { exitCodeOf } from './cli/exit-codes.ts';
-import { createClock, createZone } from './clock.ts';
+import { createClock } from './clock.ts';
 import { createKeychain } from './config/keychain.ts';
 import type { Context, OutputStream } from './context.ts';
 import type { Outcome } from './errors.ts';
@@ -86,7 +86,8 @@ async function run(): Promise<void> {
     stderr: toOutput(process.stderr, 2, false),
     fetch: globalThis.fetch,
     clock: createClock(monotonic),
-    zone: createZone(),
+    // That of TZ, else of the system.
+    zone: { minutesFromUtc: (time) => -time.getTimezoneOffset() },
     env,
     directories: {
       config: env.LEADPIPE_CONFIG_DIR || paths.config,

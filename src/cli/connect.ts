@@ -13,7 +13,7 @@ import { createNotes, openStatusLine, waitedFor } from './messages/status-line.t
 import type { ConnectionOptions } from './options/options.ts';
 
 /** As in connection/connection.ts, by the options of a command. `say` prints what is good to know, where that can't be printed at once. */
-export function withConnection<T>(
+export async function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
@@ -21,14 +21,15 @@ export function withConnection<T>(
   say = createNotes(context, options).say,
 ): Promise<T> {
   const { stop, ...waiting } = showWaiting(context, options);
-  const listener = { ...toListener(context, options), say, ...waiting };
-  return connect(context, toRoute(options), listener, work, start)
-    .catch((error: unknown) => {
-      // What --local buys is free, whatever the service would charge for it.
-      const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
-      throw isFree ? error.with({ charged: 'no' }) : error;
-    })
-    .finally(stop);
+  try {
+    return await withQuietConnection(context, options, work, start, { say, ...waiting });
+  } catch (error) {
+    // What --local buys is free, whatever the service would charge for it.
+    const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
+    throw isFree ? error.with({ charged: 'no' }) : error;
+  } finally {
+    stop();
+  }
 }
 
 /** The same for a command that shows what it waits for by itself. */
@@ -37,8 +38,11 @@ export function withQuietConnection<T>(
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
   start?: RouteStart,
+  more?: RouteListener,
 ): Promise<T> {
-  return connect(context, toRoute(options), toListener(context, options), work, start);
+  const { say, trace } = createNotes(context, options);
+  const listener = { say, ...(options.verbose ? { trace } : {}), ...more };
+  return connect(context, { ...options, address: addressOf(options) }, listener, work, start);
 }
 
 /** Pure: the address of an option, and what to call it. */
@@ -46,23 +50,8 @@ export function addressOf({ baseUrl }: Pick<ConnectionOptions, 'baseUrl'>): Rout
   return baseUrl === undefined ? undefined : { text: baseUrl, source: '--base-url' };
 }
 
-function toRoute(options: ConnectionOptions): RouteOptions {
-  return { ...options, address: addressOf(options) };
-}
-
-function toListener(context: Context, options: ConnectionOptions): RouteListener {
-  const { say, trace } = createNotes(context, options);
-  return { say, ...(options.verbose ? { trace } : {}) };
-}
-
-/** A connection is there sooner than this, nearly always. */
-const usualMs = 1000;
-
 /** Says why nothing comes: a host that does not answer, a wait before another attempt. */
-function showWaiting(
-  context: Context,
-  options: ConnectionOptions,
-): Required<Pick<RouteListener, 'connecting' | 'waits'>> & { stop(): void } {
+function showWaiting(context: Context, options: ConnectionOptions) {
   const { clock } = context;
   let wait: { readonly until: number; readonly reason: string } | undefined;
   const opening = new Set<{ readonly host: string; readonly since: number }>();
@@ -73,9 +62,9 @@ function showWaiting(
       const left = Math.ceil(((wait?.until ?? 0) - clock.monotonic()) / 1000);
       if (wait !== undefined && left > 0) return `waiting ${left} s: ${wait.reason}…`;
       const [slow] = opening;
-      if (slow !== undefined && clock.monotonic() - slow.since >= usualMs)
-        return `connecting to ${slow.host}…`;
-      return undefined;
+      // A connection is there within a second, nearly always.
+      if (slow === undefined || clock.monotonic() - slow.since < 1000) return undefined;
+      return `connecting to ${slow.host}…`;
     }, true),
     // What has nothing of its own to show.
     line.show(() => {
@@ -88,17 +77,16 @@ function showWaiting(
   ];
 
   return {
-    waits(error, ms) {
+    waits(error: RequestError, ms: number): undefined {
       wait = { until: clock.monotonic() + ms, reason: toWaitReason(error) };
       line.update();
-      return undefined;
     },
-    connecting(host) {
+    connecting(host: string): () => void {
       const one = { host, since: clock.monotonic() };
       opening.add(one);
-      return () => opening.delete(one);
+      return () => void opening.delete(one);
     },
-    stop() {
+    stop(): void {
       for (const stop of stops) stop();
     },
   };

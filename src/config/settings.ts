@@ -4,7 +4,7 @@ import { ConfigurationError, UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
-import { checkOneOf, clip } from '../requests/closed-list.ts';
+import { clip } from '../requests/closed-list.ts';
 import { changeStore, readStore, type StoreContext, settingsPath } from './store.ts';
 
 /** A profile that is in use, and what it sets. */
@@ -68,7 +68,7 @@ const credits = number(
 const limit = wholeNumber(1_000_000_000);
 
 /** What a profile can set: what it takes and what it means, for the check, the help and the completion alike. */
-const rows = {
+export const settingTable = {
   base_url: { ...address, meaning: 'the address of the service' },
   auth_header: {
     ...oneOf('x-api-key', 'bearer', 'auto'),
@@ -106,15 +106,12 @@ const rows = {
   max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
 };
 
-export type SettingName = keyof typeof rows;
+export type SettingName = keyof typeof settingTable;
 
 /** Of one profile; every setting is optional. */
 export type Settings = {
-  readonly [Name in SettingName]?: (typeof rows)[Name] extends Kind<infer Value> ? Value : never;
+  readonly [Name in SettingName]?: (typeof settingTable)[Name] extends Kind<infer Value> ? Value : never;
 };
-
-export const settingTable: Readonly<Record<SettingName, Kind<SettingValue> & { readonly meaning: string }>> =
-  rows;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
@@ -141,10 +138,11 @@ export async function readProfile(
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (settings === undefined) {
     if (name === defaultProfile || absent === 'may be new') return { name, settings: {} };
+    const known = Object.keys(profiles).sort();
     throw new ConfigurationError(`there is no profile "${name}" in ${path}`, {
       is: 'no_profile',
       name,
-      known: Object.keys(profiles).sort(),
+      known,
     });
   }
   return { name, settings: toSettings(settings, name, path) };
@@ -157,11 +155,6 @@ export async function profileInUse(
 ): Promise<string> {
   const { profile } = await readSettingsFile(directories.config);
   return checkProfileName(named ?? (env.LEADPIPE_PROFILE || profile));
-}
-
-/** The names of all profiles, sorted. Throws ConfigurationError. */
-export async function readProfileNames(configDir: string): Promise<string[]> {
-  return Object.keys((await readSettingsFile(configDir)).profiles).sort();
 }
 
 /**
@@ -187,8 +180,8 @@ export async function changeSetting(
     const profiles = isObject(content.profiles) ? content.profiles : {};
     const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
     if (own === undefined && value === undefined) return content;
-    const { [setting]: _, ...others } = isObject(own) ? own : {};
-    const settings = value === undefined ? others : { ...others, [setting]: value };
+    // JSON leaves out what is undefined.
+    const settings = { ...(isObject(own) ? own : {}), [setting]: value };
     return { ...content, profiles: { ...profiles, [profile]: settings } };
   });
 }
@@ -204,11 +197,6 @@ export async function removeProfile(context: StoreContext, profile: string): Pro
     const { [profile]: _, ...profiles } = isObject(content.profiles) ? content.profiles : {};
     return { ...content, ...(used === undefined || used === profile ? {} : { profile: used }), profiles };
   });
-}
-
-/** Pure: a setting's name as the user gave it. Throws UsageError. */
-export function checkSettingName(name: string): SettingName {
-  return checkOneOf('setting', name, settingNames);
 }
 
 /** Pure: the value that a text stands for. Throws UsageError, ConfigurationError for a refused address. */

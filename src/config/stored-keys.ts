@@ -93,8 +93,8 @@ async function changeRecord(
   record: KeyRecord | undefined,
 ): Promise<void> {
   await changeStore(context, 'credentials', (content) => {
-    const { [profile]: _, ...others } = isObject(content.keys) ? content.keys : {};
-    return { ...content, keys: record === undefined ? others : { ...others, [profile]: record } };
+    // JSON leaves out what is undefined.
+    return { ...content, keys: { ...(isObject(content.keys) ? content.keys : {}), [profile]: record } };
   });
 }
 

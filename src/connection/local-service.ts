@@ -71,28 +71,29 @@ const unwritable = /disk I\/O error|disk is full|readonly|unable to open/;
 /** SQLite says it in words behind this. */
 const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
 
-function toFailure(error: unknown, options: LocalOptions, stateDir: string): unknown {
-  if (!(error instanceof Error)) return error;
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof CatalogueError || error instanceof ScenarioError) return new UsageError(error.message);
-  if (error instanceof SwitchError) return new UsageError(error.message, { is: 'bad_switch' });
-  const cause = error;
-  if (error instanceof LockTimeout) {
-    return new LeadpipeError('temporary', error.message, { type: 'temporary', retryable: true, cause });
+function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): unknown {
+  if (!(cause instanceof Error)) return cause;
+  const { code } = cause as NodeJS.ErrnoException;
+  const message = cause.message.replace(sqliteCode, '');
+  const noState: ErrorDetails = { facts: { is: 'no_local_state' }, cause };
+  if (cause instanceof CatalogueError || cause instanceof ScenarioError) return new UsageError(message);
+  if (cause instanceof SwitchError) return new UsageError(message, { is: 'bad_switch' });
+  if (cause instanceof LockTimeout) {
+    return new LeadpipeError('temporary', message, { type: 'temporary', retryable: true, cause });
   }
-  const unusable = (what: string, more: ErrorDetails): LocalIoError =>
-    new LocalIoError(`${what}: ${error.message.replace(sqliteCode, '')}`, { ...more, cause });
-  const noState: ErrorDetails = { facts: { is: 'no_local_state' } };
-  if (isSqliteError(error)) {
-    if (unwritable.test(error.message)) {
-      return unusable(`the local service can't write its state in ${stateDir}`, noState);
-    }
+  if (isSqliteError(cause) && unwritable.test(message)) {
+    return new LocalIoError(`the local service can't write its state in ${stateDir}: ${message}`, noState);
+  }
+  if (isSqliteError(cause)) {
     const hint = `To start anew (full credits, no earlier tasks), remove the folder ${stateDir}.`;
-    return unusable("the stored state of the local service can't be used", { hint });
+    return new LocalIoError(`the stored state of the local service can't be used: ${message}`, {
+      hint,
+      cause,
+    });
   }
   if (code === 'EADDRINUSE') {
     const facts = { is: 'port_in_use' } as const;
-    return new LocalIoError(`port ${options.port} on 127.0.0.1 is already in use`, { facts, cause });
+    return new LocalIoError(`port ${port} on 127.0.0.1 is already in use`, { facts, cause });
   }
-  return code === undefined ? error : unusable("the local service can't start", noState);
+  return code === undefined ? cause : new LocalIoError(`the local service can't start: ${message}`, noState);
 }

@@ -24,6 +24,10 @@ function login(env: Record<string, string>, stdin = key, ...more: string[]): Pro
   return runInProcess(['auth', 'login', '--base-url', service.url, ...more], { env, stdin });
 }
 
+/** Runs these words. */
+const leadpipe = (env: Record<string, string>, line: string): Promise<Result> =>
+  runInProcess(line.split(' '), { env });
+
 function filesOf(env: Record<string, string>): Record<string, unknown> {
   const folder = env.LEADPIPE_CONFIG_DIR ?? '';
   return Object.fromEntries(
@@ -74,31 +78,16 @@ describe('auth login', () => {
     expect(filesOf(env)).toEqual(before);
   });
 
-  it('stores nothing where the service can’t be reached', async () => {
-    const env = withFile();
-    const result = await runInProcess(['auth', 'login', '--base-url', other.url], { env, stdin: key });
-    expect(result.code).toBe(75);
+  it.each([
+    ['a service that hangs up', 'file', () => ['--base-url', other.url], 75, 'connection'],
+    ['no address, and nobody to ask', 'file', () => [], 78, '--base-url'],
+    ['a store that it does not know', 'cloud', () => ['--base-url', service.url], 78, 'keychain or file'],
+  ] as const)('stores nothing with %s', async (_name, store, more, code, says) => {
+    const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: store };
+    const result = await runInProcess(['auth', 'login', ...more()], { env, stdin: key });
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(says);
     expect(() => filesOf(env)).toThrow('ENOENT');
-  });
-
-  it('without a keychain, and nobody to ask, says how to choose the file', async () => {
-    const env = bareEnvironment();
-    const result = await run(['auth', 'login', '--base-url', service.url], { env, stdin: key });
-    expect(result.code).toBe(78);
-    expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
-    expect(() => filesOf(env)).toThrow('ENOENT');
-  });
-
-  it('with no address, and nobody to ask, says how to give it', async () => {
-    const result = await runInProcess(['auth', 'login'], { env: withFile(), stdin: key });
-    expect(result.code).toBe(78);
-    expect(result.stderr).toContain('--base-url');
-  });
-
-  it('does not use a store that it does not know', async () => {
-    const result = await login({ ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'cloud' });
-    expect(result).toMatchObject({ code: 78 });
-    expect(result.stderr).toContain('keychain or file');
   });
 
   it('asks on a terminal, for the key without showing it, and before it uses a file', async () => {
@@ -173,7 +162,7 @@ describe('a stored key', () => {
     await login(env);
     const set = await runInProcess(['config', 'set', 'base_url', other.url], { env });
     expect(set.stderr).toContain('is not sent to the new address');
-    expect((await runInProcess(['balance'], { env })).code).toBe(78);
+    expect((await leadpipe(env, 'balance')).code).toBe(78);
   });
 
   it('comes after LEADPIPE_API_KEY', async () => {
@@ -196,10 +185,10 @@ describe('a stored key', () => {
   it('is forgotten by logout, once', async () => {
     const env = withFile();
     await login(env);
-    expect((await runInProcess(['auth', 'logout'], { env })).stderr).toContain('Removed the key');
+    expect((await leadpipe(env, 'auth logout')).stderr).toContain('Removed the key');
     expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
-    expect(await runInProcess(['auth', 'logout'], { env })).toMatchObject({ code: 0 });
-    expect((await runInProcess(['balance'], { env })).code).toBe(78);
+    expect(await leadpipe(env, 'auth logout')).toMatchObject({ code: 0 });
+    expect((await leadpipe(env, 'balance')).code).toBe(78);
   });
 
   it('in a damaged file is named, not repeated, and not overwritten', async () => {
@@ -220,57 +209,41 @@ describe('a stored key', () => {
   });
 });
 
-describe('profiles', () => {
-  it('are listed with where their keys are, and switched', async () => {
-    const env = withFile();
-    await login(env);
-    const work = await login(env, key, '--profile', 'work');
-    expect(work.stderr).toContain('leadpipe auth switch work');
-    await runInProcess(['auth', 'logout', '--profile', 'default'], { env });
-    expect((await runInProcess(['balance'], { env })).code).toBe(78);
-    expect((await runInProcess(['auth', 'switch', 'work'], { env })).code).toBe(0);
-    expect((await runInProcess(['balance'], { env })).code).toBe(0);
-    const list = await runInProcess(['auth', 'list'], { env });
-    expect(
-      list.stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual([
-      { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
-      { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
-    ]);
-    const wrong = await runInProcess(['auth', 'switch', 'wrok'], { env });
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('default, work');
-  });
-});
-
-it('a profile is removed with its settings and its key, and the next one is the default', async () => {
+it('profiles are listed with where their keys are, switched and removed', async () => {
   const env = withFile();
   await login(env);
-  await login(env, key, '--profile', 'work');
-  await runInProcess(['auth', 'switch', 'work'], { env });
-  const { stdout, stderr, code } = await runInProcess(['auth', 'remove', 'work'], { env });
+  const work = await login(env, key, '--profile', 'work');
+  expect(work.stderr).toContain('leadpipe auth switch work');
+  await leadpipe(env, 'auth logout --profile default');
+  expect((await leadpipe(env, 'balance')).code).toBe(78);
+  expect((await leadpipe(env, 'auth switch work')).code).toBe(0);
+  expect((await leadpipe(env, 'balance')).code).toBe(0);
+  const list = await leadpipe(env, 'auth list -f json');
+  expect(JSON.parse(list.stdout)).toEqual([
+    { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
+    { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
+  ]);
+  await login(env, key, '--profile', 'default');
+  const { stdout, stderr, code } = await leadpipe(env, 'auth remove work');
   expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
   expect(stderr).toBe(`Removed the settings of the profile "work", and its key for ${service.url}.\n`);
   expect(filesOf(env)).toEqual({
     'config.json': { profiles: { default: { base_url: service.url } } },
     'credentials.json': { keys: { default: expect.objectContaining({ key }) } },
   });
-  expect((await runInProcess(['balance'], { env })).code).toBe(0);
-  const again = await runInProcess(['auth', 'remove', 'work'], { env });
-  expect(again.code).toBe(2);
-  expect(again.stderr).toContain('The profiles are default.');
+  expect((await leadpipe(env, 'balance')).code).toBe(0);
+  for (const line of ['auth remove work', 'auth switch wrok']) {
+    const wrong = await leadpipe(env, line);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('The profiles are default.');
+  }
 });
 
 it('a key of a profile that the settings have lost can be forgotten', async () => {
   const env = withFile();
   await login(env, key, '--profile', 'work');
   writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{}');
-  expect((await runInProcess(['auth', 'logout', '--profile', 'work'], { env })).stderr).toContain(
-    'Removed the key',
-  );
+  expect((await leadpipe(env, 'auth logout --profile work')).stderr).toContain('Removed the key');
   expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
 });
 

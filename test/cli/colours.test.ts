@@ -63,25 +63,3 @@ it('JSON is indented and coloured on a terminal alone, with every number as it c
     expect((await run(['x', '-f', format], { FORCE_COLOR: '1' })).stdout).not.toContain(esc);
   }
 });
-
-it('a typing error is not followed by what it did not cost', async () => {
-  const { code, stderr } = await run(['x', '--limit', 'many'], {});
-  expect(code).toBe(2);
-  expect(stderr).not.toContain('charged');
-});
-
-it('a refusal for want of credits has both numbers', async () => {
-  const broke = await startFaultServer((socket, { path }) => {
-    socket.end(
-      path.endsWith('/balance')
-        ? wholeAnswer('200 OK', 'application/json', '{"object":"credit_balance","available_credits":0}')
-        : errorAnswer('402 X', 'insufficient_credits', 'insufficient'),
-    );
-  });
-  const { code, stderr } = await runInProcess(['search', 'company', 'x'], { env: pointedAt(broke.url) });
-  await broke.close();
-  expect(code).toBe(5);
-  expect(stderr).toMatch(
-    /^error: not enough credits: this search may cost 100, and 0 are left \(POST \/v1\/entity-search: 402 insufficient_credits: insufficient\)\n/,
-  );
-});

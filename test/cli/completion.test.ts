@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readBashLine } from '../../src/cli/completion.ts';
+import { readBashLine } from '../../src/cli/commands/completion.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 
@@ -50,6 +50,17 @@ describe('what can follow', () => {
   ];
   it.each(rows)('%j', async (words, answer) => {
     expect(await wordsAfter(words.split(' '))).toEqual(answer.split(' '));
+  });
+
+  it.each([
+    ['search ', 'shopify_store'],
+    ['task run ', 'wechat'],
+    ['task ', 'status'],
+    ['extract ', 'github_repo_stargazers'],
+    ['config get ', 'timeout.event'],
+    ['balance --', '--require'],
+  ])('%j: %s among others', async (words, one) => {
+    expect(await wordsAfter(words.split(' '))).toContain(one);
   });
 
   it('are commands, with what they do', async () => {

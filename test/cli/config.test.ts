@@ -108,20 +108,25 @@ describe('config', () => {
     expect(() => statSync(env.LEADPIPE_CONFIG_DIR ?? '')).toThrow('ENOENT');
   });
 
-  it.each(['{"profiles": {"default": {"base_url"', '[1]', '"text"', '{"profiles":3}'])(
-    'names a file of %j, and leaves it as it is',
-    async (damaged) => {
-      const env = withConfigFile(damaged);
-      const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
-      for (const args of [['set', 'format', 'csv'], ['unset', 'format'], ['list'], ['get', 'format']]) {
-        const result = await config(env, ...args);
-        expect(result.code).toBe(78);
-        expect(result.stderr).toContain(file);
-      }
-      expect((await runInProcess(['balance'], { env })).code).toBe(78);
-      expect(readFileSync(file, 'utf8')).toBe(damaged);
-    },
-  );
+  it.each([
+    ['{"profiles": {"default": {"base_url"', 'is not a JSON object'],
+    ['', 'is not a JSON object'],
+    ['[1]', 'is not a JSON object'],
+    ['"text"', 'is not a JSON object'],
+    ['{"profiles":3}', '"profiles" is not an object'],
+    ['{"profiles":[]}', '"profiles" is not an object'],
+    ['{"profile":3}', '"profile" is not a text'],
+  ])('names a file of %j, and leaves it as it is', async (damaged, says) => {
+    const env = withConfigFile(damaged);
+    const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
+    for (const line of ['config set format csv', 'config unset format', 'config list', 'balance']) {
+      const result = await runInProcess(line.split(' '), { env });
+      expect(result.code).toBe(78);
+      expect(result.stderr).toContain(file);
+      expect(result.stderr).toContain(says);
+    }
+    expect(readFileSync(file, 'utf8')).toBe(damaged);
+  });
 
   it('can mend a setting that makes its profile unusable', async () => {
     const env = withSettings({ format: 'xml' });

@@ -96,20 +96,6 @@ describe('the profile in use', () => {
   ])('--profile %s is refused', async (named, message) => {
     await expect(readProfile(context(), named)).rejects.toThrow(message);
   });
-
-  it.each([
-    ['{', 'is not a JSON object'],
-    ['', 'is not a JSON object'],
-    ['[]', 'is not a JSON object'],
-    ['{"profiles":[]}', '"profiles" is not an object'],
-    ['{"profile":3}', '"profile" is not a text'],
-  ])('a file of %j is refused', async (content, message) => {
-    const config = temporaryFolder();
-    writeFileSync(join(config, 'config.json'), content);
-    await expect(readProfile({ directories: { config, state: '' }, env: {} }, undefined)).rejects.toThrow(
-      message,
-    );
-  });
 });
 
 describe('processes that write at once', () => {

@@ -49,7 +49,7 @@ export async function startLedgerService(
   const { stateDir } = service;
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
   const get = <T>(sql: string, ...values: string[]): T | undefined =>
-    store.transaction((rows) => rows.get<T>(sql, values));
+    store.transaction((rows) => rows.get<T>(sql, values.length > 0 ? values : undefined));
   const expectToAddUp = (): void => {
     const { faults } = audit(store);
     if (faults.length > 0) throw new Error(faults.join('\n'));

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
@@ -104,19 +104,14 @@ describe.skipIf(!hasSecretService)('the keychain of a desktop', () => {
   });
 });
 
-describe('without a keychain', () => {
-  it('a key in one is 78, with what to do', async () => {
-    const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'keychain' };
-    const result = await run(['auth', 'login', '--base-url', service.url], { env, stdin: first });
-    expect(result).toMatchObject({ code: 78, stdout: '' });
-    expect(result.stderr).toContain('no usable keychain was found on this machine');
-    expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
-  });
-
-  it('an address of D-Bus that leads nowhere is told in one plain sentence', async () => {
-    const env = { ...bareEnvironment(), DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere/bus' };
-    const { code, stderr } = await run(['auth', 'login', '--base-url', service.url], { env, stdin: first });
-    expect(code).toBe(78);
-    expect(stderr.split('\n')[0]).toBe('error: no usable keychain was found on this machine');
-  });
+it.each([
+  ['no D-Bus', {}],
+  ['an address of D-Bus that leads nowhere', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere/bus' }],
+])('without a keychain, with %s, it is 78, and nothing is stored', async (_, more) => {
+  const env: Record<string, string> = { ...bareEnvironment(), ...more };
+  const result = await run(['auth', 'login', '--base-url', service.url], { env, stdin: first });
+  expect(result).toMatchObject({ code: 78, stdout: '' });
+  expect(result.stderr.split('\n')[0]).toBe('error: no usable keychain was found on this machine');
+  expect(result.stderr).toContain('LEADPIPE_CREDENTIAL_STORE=file');
+  expect(() => statSync(env.LEADPIPE_CONFIG_DIR ?? '')).toThrow('ENOENT');
 });

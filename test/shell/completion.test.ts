@@ -39,13 +39,7 @@ beforeAll(async () => {
 /** What is typed before Tab, and the words that the command is run with then. */
 const lines: readonly [typed: string, words: () => readonly string[]][] = [
   ['leadpipe sea', () => ['search']],
-  ['leadpipe task stat', () => ['task', 'status']],
-  ['leadpipe help task wa', () => ['help', 'task', 'wait']],
   ['leadpipe search shop', () => ['search', 'shopify_store']],
-  ['leadpipe task run wec', () => ['task', 'run', 'wechat']],
-  ['leadpipe contact ph', () => ['contact', 'phone']],
-  ['leadpipe extract github_repo_s', () => ['extract', 'github_repo_stargazers']],
-  ['leadpipe balance --req', () => ['balance', '--require']],
   ['leadpipe balance -f cs', () => ['balance', '-f', 'csv']],
   ['leadpipe balance --format=cs', () => ['balance', '--format=csv']],
   ['leadpipe balance --profile wo', () => ['balance', '--profile', 'work']],
@@ -61,8 +55,6 @@ const lines: readonly [typed: string, words: () => readonly string[]][] = [
   ],
   ['leadpipe task wait ', () => ['task', 'wait', taskId]],
   ['leadpipe history show ', () => ['history', 'show', operationId]],
-  ['leadpipe config get timeout.ev', () => ['config', 'get', 'timeout.event']],
-  ['leadpipe completion f', () => ['completion', 'fish']],
   ['leadpipe search company x -o files/obj', () => ['search', 'company', 'x', '-o', 'files/objective.txt']],
   [
     'leadpipe search company x --output=files/obj',

@@ -21,15 +21,18 @@ import {
   readKeyRecords,
   storeKey,
 } from '../../config/stored-keys.ts';
-import { findAddress, findKey, noTarget, type Target } from '../../connection/address-and-key.ts';
-import type { Connection } from '../../connection/connection.ts';
+import {
+  type Connection,
+  findAddress,
+  findKey,
+  noTarget,
+  type RouteStart,
+} from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import { creditsAre } from '../../operations/spending.ts';
 import { memberLayout } from '../../output/columns.ts';
-import type { Layout } from '../../output/layout.ts';
-import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText, toBaseUrl, withScheme } from '../../requests/address.ts';
 import { checkKey } from '../../requests/api-key.ts';
 import { ask, confirm } from '../ask.ts';
@@ -104,7 +107,7 @@ export const createAuthLogin = defineCommand({
 async function readBalance(
   context: Context,
   options: LoginOptions,
-  known: Target & { readonly profile: Profile },
+  known: NonNullable<RouteStart['known']>,
 ): Promise<number> {
   const ask = ({ client }: Connection) => client.balance(context.signal);
   return (await withConnection(context, options, ask, { known })).value.available_credits;
@@ -213,41 +216,27 @@ const createAuthStatus = defineCommand({
     const baseUrl = findAddress(context, addressOf(options), profile);
     if (baseUrl === undefined) throw noTarget;
     const { apiKey, source } = await findKey(context, profile, baseUrl);
-    const asked = await readBalance(context, options, { baseUrl, apiKey, profile }).catch(toRefusal);
+    const target = { baseUrl, apiKey, profile };
+    const asked = await readBalance(context, options, target).catch((error: unknown) => {
+      if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
+      throw error;
+    });
+    const isValid = typeof asked === 'number';
     const status = {
       profile: profile.name,
       base_url: toAddressText(baseUrl),
       key_from: source,
       key: toMaskedKey(apiKey),
-      valid: typeof asked === 'number' ? true : asked.outcome === 'authentication' ? false : null,
-      available_credits: typeof asked === 'number' ? asked : null,
+      valid: isValid ? true : asked.outcome === 'authentication' ? false : null,
+      available_credits: isValid ? asked : null,
     };
-    const printed = {
-      shape: 'single',
-      layout: memberLayout(Object.keys(status)),
-      settings: profile.settings,
-    } as const;
-    await printRecords(context, options, printed, [status]);
-    if (typeof asked !== 'number') throw asked;
+    const layout = memberLayout(Object.keys(status));
+    await printRecords(context, options, { shape: 'single', layout, settings: profile.settings }, [status]);
+    if (!isValid) throw asked;
   },
 });
 
-/** What the service or the way to it had against the key; a stop or a bug is thrown on. */
-function toRefusal(error: unknown): LeadpipeError {
-  if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
-  throw error;
-}
-
-const profilesLayout: Layout = {
-  ...memberLayout(['profile', 'in_use', 'base_url', 'key_in', 'key_for']),
-  table: [
-    memberColumn('profile', { min: 8, max: 24, role: 'title' }),
-    memberColumn('in_use', { min: 6, max: 6 }),
-    memberColumn('base_url', { min: 16, max: 60 }),
-    memberColumn('key_in', { min: 8, max: 8 }),
-    memberColumn('key_for', { min: 16, max: 60 }),
-  ],
-};
+const profilesLayout = memberLayout(['profile', 'in_use', 'base_url', 'key_in', 'key_for']);
 
 const createAuthList = defineCommand({
   name: 'list',
@@ -323,10 +312,7 @@ const createAuthRemove = defineCommand({
 async function checkIsThere(context: Context, profile: string): Promise<void> {
   const { names } = await readProfiles(context);
   if (names.includes(profile)) return;
-  throw new UsageError(
-    `there is no profile "${profile}"`,
-    `${names.length === 0 ? '' : `The profiles are ${names.join(', ')}. `}To create "${profile}": leadpipe auth login --profile ${profile}`,
-  );
+  throw new UsageError(`there is no profile "${profile}"`, { is: 'no_profile', name: profile, known: names });
 }
 
 /** The profiles that have settings or a key, their names sorted. */

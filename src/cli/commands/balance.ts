@@ -1,12 +1,16 @@
-import { Option } from 'commander';
 import { LeadpipeError } from '../../errors.ts';
 import { creditsAre } from '../../operations/spending.ts';
 import { balanceLayout } from '../../output/columns.ts';
-import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import {
+  anyCredits,
+  type ConnectionOptions,
+  numberIn,
+  option,
+  type RecordOptions,
+} from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
 
 interface BalanceOptions extends ConnectionOptions, RecordOptions {
@@ -18,9 +22,7 @@ export const createCommand = defineCommand({
   description:
     'Shows the credits that you can spend now. Credits that running requests have reserved are not counted.',
   options: [
-    new Option('--require <credits>', 'exit with code 5 when fewer credits are available').argParser(
-      (value) => checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--require', value),
-    ),
+    option('--require <credits>', 'exit with code 5 when fewer credits are available', numberIn(anyCredits)),
   ],
   takes: ['records', 'connection'],
   examples: [
@@ -47,11 +49,7 @@ export const createCommand = defineCommand({
     throw new LeadpipeError(
       'credits',
       `${creditsAre(available)} available, and --require asks for ${options.require}`,
-      {
-        type: 'insufficient_credits',
-        charged: 'no',
-        ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
-      },
+      { type: 'insufficient_credits', charged: 'no', requestId: answer.requestId },
     );
   },
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
 import { toMinutes } from '../../clock.ts';
-import { readProfileNames } from '../../config/settings.ts';
+import { readSettingsFile, wordsOf } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
 import { readNewest } from '../../operations/journal/operation-index.ts';
@@ -10,17 +10,33 @@ import { isTask } from '../../operations/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
+import { toTerminalText } from '../../output/clean.ts';
 import { checkOneOf } from '../../requests/closed-list.ts';
 import { defineCommand } from '../command.ts';
-import { type Candidate, type KnownKind, shells, toCompletion, toReplies, wordsIn } from '../completion.ts';
+import { topics } from '../help.ts';
 import { argumentOf } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
-/** The program with the command loaded that the words are about. */
-type CreateProgram = (context: Context, words: readonly string[]) => Promise<Command>;
+const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** The constructor of a command that completes the command lines of this program. */
-export function createCompletionOf(createProgram: CreateProgram) {
+interface Candidate {
+  readonly value: string;
+  readonly meaning?: string;
+}
+
+/** What this machine knows, or what the shell does: files. Named as the arguments and options that take it are. */
+const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
+type KnownKind = (typeof knownKinds)[number];
+
+/**
+ * The constructor of a command that completes the command lines of this program, whose `createProgram` loads the command that the
+ * words are about. The script of each shell (completions/leadpipe.*) asks leadpipe itself, so that none goes stale: `leadpipe
+ * completion <shell> -- <what is typed>` answers with the line `words` and a candidate on each further line, or with `files`, where
+ * the shell's own completion of files is wanted. An error answers nothing on stdout, and is not shown in the middle of the user's line.
+ */
+export function createCompletionOf(
+  createProgram: (context: Context, words: readonly string[]) => Promise<Command>,
+) {
   return defineCommand({
     name: 'completion',
     description: 'Prints a script for your shell. With it, the Tab key completes leadpipe commands.',
@@ -54,8 +70,9 @@ export function createCompletionOf(createProgram: CreateProgram) {
         const script = await findPackageFile('completions', `leadpipe.${shell}`);
         return void stream.write(await readFile(script, 'utf8'));
       }
-      const words = wordsIn(shell, typed);
-      const { prefix, candidates } = toCompletion(await createProgram(context, words), words);
+      // The unfinished one is the last.
+      const words = shell === 'bash' ? readBashLine(typed).words : typed;
+      const { prefix = '', candidates } = toCompletion(await createProgram(context, words), words);
       if (candidates === 'file') return void stream.write('files\n');
       const known = typeof candidates === 'string' ? await readCandidates(context, candidates) : candidates;
       stream.write(['words', ...toReplies(shell, known, prefix, typed), ''].join('\n'));
@@ -71,7 +88,7 @@ async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>
   const { config, state } = context.directories;
   switch (kind) {
     case 'profile':
-      return (await readProfileNames(config)).map((value) => ({ value, meaning: '' }));
+      return Object.keys((await readSettingsFile(config)).profiles).map((value) => ({ value }));
     case 'list':
       return (await readLists(state, () => {})).map(({ list, leads }) => ({
         value: list,
@@ -101,4 +118,138 @@ async function readSome(context: Context, isMeant: (kind: string) => boolean): P
     if (some.unshift(operation) === newest) break;
   }
   return some;
+}
+
+interface Completion {
+  /** What the word begins with before the value, such as `--format=`. */
+  readonly prefix?: string;
+  readonly candidates: readonly Candidate[] | KnownKind;
+}
+
+/** Pure: what the last of the words can become, whatever it begins with. */
+function toCompletion(program: Command, words: readonly string[]): Completion {
+  const { command, awaiting, operands, isAfterDashes, isHelp } = toPlace(program, words.slice(0, -1));
+  const last = words.at(-1) ?? '';
+  if (awaiting !== undefined) return valuesOf(awaiting, '', last);
+  if (last.startsWith('-') && !isAfterDashes) {
+    const prefix = /^--[^=]+=/.exec(last)?.[0] ?? '';
+    const option = optionOf(command, prefix.slice(0, -1));
+    if (option !== undefined) return valuesOf(option, prefix, last.slice(prefix.length));
+    const options = command.createHelp().visibleOptions(command);
+    return {
+      candidates: options.map(({ description, flags, long }) => ({
+        value: long ?? flags,
+        meaning: description,
+      })),
+    };
+  }
+  if (command.commands.length > 0 && operands.length === 0) {
+    const rows = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
+    const more = Object.entries(topics).map(([value, meaning]) => ({ value, meaning }));
+    const candidates = isHelp && command.parent === null ? [...rows, ...more] : rows;
+    return { candidates };
+  }
+  const argument = command.registeredArguments[operands.length];
+  if (isHelp || argument === undefined) return { candidates: [] };
+  // The one argument whose values depend on another: the value of a setting.
+  if (argument.name() === 'value')
+    return { candidates: wordsOf(operands[0] ?? '').map((value) => ({ value })) };
+  return valuesOf(argument, '', last);
+}
+
+/** Where in the definitions these words lead; `awaiting` is the option whose value comes next. */
+function toPlace(program: Command, words: readonly string[]) {
+  let command = program;
+  let awaiting: Option | undefined;
+  const operands: string[] = [];
+  let isAfterDashes = false;
+  let isHelp = false;
+  for (const word of words) {
+    const sub = command.commands.find((one) => one.name() === word);
+    if (awaiting !== undefined) awaiting = undefined;
+    else if (isAfterDashes) operands.push(word);
+    else if (word === '--') isAfterDashes = true;
+    else if (word.length > 1 && word.startsWith('-')) awaiting = optionOf(command, word);
+    else if (sub !== undefined) command = sub;
+    else if (word === 'help' && command.commands.length > 0) isHelp = true;
+    else operands.push(word);
+  }
+  return { command, awaiting, operands, isAfterDashes, isHelp };
+}
+
+/** The option of this name, if it takes a value. */
+function optionOf(command: Command, name: string): Option | undefined {
+  return command.options.find(
+    (option) => (option.long === name || option.short === name) && (option.required || option.optional),
+  );
+}
+
+function valuesOf(part: Argument | Option, prefix: string, typed: string): Completion {
+  if (part.argChoices !== undefined)
+    return { prefix, candidates: part.argChoices.map((value) => ({ value })) };
+  if (typed.startsWith('@')) return { prefix: `${prefix}@`, candidates: 'file' };
+  const placeholder = 'flags' in part ? /[<[]([^\]>]+)/.exec(part.flags)?.[1] : part.name();
+  return { prefix, candidates: knownKinds.find((kind) => kind === placeholder) ?? [] };
+}
+
+/** Pure: what leadpipe answers to a script. */
+function toReplies(
+  shell: (typeof shells)[number],
+  candidates: readonly Candidate[],
+  prefix: string,
+  given: readonly string[],
+): string[] {
+  const toReply = {
+    bash: (value: string) => readBashLine(given).reply(prefix + value),
+    // zsh puts a -- before the meaning, also where there is none.
+    zsh: (value: string, meaning: string) => value.replace(/[\\:]/g, '\\$&') + (meaning && `:${meaning}`),
+    fish: (value: string, meaning: string) => `${prefix}${value}\t${meaning}`,
+  }[shell];
+  return candidates
+    .filter(({ value }) => value === toTerminalText(value))
+    .map(({ value, meaning = '' }) => toReply(value, toTerminalText(meaning)))
+    .filter((reply) => reply !== undefined);
+}
+
+/**
+ * Pure: a line of bash up to the cursor. Bash hands its completions words that are cut at `breaks` too (`=`, `:`) and
+ * quoted as they were typed, and puts a reply in the place of the last piece only, as it is.
+ */
+export function readBashLine([line = '', breaks = '']: readonly string[]) {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  let pieceAt = 0;
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at] as string;
+    const isQuote = quote === '' ? char === '"' || char === "'" : char === quote;
+    if (isQuote) {
+      quote = quote === '' ? char : '';
+      word ??= '';
+      pieceAt = word.length;
+    } else if (char === '\\' && quote !== "'") {
+      word = (word ?? '') + (line[++at] ?? '');
+    } else if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      pieceAt = 0;
+    } else {
+      word = (word ?? '') + char;
+      if (quote === '' && breaks.includes(char)) pieceAt = word.length;
+    }
+  }
+  const last = word ?? '';
+  return {
+    /** After the name of the command; the last one is the unfinished one. */
+    words: [...words.slice(1), last],
+    /** What bash has to be given to complete the last word to this value; undefined when it can't become it. */
+    reply: (value: string) => (value.startsWith(last) ? quoted(value.slice(pieceAt), quote) : undefined),
+  };
+}
+
+/** Pure: a text for a place inside this quote, or outside of any; undefined where it can't stand. */
+function quoted(text: string, quote: string): string | undefined {
+  if (quote === '"') return text.replace(/["\\$`]/g, '\\$&');
+  if (quote === "'") return text.includes("'") ? undefined : text;
+  return text.replace(/[^\w@%+=:,./\u0080-\u{10ffff}-]/gu, '\\$&');
 }

@@ -2,7 +2,6 @@ import { Argument } from 'commander';
 import { defaults } from '../../config/defaults.ts';
 import {
   changeSetting,
-  checkSettingName,
   profileInUse,
   readProfile,
   type SettingName,
@@ -22,19 +21,18 @@ import type { Layout } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toBaseUrl } from '../../requests/address.ts';
+import { checkOneOf } from '../../requests/closed-list.ts';
 import { timeLimits } from '../../transport/time-limits.ts';
 import { defineCommand, defineGroup } from '../command.ts';
 import { changeOutcomes, localOutcomes } from '../exit-codes.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readNamedFile } from '../options/inputs.ts';
-import { argumentOf, type ProfileOptions, type RecordOptions } from '../options/options.ts';
+import type { ProfileOptions, RecordOptions } from '../options/options.ts';
 import { printRecords } from '../records/record-output.ts';
 
-const settingArgument = argumentOf(
-  '<setting>',
-  settingNames,
-  'such as base_url; `leadpipe config --help` lists them',
-);
+const settingArgument = new Argument('<setting>', 'such as base_url; `leadpipe config --help` lists them')
+  .choices(settingNames)
+  .argParser((value) => checkOneOf('setting', value, settingNames));
 
 type ListOptions = ProfileOptions & RecordOptions;
 
@@ -86,14 +84,11 @@ const createConfigList = defineCommand({
 
 function toRecord(setting: SettingName, settings: Settings, env: Context['env']) {
   const { meaning } = settingTable[setting];
-  const variable = variables[setting];
-  const fromEnvironment = variable === undefined ? undefined : env[variable];
-  if (variable !== undefined && fromEnvironment)
-    return { setting, value: fromEnvironment, from: variable, meaning };
+  const variable = variables[setting] ?? '';
+  if (env[variable]) return { setting, value: env[variable], from: variable, meaning };
   const own = settings[setting];
-  if (own !== undefined) return { setting, value: own, from: 'profile', meaning };
-  const value = defaultOf(setting) ?? null;
-  return { setting, value, from: value === null ? null : 'default', meaning };
+  const value = own ?? defaultOf(setting) ?? null;
+  return { setting, value, from: own !== undefined ? 'profile' : value === null ? null : 'default', meaning };
 }
 
 /** Pure: what holds where nothing sets it, in words where that depends; undefined for what has no default. */
@@ -120,8 +115,7 @@ const createConfigGet = defineCommand({
     'is neither, nothing is printed, and the exit code is 6.',
   ],
   outcomes: [...localOutcomes.filter((outcome) => outcome !== 'local_io'), 'not_found'],
-  async run(context, setting: string, options: ProfileOptions) {
-    const name = checkSettingName(setting);
+  async run(context, name: SettingName, options: ProfileOptions) {
     const profile = await readProfile(context, options.profile);
     const value = profile.settings[name] ?? defaultOf(name);
     if (value === undefined) {
@@ -146,8 +140,7 @@ const createConfigSet = defineCommand({
   examples: ['leadpipe config set timeout.idle 60', 'leadpipe config set format csv --profile work'],
   output: ['nothing'],
   outcomes: changeOutcomes,
-  async run(context, setting: string, given: string, options: ProfileOptions) {
-    const name = checkSettingName(setting);
+  async run(context, name: SettingName, given: string, options: ProfileOptions) {
     const value = toSettingValue(name, given);
     // Without it no command would reach the service.
     if (name === 'ca_file') await readNamedFile(String(value), name);
@@ -171,8 +164,7 @@ const createConfigUnset = defineCommand({
   examples: ['leadpipe config unset timeout.idle', 'leadpipe config unset base_url --profile work'],
   output: ['nothing, even if the setting was not set'],
   outcomes: changeOutcomes,
-  async run(context, setting: string, options: ProfileOptions) {
-    const name = checkSettingName(setting);
+  async run(context, name: SettingName, options: ProfileOptions) {
     await changeSetting(context, await profileInUse(context, options.profile), name, undefined);
   },
 });

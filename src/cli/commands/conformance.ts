@@ -9,8 +9,7 @@ import {
   type Verdict,
 } from '../../conformance/row.ts';
 import { furtherKeys, type KeyName, type Keys, type Request, toJson } from '../../conformance/service.ts';
-import type { Target } from '../../connection/address-and-key.ts';
-import type { Connection } from '../../connection/connection.ts';
+import type { Connection, Target } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';

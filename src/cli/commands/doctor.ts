@@ -1,21 +1,42 @@
-import { LeadpipeError } from '../../errors.ts';
+import { lookup } from 'node:dns/promises';
+import { constants } from 'node:fs';
+import { access, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { dirname, join } from 'node:path';
+import { KeychainError } from '../../config/keychain.ts';
+import { type Profile, readProfile } from '../../config/settings.ts';
+import { keysPath, settingsPath } from '../../config/store.ts';
+import { probeKeychain, readKeyRecord } from '../../config/stored-keys.ts';
+import {
+  type Connection,
+  findAddress,
+  findKey,
+  noTarget,
+  proxyOf,
+  type Target,
+} from '../../connection/connection.ts';
+import type { Context } from '../../context.ts';
+import { limits } from '../../contract/limits.ts';
+import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
+import { creditsOf } from '../../operations/spending.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
+import { toAddressText } from '../../requests/address.ts';
 import { defineCommand } from '../command.ts';
-import { checkAll, type Finding } from '../doctor-checks.ts';
+import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { createNotes, type Notes } from '../messages/status-line.ts';
+import { toHint } from '../messages/hints.ts';
+import { toMaskedKey } from '../messages/quoted.ts';
+import { createNotes } from '../messages/status-line.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { withOutput } from '../records/record-output.ts';
-
-const members: readonly (keyof Finding)[] = ['check', 'result', 'found', 'fix'];
 
 const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', failure: 'red' };
 
 /** For people. What to do about it is said below the table, in lines that can be copied. */
 const doctorLayout: Layout = {
-  ...memberLayout(members),
+  ...memberLayout(['check', 'result', 'found', 'fix']),
   table: [
     memberColumn('check', { min: 16, max: 16, role: 'title' }),
     memberColumn('result', { min: 7, max: 7, role: 'detail', tone: (result) => tones[result] }),
@@ -40,38 +61,247 @@ export const createCommand = defineCommand({
     const notes = createNotes(context, options);
     /** What would stand between two rows of the table. */
     const held: string[] = [];
-    await withOutput(
-      context,
-      options,
-      { shape: 'list', layout: doctorLayout, settings: {} },
-      async (output) => {
-        for await (const finding of checkAll(context, options, (line) => held.push(line))) {
-          findings.push(finding);
-          const { outcome: _, ...record } = finding;
-          await output.write([JSON.stringify(record)]);
-        }
-      },
-    );
+    const printed = { shape: 'list', layout: doctorLayout, settings: {} } as const;
+    await withOutput(context, options, printed, async (output) => {
+      for await (const finding of checkAll(context, options, (line) => held.push(line))) {
+        findings.push(finding);
+        const { outcome: _, ...record } = finding;
+        await output.write([JSON.stringify(record)]);
+      }
+    });
     for (const line of held) notes.say(line);
-    report(notes, findings);
+    const failures = findings.filter(({ result }) => result === 'failure');
+    const [first] = failures;
+    for (const finding of findings) {
+      // The first failure's is said by the error.
+      if (finding.fix && finding !== first) notes.say(`${finding.check}: ${finding.fix}`);
+    }
+    if (first === undefined) return notes.say('The next search would work.');
+    throw new LeadpipeError(
+      first.outcome ?? 'configuration',
+      `the next search would fail: see ${failures.map(({ check }) => check).join(', ')} above`,
+      { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
+    );
   },
 });
 
-/** How to repair what is wrong, and how the next search would end. What was found stands in the rows. Throws the first failure. */
-function report(notes: Notes, findings: readonly Finding[]): void {
-  const failures = findings.filter(({ result }) => result === 'failure');
-  const [first] = failures;
-  for (const finding of findings) {
-    // The first failure's is said by the error.
-    if (finding.fix && finding !== first) notes.say(`${finding.check}: ${finding.fix}`);
+interface Found {
+  readonly result: 'ok' | 'warning' | 'failure' | 'skipped';
+  readonly found: string;
+  /** What to do about it, exactly. */
+  readonly fix: string | null;
+  /** How the next search would end because of it; failures alone. */
+  readonly outcome?: Outcome;
+}
+
+type Finding = Found & { readonly check: string };
+
+const ok = (found: string): Found => ({ result: 'ok', found, fix: null });
+const skipped = (found: string): Found => ({ result: 'skipped', found, fix: null });
+const warning = (found: string, fix: string): Found => ({ result: 'warning', found, fix });
+const failure = (outcome: Outcome, found: string, fix: string): Found => {
+  return { result: 'failure', found, fix, outcome };
+};
+
+/** The same failure that a command would report. A stop and a bug are thrown on. */
+function failureOf(error: unknown): Found {
+  if (!(error instanceof LeadpipeError) || error instanceof StoppedError) throw error;
+  return failure(error.outcome, error.message, toHint(error) ?? '');
+}
+
+/** Why what follows can't be looked at, when one of these fails. */
+const obstacles: Readonly<Record<string, string>> = {
+  settings: "the settings can't be read",
+  address: 'there is no address',
+  proxy: "the proxy can't be used",
+  'host name': 'the host name is unknown',
+  connection: 'there is no connection',
+  key: "the key can't be used",
+};
+
+/** How far the clocks may be apart, in seconds: certificates and `Retry-After` dates are read by ours. */
+const mostSkew = 60;
+
+/**
+ * From this machine to the credits, with one request that costs nothing, and a second one for what the key may do. `say` prints
+ * what is good to know of the service.
+ */
+async function* checkAll(
+  context: Context,
+  options: ConnectionOptions,
+  say: (line: string) => void,
+): AsyncGenerator<Finding> {
+  const { env, nodeVersion, clock } = context;
+  const { config, state } = context.directories;
+  let profile: Profile = { name: '', settings: {} };
+  let baseUrl: URL | undefined;
+  let target: (Target & { readonly profile: Profile }) | undefined;
+  let proxy: string | undefined;
+  let keyless: Found | undefined;
+  let answer: Awaited<ReturnType<typeof askService>> | undefined;
+  let refusal: unknown;
+
+  const checks: Readonly<Record<string, () => Found | Promise<Found>>> = {
+    node: () => checkNode(nodeVersion),
+    'config folder': () => checkMode(config, '700'),
+    'state folder': () => checkState(state),
+    async settings() {
+      profile = await readProfile(context, options.profile);
+      const path = settingsPath(config);
+      return await checkMode(path, '600', `${path}, profile "${profile.name}"`);
+    },
+    async keychain() {
+      if (options.local) return skipped('not needed: the local service has a key of its own');
+      if (env.LEADPIPE_API_KEY) return skipped('not needed: LEADPIPE_API_KEY is set');
+      const record = await readKeyRecord(config, profile.name);
+      const path = keysPath(config);
+      if (record?.store === 'file') return await checkMode(path, '600', `not needed: the key is in ${path}`);
+      try {
+        await probeKeychain(context, profile.name, record?.origin ?? 'nowhere');
+        return ok('works');
+      } catch (error) {
+        const failed = failureOf(error);
+        // Only a key that is in it makes it needed.
+        if (record === undefined && error instanceof KeychainError) return { ...failed, result: 'warning' };
+        keyless = skipped('the key is in the keychain');
+        return failed;
+      }
+    },
+    address() {
+      if (options.local) return ok('the local service (--local)');
+      baseUrl = findAddress(context, addressOf(options), profile);
+      if (baseUrl === undefined) throw noTarget;
+      return ok(toAddressText(baseUrl));
+    },
+    proxy() {
+      proxy = baseUrl && proxyOf(baseUrl, env)?.name;
+      return ok(proxy ?? 'none');
+    },
+    'host name': () => checkName(baseUrl, proxy),
+    async connection() {
+      if (keyless !== undefined) return keyless;
+      if (baseUrl !== undefined) {
+        try {
+          const { apiKey } = await findKey(context, profile, baseUrl);
+          // What is wrong is to be seen, and at once.
+          const settings = { ...profile.settings, 'retry.attempts': 0 };
+          target = { baseUrl, apiKey, profile: { ...profile, settings } };
+        } catch (error) {
+          refusal = error;
+          return skipped('there is no API key');
+        }
+      }
+      const start = target === undefined ? {} : { known: target };
+      try {
+        const ask = (connection: Connection) => askService(context, connection);
+        answer = await withConnection(context, options, ask, start, say);
+      } catch (error) {
+        if (!(error instanceof LeadpipeError) || error.details.status === undefined) throw error;
+        refusal = error;
+      }
+      return ok(
+        answer && baseUrl?.protocol === 'https:' ? 'connected; the certificate is trusted' : 'connected',
+      );
+    },
+    clock() {
+      if (answer === undefined) return keyless ?? skipped('the balance could not be read');
+      const seconds = Math.round((clock.now().getTime() - Date.parse(answer.serverTime ?? '')) / 1000);
+      if (Number.isNaN(seconds)) return skipped('the service sends no time');
+      if (Math.abs(seconds) <= mostSkew) return ok('in step with the service');
+      const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
+      return warning(found, 'Set the clock of this machine, for example: timedatectl set-ntp true');
+    },
+    key() {
+      if (refusal !== undefined) throw refusal;
+      const shown = target === undefined ? 'the key of the local service' : toMaskedKey(target.apiKey);
+      return keyless ?? ok(`${shown} is valid`);
+    },
+    access() {
+      if (answer?.refusal !== undefined) throw answer.refusal;
+      return keyless ?? ok("searches are allowed; other commands can't be checked without paying");
+    },
+    credits: () => keyless ?? checkCredits(answer?.credits ?? 0),
+  };
+
+  let obstacle: string | undefined;
+  for (const [check, run] of Object.entries(checks)) {
+    let found: Found;
+    try {
+      found = obstacle === undefined ? await run() : skipped(obstacle);
+    } catch (error) {
+      found = failureOf(error);
+    }
+    if (found.result === 'failure') obstacle ??= obstacles[check];
+    yield { check, ...found };
   }
-  if (first === undefined) {
-    notes.say('The next search would work.');
-    return;
+}
+
+function checkNode(version: string): Found {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 18)) return ok(version);
+  return failure('configuration', version, 'Install Node 20.18 or newer.');
+}
+
+/** Enough for the leads of many searches. */
+const fewBytes = 50 * 1024 * 1024;
+
+/** Whether purchases can be recorded here: without that nothing is bought. */
+async function checkState(state: string): Promise<Found> {
+  const change = 'set LEADPIPE_STATE_DIR to another folder.';
+  try {
+    const existing = await nearestFolder(state);
+    if (existing === state) await rm(await mkdtemp(join(state, 'doctor-')), { recursive: true });
+    else await access(existing, constants.W_OK);
+    const { bavail, bsize } = await statfs(existing);
+    if (bavail * bsize < fewBytes) {
+      const found = `${state}: only ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB of disk space is free`;
+      return warning(found, `Free some space, or ${change}`);
+    }
+  } catch (error) {
+    return failure('local_io', `${state}: ${(error as Error).message}`, `Make it writable, or ${change}`);
   }
-  throw new LeadpipeError(
-    first.outcome ?? 'configuration',
-    `the next search would fail: see ${failures.map(({ check }) => check).join(', ')} above`,
-    { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
-  );
+  return await checkMode(state, '700');
+}
+
+async function nearestFolder(folder: string): Promise<string> {
+  const isThere = (await stat(folder).catch(() => undefined)) !== undefined;
+  return isThere || dirname(folder) === folder ? folder : await nearestFolder(dirname(folder));
+}
+
+/** Whether a file or a folder lets others in; what isn't there doesn't. `widest` is octal. */
+async function checkMode(path: string, widest: string, found = path): Promise<Found> {
+  const { mode } = (await stat(path).catch(() => undefined)) ?? { mode: 0 };
+  if ((mode & 0o777 & ~Number.parseInt(widest, 8)) === 0) return ok(found);
+  const open = `other users can read ${path} (mode ${(mode & 0o777).toString(8)})`;
+  return warning(open, `chmod ${widest} '${path}'`);
+}
+
+async function checkName(baseUrl: URL | undefined, proxy: string | undefined): Promise<Found> {
+  const host = (baseUrl?.hostname ?? '127.0.0.1').replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) return skipped('not needed (IP address)');
+  if (proxy !== undefined) return skipped('not needed: the proxy looks it up');
+  try {
+    const addresses = await lookup(host, { all: true });
+    return ok(`${host} is at ${addresses.map(({ address }) => address).join(', ')}`);
+  } catch (error) {
+    const fix = 'Check the address (leadpipe config get base_url), and that this machine is online.';
+    return failure('temporary', `${host}: ${(error as Error).message}`, fix);
+  }
+}
+
+/** The balance, and why the key may not search, if so: a made-up task is not found by one that may. Nothing else is free. */
+async function askService({ signal }: Context, { client }: Connection) {
+  const { value, serverTime } = await client.balance(signal);
+  const answer = await client.status('ls_doctor', signal).catch((error: unknown) => error);
+  const mayNot = answer instanceof Error && (answer as LeadpipeError).details?.status !== 404;
+  return { credits: value.available_credits, serverTime, refusal: mayNot ? answer : undefined };
+}
+
+function checkCredits(credits: number): Found {
+  const usual = limits.entityLimit.default;
+  const found = creditsOf(credits);
+  if (credits === 0) return failure('credits', found, 'Get credits for the account of this key.');
+  if (credits >= usual) return ok(found);
+  const fix = `A search asks for ${usual} leads by default, and may cost ${usual} credits. Add --limit ${credits}.`;
+  return failure('credits', found, fix);
 }

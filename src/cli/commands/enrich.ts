@@ -7,7 +7,7 @@ import { toEnrichRequest } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { readTextFile, readTextOrInput } from '../options/inputs.ts';
-import { collect, inputNames, under } from '../options/options.ts';
+import { collect, inputNames, option, under } from '../options/options.ts';
 import {
   checkWithoutRows,
   createRowsOptions,
@@ -39,10 +39,11 @@ export const createCommand = defineCommand({
         '--schema <file>',
         'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07); @file works too',
       ).conflicts('field'),
-      new Option(
+      option(
         '--field <name:type=meaning>',
         'a field to fill, instead of --schema; use it once for each field. Types: string, number, integer, boolean, and lists of them, such as string[]',
-      ).argParser(collect),
+        collect,
+      ),
     ]),
     ...createRowsOptions('enrich'),
   ],

@@ -3,12 +3,11 @@ import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
 import { countOf } from '../../operations/wording.ts';
 import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
-import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
-import { argumentOf, inputNames, under } from '../options/options.ts';
+import { argumentOf, inputNames, numberIn, option, under } from '../options/options.ts';
 import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
 import { buyList } from '../records/rows.ts';
@@ -37,10 +36,11 @@ export const createCommand = defineCommand({
         '--instruction <text>',
         'needed for web2list: the items and fields to extract (- reads stdin, @file reads a file)',
       ),
-      new Option(
+      option(
         '--limit <n>',
         `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always returns up to ${web2listLimit}`,
-      ).argParser((value) => checkNumber(extractLimit, inputNames.limit, value)),
+        numberIn(extractLimit),
+      ),
     ]),
     ...createRowsOptions(),
   ],

@@ -8,11 +8,16 @@ import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/tool.ts';
 import { isKept, rowsOf } from '../../operations/kinds.ts';
 import { toSpending } from '../../operations/spending.ts';
-import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
-import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
+import {
+  type ConnectionOptions,
+  createMaxCreditsOption,
+  numberIn,
+  option,
+  under,
+} from '../options/options.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
   readonly http?: number;
@@ -26,10 +31,11 @@ export const createCommand = defineCommand({
   description:
     'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
   options: under('What agents may do:', [
-    new Option(
+    option(
       '--http <port>',
       'serve over HTTP on this port of 127.0.0.1 instead of standard input; 0 means any free port',
-    ).argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--http', value)),
+      numberIn({ unit: 'number', min: 0, max: 65_535 }),
+    ),
     createMaxCreditsOption(
       'the most that the whole session may cost; what has no known price (contact, research, enrich, extract, enrich fields, web search) is refused until its setting price.* is set',
     ),
@@ -89,23 +95,19 @@ const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$
 function createSave(context: Context, folder: string | undefined): McpOptions['save'] {
   return async (name, intent, records) => {
     if (folder === undefined) {
-      throw new UsageError(
-        'this server writes no files',
-        'Ask the person to start it with --files <folder>, or read the records with position.',
-      );
+      const advice = 'Ask the person to start it with --files <folder>, or read the records with position.';
+      throw new UsageError('this server writes no files', advice);
     }
-    if (!savable.test(name)) {
-      throw new UsageError(
-        'output is the name of a file, without a folder, that ends with .csv, .jsonl, .json or .xlsx',
-      );
-    }
+    const ends = '.csv, .jsonl, .json or .xlsx';
+    if (!savable.test(name))
+      throw new UsageError(`output is the name of a file, without a folder, that ends with ${ends}`);
     const output = resolve(folder, name);
     if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');
     }
     const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
-    const { foundLayout } = await import('./task/options.ts');
+    const { foundLayout } = await import('./task/reading.ts');
     const { command = '', body = '{}', options = {} } = intent ?? {};
     const row = rowsOf(command);
     const layout = row === undefined ? foundLayout({}) : answersAs(row, options);

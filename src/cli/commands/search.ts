@@ -6,7 +6,6 @@ import { UsageError } from '../../errors.ts';
 import type { FolderLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
-import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import type { Journal } from '../../operations/journal/journal.ts';
@@ -24,7 +23,7 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
-import { checkNotDropped, tellEarlier, timeOf } from '../messages/earlier-runs.ts';
+import { checkNotDropped, timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import {
   createEntityArguments,
@@ -37,8 +36,16 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
-import { fileOf, inputNames, toId } from '../options/options.ts';
-import { fromTerms, type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
+import { fileOf, inputNames, option, toId } from '../options/options.ts';
+import {
+  fromTerms,
+  type Purchase,
+  type PurchaseOptions,
+  printedAs,
+  toBuyer,
+  toOrder,
+  withPurchase,
+} from '../records/orders.ts';
 import { openOutput, withHeldOutput } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
 
@@ -52,10 +59,7 @@ export const createCommand = defineCommand({
   description: 'Finds leads that fit your objective, and prints them as they are found.',
   arguments: createEntityArguments(streamEntityTypes, 'optional'),
   options: createEntityOptions([
-    new Option(
-      '--continue <operation-id>',
-      'buy only the rest of an earlier search that was interrupted',
-    ).argParser(toId),
+    option('--continue <operation-id>', 'buy only the rest of an earlier search that was interrupted', toId),
     new Option('--exit-status', 'exit with code 7 when nothing was found'),
     ...listOptions,
   ]),
@@ -74,8 +78,13 @@ export const createCommand = defineCommand({
     command: Command,
   ) {
     if (options.continue !== undefined) {
-      checkAlone(entityType, options);
-      return await continueSearch(context, options.continue, options);
+      const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
+      const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
+      if (more.every((one) => one === undefined))
+        return await continueSearch(context, options.continue, options);
+      throw new UsageError(
+        '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
+      );
     }
     // Before standard input is read for an objective that could not be used.
     if (entityType !== undefined) checkStreamEntityType(entityType);
@@ -85,55 +94,37 @@ export const createCommand = defineCommand({
     }
     const input = await readEntitySearchInput(context, objective, options);
     const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
-    const end = await withConnection(context, options, async (connection) => {
-      const { settings } = connection;
-      const buyer = toBuyer(context, options, connection);
-      const order = {
-        ...toOrder(context, options, connection, 'search', request),
-        list: toListTerms(options),
-      };
-      return await withHeldOutput(context, options, async (lock) => {
-        const earlier = await findEarlier(buyer, toWanted(buyer, order));
-        if (earlier.is === 'rest') return await goOnWith(context, options, buyer, earlier, lock);
-        if (earlier.is === 'new') tellEarlier(context, options, earlier);
-        const printed = { ...printedAs('search', request), settings, lock };
-        const search = buySearch(buyer, order, () => openOutput(context, options, printed));
-        return await runSearch(context, options, request, settings, search);
-      });
-    });
+    const terms = { list: toListTerms(options) };
+    const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'search'>) => {
+      const { settings } = buyer.connection;
+      if (earlier.is !== 'rest') {
+        return await runSearch(context, options, request, settings, buySearch(buyer, order, open));
+      }
+      // It was left in the same file: its rest alone is bought, whatever has become of the file.
+      const { isOurs, operation, rest } = earlier;
+      const since = timeOf(context, operation);
+      const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
+      return await withOperation(context, operation.operationId, (journal) =>
+        goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
+      );
+    };
+    const end = await withPurchase(context, options, 'search', request, buying, terms);
     if (end !== undefined && end.leads === end.excluded && options.exitStatus)
       throw toNothingFound(end, options);
   },
 });
 
-/** The same search was left in the same file: its rest alone is bought, whatever has become of the file. */
-async function goOnWith(
-  context: Context,
-  options: SearchOptions,
-  buyer: Buyer,
-  { isOurs, operation, rest }: Extract<Earlier, { is: 'rest' }>,
-  lock: FolderLock | undefined,
-): Promise<BoughtSearch | undefined> {
-  const { operationId } = operation;
-  const beginning = `Resuming ${operationId} (the same search, unfinished since ${timeOf(context, operation)})`;
-  return await withOperation(context, operationId, (journal) =>
-    goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
-  );
-}
-
-/** What the searches before this one, which buys the rest, have brought; and what is said when it begins. */
-interface Before extends Pick<RestOfSearch, 'arrived' | 'brought' | 'chain' | 'isKept'> {
-  readonly beginning: string;
-}
-
-/** Runs a search and says what it came to; the error of one that was cut says it. Throws as `buySearch`. */
+/**
+ * Runs a search and says what it came to; the error of one that was cut says it. `before` is what the searches have brought whose
+ * rest this one buys, and what is said when it begins. Throws as `buySearch`.
+ */
 async function runSearch(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
   prices: Prices,
   search: Running<BoughtSearch | undefined>,
-  before?: Before,
+  before?: RestOfSearch & { readonly beginning: string },
 ): Promise<BoughtSearch | undefined> {
   const { limit = limits.entityLimit.default } = request;
   const { say } = createNotes(context, options);
@@ -149,6 +140,7 @@ async function runSearch(
   // Of the searches before, those whose leads can be shown again.
   const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
   const kept = operationId === undefined ? [] : [...shown.map((one) => one.operationId), operationId];
+  const again = kept.map((id) => `leadpipe history show ${id}`);
   close(context, options, {
     leads,
     before: before && { arrived: before.arrived, delivered: before.brought.length },
@@ -158,25 +150,9 @@ async function runSearch(
     costAtMost: toCostAtMost('search', request, credits, ended),
     ids: end,
     why: list && toNothingNew(leads, list),
-    next: toSaving(
-      context,
-      options,
-      leads,
-      kept.map((id) => `leadpipe history show ${id}`),
-    ),
+    next: toSaving(context, options, leads, again),
   });
   return end;
-}
-
-/** Throws UsageError: what is searched for is the earlier search's. */
-function checkAlone(entityType: string | undefined, options: SearchOptions): void {
-  const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
-  const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
-  if (more.some((one) => one !== undefined)) {
-    throw new UsageError(
-      '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
-    );
-  }
 }
 
 /**
@@ -210,22 +186,23 @@ export async function continueSearch(
   });
 }
 
-interface Going {
-  readonly into: RestOutput['into'];
-  /** Whether what stands in the .part is of this search. */
-  readonly isOurs: boolean;
-  readonly lock: FolderLock | undefined;
-  readonly beginning: string;
-}
-
-/** Buys the rest, or, where there is none, completes the output. Returns what the rest came to. Throws as `buyRest`. */
+/** Buys the rest, or, where there is none, completes the output; `isOurs`: what stands in the .part is of this search. Returns what the rest came to. Throws as `buyRest`. */
 async function goOn(
   context: Context,
   options: SearchOptions,
   buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
-  { beginning, into, isOurs, lock }: Going,
+  {
+    beginning,
+    into,
+    isOurs,
+    lock,
+  }: Pick<RestOutput, 'into'> & {
+    readonly isOurs: boolean;
+    readonly lock: FolderLock | undefined;
+    readonly beginning: string;
+  },
 ): Promise<BoughtSearch | undefined> {
   const { origin, settings } = buyer.connection;
   const { brought, intent, request } = rest;

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { Option } from 'commander';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { makeFolder } from '../../files/private-folder.ts';
@@ -9,7 +8,7 @@ import { reasonOf } from '../../files/write-failure.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { checkFileName } from '../options/inputs.ts';
-import type { ReportOptions } from '../options/options.ts';
+import { option, type ReportOptions } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
 interface SkillOptions extends ReportOptions {
@@ -23,8 +22,10 @@ export const createCommand = defineCommand({
   name: 'skill',
   description: 'Prints the skill for agents: when to use which command, and what to do after an error.',
   options: [
-    new Option('--install <folder>', 'write it into the subfolder leadpipe of this folder instead').argParser(
-      (directory) => checkFileName('--install', directory),
+    option(
+      '--install <folder>',
+      'write it into the subfolder leadpipe of this folder instead',
+      (folder, _, name) => checkFileName(name, folder),
     ),
   ],
   takes: ['report'],

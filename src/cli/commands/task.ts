@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import { toStatusRecord } from '../../answers.ts';
-import type { Context } from '../../context.ts';
 import { entityTypes } from '../../contract/types.ts';
 import type { LeadpipeError } from '../../errors.ts';
 import type { JsonView } from '../../json/text.ts';
@@ -10,7 +9,7 @@ import { type StoredOperation, toDamageLine } from '../../operations/journal/sto
 import { isTask } from '../../operations/kinds.ts';
 import { creditsOf, toWorstCase } from '../../operations/spending.ts';
 import { buyTask } from '../../operations/task/buy.ts';
-import { type KnownTask, refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
+import { refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout, taskStatusLayout } from '../../output/columns.ts';
 import type { Layout, TableColumn } from '../../output/layout.ts';
@@ -22,21 +21,25 @@ import { freeOutcomes, paidOutcomes } from '../exit-codes.ts';
 import { close } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { createEntityArguments, createEntityOptions } from '../options/entity-search.ts';
+import {
+  createEntityArguments,
+  createEntityOptions,
+  enableWebSearch,
+  readTaskRequest,
+  type TaskRequestOptions,
+} from '../options/entity-search.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
-import { toBuyer, toOrder, withRepeated } from '../records/orders.ts';
+import { type PurchaseOptions, withPurchase } from '../records/orders.ts';
 import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
 import {
   createdTaskExample,
-  enableWebSearch,
-  readTaskRequest,
-  type TaskRequestOptions,
+  createTaskFetch,
+  createTaskWait,
   taskArgument,
-} from './task/options.ts';
-import { createTaskFetch, createTaskWait, withMissingExplained } from './task/reading.ts';
-import { createTaskResume } from './task/resume.ts';
-import { createTaskRun } from './task/run.ts';
+  throwExplained,
+} from './task/reading.ts';
+import { createTaskResume, createTaskRun } from './task/run.ts';
 
 interface TaskListOptions extends RecordOptions, ConnectionOptions {
   readonly refresh?: true;
@@ -106,28 +109,24 @@ export const createTaskList = defineCommand({
     }
     const notes = createNotes(context, options);
     let known = toKnownTasks(operations);
-    if (options.refresh) known = await refresh(context, options, known, operations);
+    if (options.refresh) {
+      const { missing, others, tasks } = await withConnection(context, options, (connection) =>
+        refreshTasks({ connection, context }, known, operations),
+      );
+      known = tasks;
+      if (missing > 0) {
+        notes.warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
+      }
+      if (others > 0) {
+        notes.say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
+      }
+    }
     const tasks = known.map((task) => zoned(task, 'time', context.zone));
     await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
     for (const damage of damages) notes.warn(toDamageLine(damage));
     if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
   },
 });
-
-async function refresh(
-  context: Context,
-  options: TaskListOptions,
-  known: readonly KnownTask[],
-  operations: readonly StoredOperation[],
-): Promise<KnownTask[]> {
-  const { missing, others, tasks } = await withConnection(context, options, (connection) =>
-    refreshTasks({ connection, context }, known, operations),
-  );
-  const { say, warn } = createNotes(context, options);
-  if (missing > 0) warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
-  if (others > 0) say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
-  return tasks;
-}
 
 const createTaskCreate = defineCommand({
   name: 'create',
@@ -142,31 +141,27 @@ const createTaskCreate = defineCommand({
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
   outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
-  async run(context, entityType: string, objective: string, options: TaskRequestOptions) {
+  async run(context, entityType: string, objective: string, options: TaskRequestOptions & PurchaseOptions) {
     const request = await readTaskRequest(context, entityType, objective, options);
-    await withConnection(context, options, async (connection) => {
-      const buyer = toBuyer(context, options, connection);
-      const order = toOrder(context, options, connection, 'task create', request);
-      const { credits } = toWorstCase('task create', request, connection.settings);
-      await withRepeated(context, options, buyer, order, (again, open) => {
-        const on = (event: OperationEvent): void => {
-          if (event.is !== 'created') return;
-          const { leadsSearchId, requestId, operationId } = event.task;
-          close(context, options, {
-            what: 'task created',
-            also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
-            // On a terminal it stands in the next step.
-            ids: {
-              of: 'task',
-              leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
-              requestId,
-              operationId,
-            },
-            next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
-          });
-        };
-        return runOperation(context, options, buyTask(buyer, again, open), { on });
-      });
+    await withPurchase(context, options, 'task create', request, ({ buyer, order, open }) => {
+      const { credits } = toWorstCase('task create', request, buyer.connection.settings);
+      const on = (event: OperationEvent): void => {
+        if (event.is !== 'created') return;
+        const { leadsSearchId, requestId, operationId } = event.task;
+        close(context, options, {
+          what: 'task created',
+          also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
+          // On a terminal it stands in the next step.
+          ids: {
+            of: 'task',
+            leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
+            requestId,
+            operationId,
+          },
+          next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+        });
+      };
+      return runOperation(context, options, buyTask(buyer, order, open), { on });
     });
   },
 });
@@ -192,9 +187,9 @@ const createTaskStatus = defineCommand({
       const { client, settings } = connection;
       const kind = { shape: 'single', layout: taskStatusLayout, settings } as const;
       return withOutput(context, options, kind, async (output) => {
-        const { text } = await withMissingExplained(context, connection, id, () =>
-          client.status(id, context.signal),
-        );
+        const { text } = await client
+          .status(id, context.signal)
+          .catch((error: unknown) => throwExplained(error, context, connection, id));
         await output.write([toStatusRecord(id, text)]);
       });
     });

@@ -128,10 +128,6 @@ export function toNothingFound(
   what = excluded > 0 ? 'no new leads were found' : 'no leads were found',
 ): LeadpipeError {
   // The closing lines have said the IDs, unless they say nothing.
-  if (!options.quiet && !options.jsonErrors) return new LeadpipeError('no_result', what);
-  return new LeadpipeError('no_result', what, {
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
+  const isTold = !options.quiet && !options.jsonErrors;
+  return new LeadpipeError('no_result', what, isTold ? {} : { requestId, operationId, idempotencyKey });
 }

@@ -74,10 +74,11 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   const lineWith = (words: readonly string[]): string =>
     ['leadpipe', ...argv.toSpliced(at, operands.length, ...words).map(shellWord)].join(' ');
   const [first] = operands;
-  const isType = first === undefined || type === undefined || isOf(type, first);
-  if (!isType && operands.length !== 2 && at >= 0) {
+  const types = type?.argChoices ?? [];
+  const isType = first === undefined || types.includes(first) || nearest(first, types, entityWords);
+  if (type !== undefined && !isType && operands.length !== 2 && at >= 0) {
     const whole = operands.join(' ');
-    const example = `${choicesOf(type)}For example: ${lineWith([likelyType(type, whole), whole])}`;
+    const example = `${choicesOf(type)}For example: ${lineWith([likelyType(types, whole), whole])}`;
     return new UsageError(`${nameOf(type)} is missing: it comes before ${nameOf(text)}`, example);
   }
   if (operands.length <= known.length) return missing && toMissing(command, missing);
@@ -106,22 +107,14 @@ export function toUsageError(error: CommanderError, program: Command, argv: read
   const [message = '', advice] = error.message.replace(/^error: /, '').split('\n');
   const [, name = ''] = /'([^']+)'/s.exec(message) ?? [];
   const suggestion = advice?.replace(/^\((.*)\)$/, '$1');
-  switch (error.code) {
-    case 'commander.unknownOption':
-      return toUnknownOption(command, name, suggestion);
-    case 'commander.optionMissingArgument':
-      return new UsageError(`the value of ${name} is missing`);
-    case 'commander.missingArgument':
-    case 'commander.excessArguments': {
-      const correction = toCorrection(command, argv);
-      if (correction !== undefined) return correction;
-    }
-  }
+  if (error.code === 'commander.unknownOption') return toUnknownOption(command, name, suggestion);
+  if (error.code === 'commander.optionMissingArgument')
+    return new UsageError(`the value of ${name} is missing`);
+  const isOfArguments = /missingArgument$|excessArguments$/.test(error.code);
+  const correction = isOfArguments ? toCorrection(command, argv) : undefined;
+  const example = suggestion ?? `For example: ${helpOf(command)?.examples.at(-1)}`;
   // As in every other message.
-  return new UsageError(
-    message.replace(/'([^'\n]*)'/g, '"$1"'),
-    suggestion ?? `For example: ${helpOf(command)?.examples.at(-1)}`,
-  );
+  return correction ?? new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), example);
 }
 
 function toUnknownOption(command: Command, typed: string, suggestion: string | undefined): UsageError {
@@ -142,22 +135,15 @@ function toUnknownOption(command: Command, typed: string, suggestion: string | u
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 
-function isOf({ argChoices = [] }: Argument, word: string): boolean {
-  return argChoices.includes(word) || nearest(word, argChoices, entityWords) !== undefined;
-}
-
 function choicesOf({ argChoices }: Argument): string {
   return argChoices === undefined ? '' : `It must be one of: ${argChoices.join(', ')}.\n`;
 }
 
 /** The type that a text speaks of, else the first that people want. */
-function likelyType({ argChoices = [] }: Argument, text: string): string {
-  const likely = [
-    ...wordsOf(text).map((word) => entityWords[word] ?? word),
-    'company',
-    'github_repo_stargazers',
-  ];
-  return likely.find((one) => argChoices.includes(one)) ?? argChoices[0] ?? '';
+function likelyType(types: readonly string[], text: string): string {
+  const spoken = wordsOf(text).map((word) => entityWords[word] ?? word);
+  const likely = [...spoken, 'company', 'github_repo_stargazers', ...types];
+  return likely.find((one) => types.includes(one)) ?? '';
 }
 
 /** As the output and the documents write it. */

@@ -7,19 +7,21 @@ import { isDropped } from '../../operations/journal/chain.ts';
 import { lastOf } from '../../operations/journal/entries.ts';
 import { toCommandWords, toSubject } from '../../operations/journal/history.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
-import { isTask, type PaidKind, rowsOf } from '../../operations/kinds.ts';
-import type { Order } from '../../operations/purchase.ts';
+import { isTask, rowsOf } from '../../operations/kinds.ts';
 import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
-/** Says what is good to know of earlier runs before something is bought that is not gone on with. */
-export function tellEarlier(
-  context: Context,
-  options: ReportOptions,
-  { alike, left, recent }: Extract<Earlier, { is: 'new' }>,
-): void {
+/** Says what is good to know of earlier runs before something is bought; what goes on with one says so itself. */
+export function tellEarlier(context: Context, options: ReportOptions, earlier: Earlier): void {
   const { say, warn } = createNotes(context, options);
+  if (earlier.is === 'repeat' && isTask(earlier.operation.entries[0].command)) {
+    say(
+      `Asking for the task of ${earlier.operation.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
+    );
+  }
+  if (earlier.is !== 'new') return;
+  const { alike, left, recent } = earlier;
   if (left !== undefined) warn(toLeft(left, context));
   if (alike !== undefined) {
     say(
@@ -30,23 +32,6 @@ export function tellEarlier(
       `You bought the same at ${timeOf(context, recent)}, and this is a new purchase. To print that one again, for free: leadpipe history show ${recent.operationId}`,
     );
   }
-}
-
-/** The order as the purchase that it repeats, whose answer was lost; says so of a creation. */
-export function toRepeated<Kind extends PaidKind>(
-  context: Context,
-  options: ReportOptions,
-  order: Order<Kind>,
-  earlier: Earlier,
-): Order<Kind> {
-  if (earlier.is !== 'repeat') return order;
-  const { operation } = earlier;
-  if (isTask(order.kind)) {
-    createNotes(context, options).say(
-      `Asking for the task of ${operation.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
-    );
-  }
-  return { ...order, again: operation };
 }
 
 function toLeft(

@@ -156,10 +156,6 @@ const hints: Hints = {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
   },
-  read_again({ leadsSearchId, output }, { options }) {
-    const again = toCommand(['task', 'wait', leadsSearchId, '-o', output, ...routeWords(options)]);
-    return `Move or remove ${output}.part. Then read all leads again, for free: ${again}`;
-  },
   replay_too_old: ({ operationId }, { options }) =>
     `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
   list_left({ isOverLimit, operationId, setting, until }, ran) {
@@ -196,8 +192,6 @@ const hints: Hints = {
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
     return says.join(' ');
   },
-  output_unfinished: ({ operationId }, { options }) =>
-    `To finish that run: ${toResumption(operationId, options)}; or write to another file.`,
 };
 
 const allArrived = 'All leads that were asked for have arrived.';
@@ -224,8 +218,7 @@ export const listAnew = 'To buy the whole list again, give the run a new name: -
 /** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
 function toLines(lines: readonly number[], count: number): string {
   const all = [...lines.map(String), ...(count > lines.length ? [`${count - lines.length} more`] : [])];
-  const last = all.pop();
-  return all.length === 0 ? `line ${last}` : `lines ${all.join(', ')} and ${last}`;
+  return `line${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
@@ -236,9 +229,7 @@ function toFewer(
   if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list' || left === 0) return '';
   const { default: usual } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
   const { limit = usual } = options;
-  if (worst === undefined || left === undefined || worst === 0) {
-    return `, or ask for fewer with ${options.limit === undefined ? '--limit' : 'a smaller --limit'}`;
-  }
+  if (!worst || left === undefined) return ', or ask for fewer with --limit';
   const affordable = Math.floor((left * limit) / worst);
   return affordable < 1 || affordable >= limit ? '' : `, or ask for fewer with --limit ${affordable}`;
 }
@@ -260,7 +251,7 @@ export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noComm
 
 /** Pure: the command that resumes the operation of a task, or reads on from the position where there is none. */
 export function toContinuation(
-  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is' | 'ended'>,
+  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
 ): string {
   if (operationId !== undefined) return toResumption(operationId, options);

@@ -1,27 +1,14 @@
 import type { Context } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
-import { createProgress, type Progress } from '../../output/progress.ts';
+import { createProgress } from '../../output/progress.ts';
 import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
-/** What to show now; undefined leaves the line to others. It is asked for at least once a second. */
-export type StatusText = () => string | undefined;
 
-/** The line on stderr that says what is going on. There is one for each run, whoever has something to say on it. */
-export interface StatusLine {
-  /** Shows a text until the returned function is called; those that are `urgent` stand before the others. */
-  show(text: StatusText, urgent?: boolean): () => void;
-  update(): void;
-  /** Takes it away until `release`: something else is written to the terminal. */
-  hold(): void;
-  release(): void;
-  /** Says that rows stand on the terminal: what is said next is set apart from them. */
-  wrote(): void;
-  /** The line break that sets apart, once. */
-  takeGap(): string;
-  /** Takes it away for good: from now on nobody knows what stands on the terminal's last line. */
-  hush(): void;
-}
+/** What to show now; undefined leaves the line to others. It is asked for at least once a second. */
+type StatusText = () => string | undefined;
+
+type StatusLine = ReturnType<typeof createStatusLine>;
 
 const lines = new WeakMap<Context, StatusLine>();
 
@@ -30,16 +17,16 @@ export function statusLineOf(context: Context): StatusLine | undefined {
   return lines.get(context);
 }
 
+/** The line on stderr that says what is going on. There is one for each run, whoever has something to say on it. */
 export function openStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
   const line = lines.get(context) ?? createStatusLine(context, options);
   lines.set(context, line);
   return line;
 }
 
-function createStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
+function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   const { clock, env, stderr } = context;
-  const usual: StatusText[] = [];
-  const urgent: StatusText[] = [];
+  let shown: readonly { readonly text: StatusText; readonly urgent: boolean }[] = [];
   let holds = 0;
   let gap = '';
   let hushed = false;
@@ -47,7 +34,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
   // A dumb terminal can't take back what it shows, and lines of --verbose say more.
   const isSilent =
     !stderr.isTerminal || options.quiet || options.jsonErrors || options.verbose || env.TERM === 'dumb';
-  const progress: Progress | undefined = isSilent
+  const progress = isSilent
     ? undefined
     : createProgress(stderr, clock, {
         styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
@@ -55,17 +42,11 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
         plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
       });
 
-  function textNow(): string | undefined {
-    for (const text of [...urgent.toReversed(), ...usual.toReversed()]) {
-      const shown = text();
-      if (shown !== undefined) return shown;
-    }
-    return undefined;
-  }
-
   function update(): void {
     if (hushed || holds > 0) return;
-    const text = textNow();
+    const latest = shown.toReversed().sort((a, b) => Number(b.urgent) - Number(a.urgent));
+    let text: string | undefined;
+    for (const one of latest) text ??= one.text();
     if (text === undefined) progress?.pause();
     else progress?.update(text);
   }
@@ -76,42 +57,46 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
   }
 
   return {
-    show(text, isUrgent = false) {
-      const shown = isUrgent ? urgent : usual;
-      shown.push(text);
+    update,
+    /** Shows a text until the returned function is called; those that are `urgent` stand before the others. */
+    show(text: StatusText, urgent = false): () => void {
+      const one = { text, urgent };
+      shown = [...shown, one];
       update();
       cancel ??= clock.after(1000, tick);
       return () => {
-        const at = shown.indexOf(text);
-        if (at !== -1) shown.splice(at, 1);
-        if (usual.length + urgent.length === 0) {
+        shown = shown.filter((other) => other !== one);
+        if (shown.length === 0) {
           cancel?.();
           cancel = undefined;
         }
         update();
       };
     },
-    update,
-    hold() {
+    /** Takes it away until `release`: something else is written to the terminal. */
+    hold(): void {
       holds++;
       progress?.pause();
     },
-    release() {
+    release(): void {
       holds--;
       // What was written is often the last: a line that comes back for an instant is a flicker.
       if (cancel === undefined) return;
       cancel();
       cancel = clock.after(100, tick);
     },
-    wrote() {
+    /** Says that rows stand on the terminal: what is said next is set apart from them. */
+    wrote(): void {
       gap = '\n';
     },
-    takeGap() {
+    /** The line break that sets apart, once. */
+    takeGap(): string {
       const taken = gap;
       gap = '';
       return taken;
     },
-    hush() {
+    /** Takes it away for good: from now on nobody knows what stands on the terminal's last line. */
+    hush(): void {
       hushed = true;
       progress?.pause();
     },
@@ -156,18 +141,10 @@ export function toCounted({ unit, most }: Counted, count: number, label: string,
   ].join(' · ');
 }
 
-/** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
-export interface Notes {
-  /** Progress and results; silenced by --quiet and --json-errors. */
-  say(line: string): void;
-  /** IDs and other things to quote, faint; silenced as `say`. */
-  quote(line: string): void;
-  /** What was odd and did no harm; silenced by --json-errors alone. */
-  warn(line: string): void;
-  trace(line: string): void;
-}
+export type Notes = ReturnType<typeof createNotes>;
 
-export function createNotes(context: Context, options: Partial<ReportOptions>): Notes {
+/** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
+export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
   const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
     const { stream, columns } = context.stderr;
@@ -177,14 +154,23 @@ export function createNotes(context: Context, options: Partial<ReportOptions>): 
     stream.write((status?.takeGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
     status?.release();
   };
-  const nothing = (): void => {};
-  const silent = options.quiet || options.jsonErrors;
-  const toWarning = (part: string): string => part.replace(/^warning:/, (word) => yellow(word));
+  const { jsonErrors, quiet, verbose } = options;
   return {
-    say: silent ? nothing : (line) => print(line),
-    // An ID stays behind its name.
-    quote: silent ? nothing : (line) => print(line, dim, (part) => [part]),
-    warn: options.jsonErrors ? nothing : (line) => print(`warning: ${line}`, toWarning),
-    trace: options.verbose ? (line) => print(line) : nothing,
+    /** Progress and results; silenced by --quiet and --json-errors. */
+    say(line: string): void {
+      if (!quiet && !jsonErrors) print(line);
+    },
+    /** IDs and other things to quote, faint; silenced as `say`. */
+    quote(line: string): void {
+      // An ID stays behind its name.
+      if (!quiet && !jsonErrors) print(line, dim, (part) => [part]);
+    },
+    /** What was odd and did no harm; silenced by --json-errors alone. */
+    warn(line: string): void {
+      if (!jsonErrors) print(`warning: ${line}`, (part) => part.replace(/^warning:/, (word) => yellow(word)));
+    },
+    trace(line: string): void {
+      if (verbose) print(line);
+    },
   };
 }

@@ -1,14 +1,22 @@
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
-import type { EntityType } from '../../contract/types.ts';
+import type { CreateTaskRequest, EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/purchase.ts';
-import { contactFieldsIn } from '../../requests/entity-search.ts';
-import { checkNumber } from '../../requests/within-limits.ts';
+import { checkTaskEntityType, contactFieldsIn, toCreateTaskRequest } from '../../requests/entity-search.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readList, readTextArgument } from './inputs.ts';
-import { argumentOf, collect, inputNames, type PaidOptions, type ReportOptions, under } from './options.ts';
+import {
+  argumentOf,
+  collect,
+  inputNames,
+  numberIn,
+  option,
+  type PaidOptions,
+  type ReportOptions,
+  under,
+} from './options.ts';
 
 /** What the helps say of leads. */
 export const leadShape = [
@@ -53,32 +61,37 @@ export function createEntityArguments(
 export function createEntityOptions(more: readonly Option[]): readonly Option[] {
   const { entityLimit } = limits;
   return under('What to find:', [
-    new Option(
+    option(
       '--limit <n>',
       `at most this many leads (${entityLimit.min} to ${entityLimit.max}, default ${entityLimit.default})`,
-    ).argParser((value) => checkNumber(entityLimit, inputNames.limit, value)),
-    new Option(
+      numberIn(entityLimit),
+    ),
+    option(
       '--enrich-fields <names>',
       'more fields to find for each lead, such as funding_stage,headcount',
-    ).argParser(collect),
-    new Option(
+      collect,
+    ),
+    option(
       '--dedup-service-leads <ids>',
       'leave out the leads of these earlier searches (leads_search_id)',
-    ).argParser(collect),
-    new Option(
+      collect,
+    ),
+    option(
       '--dedup-custom-leads <names>',
       'leave out leads with these names; @leads.csv reads them from a file',
-    ).argParser(collect),
+      collect,
+    ),
     ...more,
   ]);
 }
 
 export const listOptions: readonly Option[] = [
   new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
-  new Option(
+  option(
     '--list <list>',
     'the name of the list that --only-new uses; all searches count (default: the entity type)',
-  ).argParser(checkListName),
+    checkListName,
+  ),
 ];
 
 /** Pure: what an order says of its list. Throws UsageError for options that contradict each other. */
@@ -127,4 +140,27 @@ export async function readEntitySearchInput(
     dedup_service_leads: await read(inputNames.dedup_service_leads, 'leads_search_id', dedupServiceLeads),
     dedup_custom_leads: await read(inputNames.dedup_custom_leads, 'name', dedupCustomLeads),
   };
+}
+
+export interface TaskRequestOptions extends EntitySearchOptions {
+  readonly enableWebSearch?: true;
+}
+
+export const enableWebSearch = new Option(
+  '--enable-web-search',
+  'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
+);
+
+/** Reads and checks the task that is to be created, before anything is sent. Throws UsageError. */
+export async function readTaskRequest(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRequestOptions & Partial<ReportOptions>,
+): Promise<CreateTaskRequest> {
+  const enable_web_search = options.enableWebSearch === true;
+  // Before standard input is read for a type that could not be used.
+  checkTaskEntityType(entityType, enable_web_search, inputNames);
+  const input = await readEntitySearchInput(context, objective, options);
+  return toCreateTaskRequest({ entity_type: entityType, ...input, enable_web_search }, inputNames);
 }

@@ -6,7 +6,7 @@ import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
-import { checkFileName, isInput, readNamedFile } from './inputs.ts';
+import { checkFileName, readNamedFile } from './inputs.ts';
 
 /** Options of every command: what it says on stderr. */
 export interface ReportOptions {
@@ -70,6 +70,23 @@ const extensions: Readonly<Record<string, Format>> = {
 /** What people call the formats. */
 const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
 
+/** An option whose value is parsed; the parser gets the value before, where it is repeated, and the name. */
+export function option<Value>(
+  flags: string,
+  description: string,
+  parse: (value: string, before: Value | undefined, name: string) => Value,
+): Option {
+  const made = new Option(flags, description);
+  return made.argParser((value, before: Value | undefined) => parse(value, before, made.long ?? flags));
+}
+
+/** A parser of a whole number in this range. */
+export function numberIn(range: Parameters<typeof checkNumber>[0]) {
+  return (value: string, _: unknown, name: string): number => checkNumber(range, name, value);
+}
+
+export const anyCredits = { unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+
 const reportOptions = under(groups.messages, [
   new Option('-q, --quiet', 'print no progress and no closing line'),
   new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
@@ -83,9 +100,7 @@ const profileOptions = under(groups.connection, [
 
 const addressOptions = under(groups.connection, [
   new Option('--base-url <url>', 'the address of the service (or LEADPIPE_BASE_URL)'),
-  new Option('--timeout <seconds>', 'give up after this many seconds without data').argParser(
-    secondsOf('--timeout'),
-  ),
+  option('--timeout <seconds>', 'give up after this many seconds without data', seconds),
 ]);
 
 const localOptions = under(groups.connection, [
@@ -93,10 +108,11 @@ const localOptions = under(groups.connection, [
 ]);
 
 const paidOptions = under(groups.buying, [
-  new Option(
+  option(
     '--idempotency-key <key>',
     'the idempotency key of this purchase (default: a new one each time); the service charges it only once',
-  ).argParser((key) => checkIdempotencyKey(key, inputNames)),
+    (key) => checkIdempotencyKey(key, inputNames),
+  ),
   createMaxCreditsOption(
     'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
   ),
@@ -111,12 +127,13 @@ const recordOptions = under(groups.output, [
   )
     .choices(formats)
     .argParser((value) => checkOneOf('format', value, formats, formatWords)),
-  new Option(
+  option(
     '-o, --output <file>',
     'write to this file; it is created or replaced only when everything is there',
-  ).argParser(once('-o', (name) => checkFileName('-o', name))),
+    once('-o', (name) => checkFileName('-o', name)),
+  ),
   new Option('--append', 'add rows at the end of the file of -o'),
-  new Option('--columns <dot.paths>', 'only these columns, such as name,links.website').argParser(collect),
+  option('--columns <dot.paths>', 'only these columns, such as name,links.website', collect),
   new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
 ]);
 
@@ -144,21 +161,15 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
 }
 
 export function createMaxCreditsOption(description: string): Option {
-  return new Option('--max-credits <n>', description).argParser((value) =>
-    checkNumber({ unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER }, '--max-credits', value),
-  );
+  return option('--max-credits <n>', description, numberIn(anyCredits));
 }
 
 /** The same with what the files have, a path per line. Throws UsageError. */
 async function readColumns(columns: readonly string[]): Promise<string[]> {
   const lists = columns.map(async (one) => {
     if (!one.startsWith('@')) return [one];
-    const file = one.slice(1);
-    if (isInput(file)) throw new UsageError("--columns can't be read from standard input", 'Name a file.');
-    const lines = (await readNamedFile(file, '--columns')).split(/\r\n|\n|\r/);
-    const paths = lines.filter((line) => line.trim() !== '');
-    if (paths.length > 0) return paths;
-    throw new UsageError(`--columns: ${file} is empty: it needs a path on each line`);
+    const lines = (await readNamedFile(one.slice(1), '--columns')).split(/\r\n|\n|\r/);
+    return lines.filter((line) => line.trim() !== '');
   });
   return (await Promise.all(lists)).flat();
 }
@@ -181,7 +192,7 @@ export function toFormat(
 /** Pure: the paths of --columns. Throws UsageError. */
 export function toPaths(columns: readonly string[]): string[] {
   const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
-  if (!paths.includes('')) return paths;
+  if (paths.length > 0 && !paths.includes('')) return paths;
   throw new UsageError(
     '--columns has an empty name',
     'For example: --columns name,score.score,links.website',
@@ -195,7 +206,7 @@ function checkRecordOptions(options: RecordOptions): void {
   if (append && file === undefined) {
     throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
   }
-  toPaths(columns ?? []);
+  if (columns !== undefined) toPaths(columns);
   const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
   // Whatever -f says: rows of another format would spoil a workbook.
   const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
@@ -260,16 +271,12 @@ export function collect(value: string, before: string[] = []): string[] {
 }
 
 /** A parser of seconds, fractions too. */
-export function secondsOf(option: string): (value: string) => number {
-  return (value) => {
-    const seconds = Number(value);
-    if (!/^\d+(?:\.\d+)?$/.test(value.trim()) || seconds <= 0 || seconds > 86_400) {
-      throw new UsageError(
-        `${option} must be a number of seconds above 0 and at most 86400, not "${value.slice(0, 40)}"`,
-      );
-    }
-    return seconds;
-  };
+export function seconds(given: string, _: unknown, name: string): number {
+  const value = Number(given);
+  if (/^\d+(?:\.\d+)?$/.test(given.trim()) && value > 0 && value <= 86_400) return value;
+  throw new UsageError(
+    `${name} must be a number of seconds above 0 and at most 86400, not "${given.slice(0, 40)}"`,
+  );
 }
 
 export function under(heading: string, options: readonly Option[]): readonly Option[] {

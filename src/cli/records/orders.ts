@@ -2,10 +2,11 @@ import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
+import type { FolderLock } from '../../files/folder-lock.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { OpenDelivery } from '../../operations/delivery.ts';
-import { findEarlier, toWanted } from '../../operations/earlier.ts';
+import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms } from '../../operations/purchase.ts';
 import { toSpending, toWorstCase } from '../../operations/spending.ts';
@@ -20,7 +21,7 @@ import {
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { tellEarlier, toRepeated } from '../messages/earlier-runs.ts';
+import { tellEarlier } from '../messages/earlier-runs.ts';
 import { createNotes, type Notes } from '../messages/status-line.ts';
 import {
   type ConnectionOptions,
@@ -123,20 +124,35 @@ export interface Shown extends Bought {
   close(summary: string): void;
 }
 
-/** Runs `work` with the order as the purchase that it repeats, if it does, and its output. The output is held. */
-export async function withRepeated<Kind extends PaidKind, T>(
+/** What a command buys with, once it is known what earlier runs have left; the output is held, by `lock`. */
+export interface Purchase<Kind extends PaidKind> {
+  readonly buyer: Buyer;
+  /** As the purchase that it repeats, if it does. */
+  readonly order: Order<Kind>;
+  readonly open: OpenDelivery;
+  readonly earlier: Earlier;
+  readonly lock: FolderLock | undefined;
+}
+
+/** Runs `work` with what it takes to buy; what is good to know of earlier runs that are not gone on with has been said. */
+export async function withPurchase<Kind extends PaidKind, T>(
   context: Context,
   options: PurchaseOptions,
-  buyer: Buyer,
-  order: Order<Kind>,
-  work: (order: Order<Kind>, open: OpenDelivery) => Promise<T>,
+  kind: Kind,
+  body: BodyOf<Kind>,
+  work: (purchase: Purchase<Kind>) => Promise<T>,
+  { list, more }: { readonly list?: Order['list']; readonly more?: OutputTerms['options'] } = {},
 ): Promise<T> {
-  return await withHeldOutput(context, options, async (lock) => {
-    const earlier = await findEarlier(buyer, toWanted(buyer, order));
-    if (earlier.is === 'new') tellEarlier(context, options, earlier);
-    const printed = { ...printedAs(order.kind, order.body), settings: buyer.connection.settings, lock };
-    const again = toRepeated(context, options, order, earlier);
-    return await work(again, () => openOutput(context, options, printed));
+  return await withConnection(context, options, async (connection) => {
+    const buyer = toBuyer(context, options, connection);
+    const ordered = { ...toOrder(context, options, connection, kind, body, more), list };
+    return await withHeldOutput(context, options, async (lock) => {
+      const earlier = await findEarlier(buyer, toWanted(buyer, ordered));
+      tellEarlier(context, options, earlier);
+      const order = earlier.is === 'repeat' ? { ...ordered, again: earlier.operation } : ordered;
+      const printed = { ...printedAs(kind, body), settings: connection.settings, lock };
+      return await work({ buyer, order, open: () => openOutput(context, options, printed), earlier, lock });
+    });
   });
 }
 
@@ -148,23 +164,19 @@ export async function buy<Kind extends AnswerKind>(
   body: BodyOf<Kind>,
   asking: string,
 ): Promise<Shown | undefined> {
-  const bought = await withConnection(context, options, async (connection) => {
-    const buyer = toBuyer(context, options, connection);
-    const order = toOrder(context, options, connection, kind, body);
-    const answer = await withRepeated(context, options, buyer, order, (again, open) =>
-      runOperation(context, options, buyAnswer(buyer, again, open), { asking }),
+  return await withPurchase(context, options, kind, body, async ({ buyer, order, open }) => {
+    const bought = await runOperation(context, options, buyAnswer(buyer, order, open), { asking });
+    const { credits } = toWorstCase(kind, body, buyer.connection.settings);
+    return (
+      bought && {
+        ...bought,
+        notes: createNotes(context, options),
+        close(summary) {
+          close(context, options, { what: summary, costAtMost: credits, ids: bought.ids });
+        },
+      }
     );
-    return answer && { ...answer, costAtMost: toWorstCase(kind, body, connection.settings).credits };
   });
-  if (bought === undefined) return undefined;
-  const notes = createNotes(context, options);
-  return {
-    ...bought,
-    notes,
-    close(summary) {
-      close(context, options, { what: summary, costAtMost: bought.costAtMost, ids: bought.ids });
-    },
-  };
 }
 
 type PrintedAs = Pick<Printed, 'shape' | 'layout'>;

@@ -26,7 +26,7 @@ export interface Printed {
   readonly lock?: FolderLock | undefined;
 }
 
-type OutputOptions = RecordOptions & ReportOptions;
+type OutputOptions = RecordOptions & ReportOptions & { readonly positions?: true };
 
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
@@ -74,6 +74,10 @@ export async function openOutput(
   const format = toFormat(options, context.stdout.isTerminal, preferred);
   if (options.append && format !== 'csv' && format !== 'jsonl') {
     throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
+  }
+  // Only a line of JSON can carry more than the columns it was given.
+  if (options.positions && format !== 'jsonl') {
+    throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
   }
   const { warn } = createNotes(context, options);
   const chosen = toChosen(options, layout);

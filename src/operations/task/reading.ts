@@ -242,7 +242,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
       facts:
         failure.details.type === outputChanged
           ? { is: 'read_elsewhere', leadsSearchId, pts: position }
-          : { is: 'task_left', leadsSearchId, pts: position, ended, goOn, operationId },
+          : { is: 'task_left', leadsSearchId, pts: position, goOn, operationId },
       cause: failure,
       ...ids,
     },

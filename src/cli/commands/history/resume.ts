@@ -13,8 +13,14 @@ import { createNotes } from '../../messages/status-line.ts';
 import { type ConnectionOptions, createMaxCreditsOption, type PaidOptions } from '../../options/options.ts';
 import { type RowsOptions, retryUnknownOption } from '../../options/rows.ts';
 import { fromTerms } from '../../records/orders.ts';
-import { resumeArgument, resumeOptions } from '../task/options.ts';
-import { type ResumeOptions, resumeOperation, toOperation, withRouteOf } from '../task/resume.ts';
+import {
+  type ResumeOptions,
+  resumeArgument,
+  resumeOperation,
+  resumeOptions,
+  toOperation,
+  withRouteOf,
+} from '../task/run.ts';
 
 type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'> & Pick<RowsOptions, 'retryUnknown'>;
 

@@ -1,36 +1,182 @@
+import { Argument, Option } from 'commander';
+import { defaults } from '../../../config/defaults.ts';
+import type { Settings } from '../../../config/settings.ts';
 import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
+import { limits } from '../../../contract/limits.ts';
+import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import { LeadpipeError } from '../../../errors.ts';
-import type { Intent } from '../../../operations/journal/entries.ts';
+import type { OperationEvent, Running } from '../../../operations/events.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
 import { readOfTask } from '../../../operations/journal/operation-index.ts';
+import type { Listed } from '../../../operations/only-new/filter.ts';
+import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
 import { waitForTask } from '../../../operations/task/buy.ts';
-import { readInto } from '../../../operations/task/reading.ts';
+import {
+  enrichFieldsOf,
+  type ReadTerms,
+  readInto,
+  type TaskReading,
+} from '../../../operations/task/reading.ts';
+import { entityLayout } from '../../../output/columns.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
+import { checkText } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
+import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { leadShape } from '../../options/entity-search.ts';
-import { type ConnectionOptions, type RecordOptions, toFormat } from '../../options/options.ts';
+import {
+  type ConnectionOptions,
+  numberIn,
+  option,
+  type RecordOptions,
+  seconds,
+  toFormat,
+  toId,
+  under,
+} from '../../options/options.ts';
 import { toTerms } from '../../records/orders.ts';
 import { openOutput, withHeldOutput, withOutput } from '../../records/record-output.ts';
-import {
-  checkFound,
-  checkPositions,
-  createdTaskExample,
-  type FollowOptions,
-  foundLayout,
-  positionOptions,
-  readingOptions,
-  runReading,
-  type TaskReadOptions,
-  taskArgument,
-  toReadTerms,
-  waitingOptions,
-} from './options.ts';
+import { runOperation } from '../../records/run-operation.ts';
 
-type Options<Reading> = ConnectionOptions & RecordOptions & Reading & { readonly pts: number };
+interface ReadOptions extends ConnectionOptions, RecordOptions {
+  readonly num?: number;
+  readonly positions?: true;
+  readonly exitStatus?: true;
+}
+
+export interface FollowOptions extends ReadOptions {
+  readonly pollInterval?: number;
+  readonly waitTimeout?: number;
+}
+
+interface PositionOptions {
+  readonly pts: number;
+}
+
+const pageSize = limits.fetchNum.max;
+
+const heading = 'The task:';
+
+export const taskArgument = new Argument(
+  '<leads-search-id>',
+  'the ID of the task, which `task create` and `task list` print',
+  // rule: status.id, fetch.id
+).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value)));
+
+const positionOptions = under(heading, [
+  // rule: fetch.pts
+  option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
+    limits.fetchPts.default,
+    '0',
+  ),
+]);
+
+export const readingOptions = under(heading, [
+  // rule: fetch.num
+  option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`, numberIn(limits.fetchNum)),
+  new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
+  new Option('--exit-status', 'exit with code 7 when nothing was found'),
+]);
+
+export const waitingOptions = under(heading, [
+  option(
+    '--poll-interval <seconds>',
+    `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
+    seconds,
+  ),
+  option(
+    '--wait-timeout <seconds>',
+    'stop waiting after this time, with exit code 75; the task keeps running',
+    seconds,
+  ),
+]);
+
+export const replayOption = new Option(
+  '--replay-create',
+  'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
+).helpGroup(heading);
+
+/** Pure: option, then profile, then the default of the reference workflow. */
+export function toReadTerms(
+  { pollInterval, waitTimeout, num = pageSize, positions }: FollowOptions,
+  settings: Settings,
+): ReadTerms {
+  return {
+    num,
+    positions: positions === true,
+    poll: {
+      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
+      maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
+    },
+    patienceMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
+  };
+}
+
+/**
+ * The columns of a task that somebody else may have created: which enrich fields it has is seen in its first page. A
+ * file that rows are added to has its header already.
+ */
+export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
+  if (append) return entityLayout();
+  return (records) => entityLayout(enrichFieldsOf(records));
+}
+
+/** Reads a task, and says what that came to; what this run pays for has prices. Throws what the operation throws. */
+export async function runReading<Reading extends (TaskReading & Listed) | undefined>(
+  context: Context,
+  options: ReadOptions,
+  operation: Running<Reading>,
+  asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
+  on?: (event: OperationEvent) => void,
+): Promise<Reading> {
+  const most = asked && (asked.request.limit ?? limits.entityLimit.default);
+  const reading = await runOperation(context, options, operation, { most, on });
+  if (reading === undefined) return reading;
+  const { leads, excluded, leadsSearchId, list, summary } = reading;
+  const { position, readyCount, state, stopReason } = summary;
+  const { append: _, ...route } = options;
+  const again = toContinuation({ leadsSearchId, goOn: 'fetch', pts: 0, operationId: undefined }, route);
+  const isOver = terminalTaskStates.some((one) => one === state);
+  const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
+  close(context, options, {
+    leads,
+    excluded,
+    also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
+    state,
+    stopReason,
+    limit: most,
+    ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
+    ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
+    why: isOver && list ? toNothingNew(leads, list) : undefined,
+    next: isPast
+      ? `To read all of them, for free: ${again}`
+      : isOver
+        ? toSaving(context, options, leads, [again])
+        : undefined,
+  });
+  return reading;
+}
+
+function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {
+  const { credits } = toWorstCase('task run', request, prices);
+  return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
+}
+
+/** Throws, with `--exit-status`, where a task has brought nothing. */
+export function checkFound(reading: TaskReading | undefined, options: ReadOptions): void {
+  if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
+}
+
+/** An example that makes the task it is about, as $id. */
+export function createdTaskExample(line: string): string {
+  return `id=$(leadpipe task create company "dental clinics in Austin" --local -q |
+  jq -r .leads_search_id)
+${line}`;
+}
 
 const leads = [
   'one lead on each line (jsonl), as the service sent it, sorted by position:',
@@ -51,17 +197,19 @@ export const createTaskFetch = defineCommand({
   ],
   output: [...leads, 'The next position is printed on stderr.'],
   outcomes: readOutcomes,
-  async run(context, id: string, options: Options<TaskReadOptions>) {
+  async run(context, id: string, options: ReadOptions & PositionOptions) {
     await withConnection(context, options, async (connection) => {
       const { client, settings } = connection;
-      checkPositions(options, toFormat(options, context.stdout.isTerminal, settings.format));
       const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
       const terms = toReadTerms(options, settings);
       const task = { leadsSearchId: id, start: options.pts, from: options.pts };
       const reading = await withOutput(context, options, printed, (delivery) => {
         const run = { buyer: { connection, context }, client, delivery, journal: noJournal, terms };
-        const operation = readInto(run, 'fetching', async () => task);
-        return withMissingExplained(context, connection, id, () => runReading(context, options, operation));
+        return runReading(
+          context,
+          options,
+          readInto(run, 'fetching', async () => task),
+        ).catch((error: unknown) => throwExplained(error, context, connection, id));
       });
       const { state, position: pts } = reading.summary;
       if (state === 'created' || state === 'running') {
@@ -88,25 +236,19 @@ export const createTaskWait = defineCommand({
   ],
   output: leads,
   outcomes: readOutcomes,
-  async run(context, id: string, options: Options<FollowOptions>) {
+  async run(context, id: string, options: FollowOptions & PositionOptions) {
     const { num, positions, pts } = options;
     await withConnection(context, options, async (connection) => {
       const { settings } = connection;
       const format = toFormat(options, context.stdout.isTerminal, settings.format);
-      checkPositions(options, format);
+      const terms = toTerms(options, format, { positions, num, pts });
       await withHeldOutput(context, options, async (lock) => {
         const printed = { shape: 'list', layout: foundLayout(options), settings, lock } as const;
-        const operation = waitForTask(
-          { connection, context },
-          { leadsSearchId: id, pts },
-          {
-            terms: toTerms(options, format, { positions, num, pts }),
-            open: () => openOutput(context, options, printed),
-          },
-          toReadTerms(options, settings),
-        );
-        const reading = await withMissingExplained(context, connection, id, () =>
-          runReading(context, options, operation),
+        const output = { terms, open: () => openOutput(context, options, printed) };
+        const task = { leadsSearchId: id, pts };
+        const operation = waitForTask({ connection, context }, task, output, toReadTerms(options, settings));
+        const reading = await runReading(context, options, operation).catch((error: unknown) =>
+          throwExplained(error, context, connection, id),
         );
         checkFound(reading, options);
       });
@@ -115,39 +257,28 @@ export const createTaskWait = defineCommand({
 });
 
 /**
- * Runs `work`, which reads a task. Where the service does not know the task and this machine does, the hint says
- * what differs from its creation: a task can be read only with the key and at the address that made it.
+ * Throws the error of a task; where the service does not know it and this machine does, the hint says what differs from
+ * its creation: a task can be read only with the key and at the address that made it.
  */
-export async function withMissingExplained<T>(
+export async function throwExplained(
+  error: unknown,
   context: Context,
-  connection: Connection,
+  { origin, fingerprint }: Connection,
   leadsSearchId: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
-    // A history that can't be read is no reason to say anything but what the service said.
-    const known = await readOfTask(context, leadsSearchId).catch(() => []);
-    for (const { operationId, entries } of known) {
-      if (!entries.some(({ type }) => type === 'created')) continue;
-      const hint = toDifference(entries[0], connection, connection.fingerprint(operationId));
-      throw hint === undefined ? error : error.with({ hint });
-    }
-    throw error;
-  }
-}
-
-function toDifference(made: Intent, { origin }: Connection, fingerprint: string): string | undefined {
+): Promise<never> {
+  if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
+  // A history that can't be read is no reason to say anything but what the service said.
+  const known = await readOfTask(context, leadsSearchId).catch(() => []);
+  const creation = known.find(({ entries }) => entries.some(({ type }) => type === 'created'));
+  if (creation === undefined) throw error;
+  const [made] = creation.entries;
   const profile = made.profile === null ? '' : ` (profile ${made.profile})`;
-  if (made.origin !== origin)
-    return `This machine created it at ${nameOf(made.origin)}${profile}, not at ${nameOf(origin)}.`;
-  return made.key_fingerprint === fingerprint
-    ? undefined
-    : `This machine created it with another API key${profile}, and no other key can read it.`;
-}
-
-function nameOf(origin: string): string {
-  return origin === 'local' ? 'the local service' : origin;
+  if (made.origin !== origin) {
+    const [there, here] = [made.origin, origin].map((one) => (one === 'local' ? 'the local service' : one));
+    throw error.with({ hint: `This machine created it at ${there}${profile}, not at ${here}.` });
+  }
+  if (made.key_fingerprint === fingerprint(creation.operationId)) throw error;
+  throw error.with({
+    hint: `This machine created it with another API key${profile}, and no other key can read it.`,
+  });
 }
