@@ -50,7 +50,7 @@ export function openFile(path: string, how?: 'immutable') {
     while (statement.step()) {
       names ??= statement.getColumnNames();
       const row: Record<string, unknown> = {};
-      for (const [at, name] of names.entries()) row[name] = valueOf(statement, at);
+      for (const [at, name] of names.entries()) row[name] = cellOf(statement, at);
       yield row as Row;
     }
   }
@@ -94,7 +94,7 @@ export function openFile(path: string, how?: 'immutable') {
 }
 
 /** A column of the row: by SQLite's own functions, since what the package has around them takes eight times as long. */
-function valueOf({ pointer }: PreparedStatement, at: number): string | number | null {
+function cellOf({ pointer }: PreparedStatement, at: number): string | number | null {
   const { capi, wasm } = sqlite;
   switch (wasm.exports.sqlite3_column_type(pointer, at)) {
     case capi.SQLITE_INTEGER:
