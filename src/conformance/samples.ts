@@ -1,12 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts';
-import {
-  type Action,
-  type Answer,
-  type Request,
-  type Step,
-  searchIdOf,
-  type TestedService,
-} from './service.ts';
+import { type Sample, sampleOf } from './row.ts';
+import { type Request, searchIdOf, type TestedService } from './service.ts';
 
 /** Requests that are right in every way and cost little; a row changes the one thing it is about. */
 
@@ -62,54 +56,57 @@ export function anyRequest(endpoint: EndpointName): Request {
   return endpoint === 'balance' ? { endpoint } : post(endpoint);
 }
 
-/** Taken once in a run, for all rows that look at its answers. */
-export function shared(step: Step): Action {
-  return { once: true, sends: [step], take: (service, ...earlier) => service.take(step, ...earlier) };
+/** Done once in a run, for all rows that look at it. */
+export function once<T>(
+  take: (service: TestedService) => Promise<T>,
+): (service: TestedService) => Promise<T> {
+  const taken = new WeakMap<TestedService, Promise<T>>();
+  return (service) => {
+    const result = taken.get(service) ?? take(service);
+    taken.set(service, result);
+    return result;
+  };
 }
 
-/** What costs nothing. */
-export function free(take: (service: TestedService, ...earlier: Answer[]) => Promise<Answer>): Action {
-  return { sends: [], take: async (...given) => [await take(...given)] };
+/** An answer that several rows look at. */
+export function shared(sample: Request | Sample): Sample {
+  const { sends, take } = sampleOf(sample);
+  return { sends, take: once(take) };
 }
-
-export const steady = free((service) => service.steadyBalance());
-
-/** Waits until the task that an earlier answer created has ended. */
-export const ended = (created: number): Action =>
-  free((service, ...earlier) => service.statusWhen(searchIdOf(earlier[created] as Answer)));
 
 type TaskEndpoint = 'status' | 'fetch';
 
-export const ofCreatedTask = (endpoint: TaskEndpoint): Action =>
-  free((service, created) =>
-    service.send({ endpoint, query: { leads_search_id: searchIdOf(created as Answer) } }),
-  );
+/** A task as soon as it is created. */
+export function ofNewTask(endpoint: TaskEndpoint, change: object): Sample {
+  const create = post('createTask', change);
+  return {
+    sends: [create],
+    async take(service) {
+      const leads_search_id = searchIdOf(await service.send(create));
+      return await service.send({ endpoint, query: { leads_search_id } });
+    },
+  };
+}
 
 const seven = post('createTask', { limit: 7 });
+const finishedTask = once(async (service) => {
+  const id = searchIdOf(await service.send(seven));
+  await service.statusWhen(id);
+  return id;
+});
 
-/** Seven leads, once for all rows that read a task which has ended. */
-const finishedTask: Action = {
-  once: true,
-  sends: [seven],
-  async take(service) {
-    const created = await service.send(seven);
-    return [created, await service.statusWhen(searchIdOf(created))];
-  },
-};
-
-/** `tail` stands behind its ID. */
+/** The task of seven leads that has ended; `tail` stands behind its ID. */
 export function ofFinishedTask(
   endpoint: TaskEndpoint,
   query: Readonly<Record<string, string>> = {},
   more: Partial<Request> = {},
   tail = '',
-): Action {
+): Sample {
   return {
-    sends: [finishedTask, { endpoint, ...more }],
+    sends: [seven, { endpoint, ...more }],
     async take(service) {
-      const [created] = await service.take(finishedTask);
-      const leads_search_id = searchIdOf(created as Answer) + tail;
-      return [await service.send({ endpoint, query: { leads_search_id, ...query }, ...more })];
+      const leads_search_id = (await finishedTask(service)) + tail;
+      return await service.send({ endpoint, query: { leads_search_id, ...query }, ...more });
     },
   };
 }

@@ -39,8 +39,6 @@ export interface Request {
   readonly keyHeader?: KeyHeader;
   /** This text instead of a key. */
   readonly authorization?: string;
-  /** The statuses that it may have as a step before the one that is judged: 200, unless they are given. */
-  readonly answered?: readonly number[];
 }
 
 export interface Answer {
@@ -54,30 +52,19 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** Whatever else than one fixed request ends with answers. */
-export interface Action {
-  readonly take: (service: TestedService, ...earlier: Answer[]) => Promise<readonly Answer[]>;
-  /** The dearest requests that it may send, and shared actions: what a row may cost is known before anything is sent. */
-  readonly sends: readonly Step[];
-  /** Taken once in a run, however many rows look at the answers. */
-  readonly once?: true;
-}
-
-export type Step = Request | Action;
-
-/** Thrown where a row can't be judged; `answer` is why, if it was one. */
-export class NotJudged extends Error {
-  override readonly name = 'NotJudged';
+/** Why a row does not pass, in words; an `answer` that is not as wanted may excuse it: 402 and 503 say nothing of the rule. */
+export class RowError extends Error {
+  override readonly name = 'RowError';
   readonly answer: Answer | undefined;
 
-  constructor(message: string, answer?: Answer) {
-    super(message);
+  constructor(message: string, answer?: Answer, cause?: unknown) {
+    super(message, { cause });
     this.answer = answer;
   }
 }
 
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
+export function notTried(why: string, answer?: Answer): RowError {
+  return new RowError(`could not be tried: ${why}`, answer);
 }
 
 export interface ServiceOptions {
@@ -107,7 +94,6 @@ const quietPauses = { unseen: 3, least: 0.3 };
 export class TestedService {
   readonly #options: ServiceOptions;
   readonly #labelled = new Map<string, string>();
-  readonly #taken = new Map<Action, Promise<readonly Answer[]>>();
   /** What answered other than with 503: operations, and with them the types that are enabled one by one. */
   readonly #enabled = new Set<string>();
   /** How long after an answer the balance moved at most, by what had been asked for. */
@@ -116,6 +102,8 @@ export class TestedService {
   readonly #moving = new Map(Object.keys(endpoints).map((name) => [name as EndpointName, false]));
   #answered: number;
   #steady: number | undefined;
+  /** The answer that came last. */
+  last: Answer | undefined;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -143,17 +131,18 @@ export class TestedService {
     return this.#enabled.has(namesOf(request).at(-1) as string);
   }
 
-  async take(step: Step, ...earlier: Answer[]): Promise<readonly Answer[]> {
-    if (!('take' in step)) return [await this.send(step)];
-    const answers = this.#taken.get(step) ?? step.take(this, ...earlier);
-    if (step.once) this.#taken.set(step, answers);
-    return await answers;
-  }
-
   /** A task of an earlier row may still run: where there is no room, nothing was admitted, and it is sent again. */
   async send(request: Request): Promise<Answer> {
     const isMain = (request.apiKey ?? 'main') === 'main';
     return await this.#poll(mostPolls.few, request, ({ status }) => status !== 429 || !isMain);
+  }
+
+  /** An answer with one of these statuses; throws RowError for any other. */
+  async accepted(request: Request, ...statuses: readonly number[]): Promise<Answer> {
+    const answer = await this.send(request);
+    const wanted = statuses.length > 0 ? statuses : [200];
+    if (wanted.includes(answer.status)) return answer;
+    throw new RowError(`${request.endpoint}: ${answer.status} instead of ${wanted.join(' or ')}`, answer);
   }
 
   /** The status of a task once it is as wanted, or the task has ended. */
@@ -163,35 +152,36 @@ export class TestedService {
     const answer = await this.#poll(mostPolls.many, request, (answer) => {
       const seen = statusOf(answer);
       if (!isObject(memberOf(answer.json, 'status')))
-        throw new NotJudged(`the status of the task could not be read: ${answer.status}`, answer);
+        throw notTried(`the status of the task could not be read: ${answer.status}`, answer);
       if (!taskStates.some((state) => state === seen.status))
-        throw new NotJudged(`the state of the task is ${quoted(seen.status)}`);
+        throw notTried(`the state of the task is ${quoted(seen.status)}`);
       isThere = hasEnded(answer) || wanted?.(seen) === true;
       return isThere;
     });
-    if (!isThere) throw new NotJudged('the task did not end in time');
+    if (!isThere) throw notTried('the task did not end in time');
     return answer;
   }
 
   /** The balance as soon as it is as wanted, or the last one where it does not become so. */
-  async balanceWhen(wanted: (credits: number) => boolean): Promise<Answer> {
+  async balanceWhen(wanted: (credits: number) => boolean): Promise<number> {
     let polls = 0;
-    return await this.#poll(mostPolls.few, { endpoint: 'balance' }, (answer) => {
+    const last = await this.#poll(mostPolls.few, { endpoint: 'balance' }, (answer) => {
       const isWanted = wanted(creditsOf(answer));
       if (isWanted && polls > 0) this.#learn(this.time() - this.#answered);
       polls += 1;
       return isWanted;
     });
+    return creditsOf(last);
   }
 
-  /** The balance once nothing moves it any more. */
-  async steadyBalance(): Promise<Answer> {
+  /** The credits of the balance once nothing moves it any more. */
+  async steadyBalance(): Promise<number> {
     let since = this.#answered;
     let last = this.#steady;
     for (let polls = 0; polls < mostPolls.many; polls++) {
-      const now = await this.send({ endpoint: 'balance' });
-      if (creditsOf(now) !== last) since = this.time();
-      last = creditsOf(now);
+      const now = creditsOf(await this.send({ endpoint: 'balance' }));
+      if (now !== last) since = this.time();
+      last = now;
       const left = since + this.#quietMs() - this.time();
       if (left <= 0) {
         // What moved nothing has cost nothing: it may be as slow as others, if any were seen.
@@ -203,7 +193,7 @@ export class TestedService {
       }
       await this.pause(Math.min(this.#pauseAfter(polls), left));
     }
-    throw new NotJudged('the balance keeps changing');
+    throw notTried('the balance keeps changing');
   }
 
   #learn(ms: number): void {
@@ -270,13 +260,14 @@ export class TestedService {
       if ([200, 402, 409].includes(status)) for (const name of namesOf(request)) this.#enabled.add(name);
       if (method === 'POST') this.#moving.set(endpoint, this.#moving.get(endpoint) || status === 200);
       if (endpoint !== 'balance') this.#answered = this.time();
-      return { request, sentKey, status, headers: response.headers, text, json: toJson(text) };
+      this.last = { request, sentKey, status, headers: response.headers, text, json: toJson(text) };
+      return this.last;
     } catch (error) {
       this.throwIfStopped();
       const { cause, message } = error as Error;
       const { code, message: deeper } = (cause ?? {}) as NodeJS.ErrnoException;
       const why = limit.signal.aborted ? ` within ${seconds} seconds` : `: ${code ?? deeper ?? message}`;
-      throw new NoAnswer(`no complete answer${why}`, { cause: error });
+      throw new RowError(`no complete answer${why}`, undefined, error);
     } finally {
       cancel();
     }
@@ -322,13 +313,13 @@ export function toJson(text: string): unknown {
 export function searchIdOf(answer: Answer): string {
   const id = memberOf(answer.json, 'leads_search_id');
   if (answer.status !== 200 || typeof id !== 'string')
-    throw new NotJudged(`create_task created no task: ${answer.status}`, answer);
+    throw notTried(`create_task created no task: ${answer.status}`, answer);
   return id;
 }
 
 export function creditsOf(answer: Answer): number {
   const credits = numberOf(memberOf(answer.json, 'available_credits'));
-  if (Number.isNaN(credits)) throw new NotJudged('available_credits of the balance is not a number', answer);
+  if (Number.isNaN(credits)) throw notTried('available_credits of the balance is not a number', answer);
   return credits;
 }
 

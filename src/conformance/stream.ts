@@ -50,8 +50,13 @@ function toEvent(payload: string): { payload: string; event: Record<string, unkn
 }
 
 /** The entities of a page or a batch as they were written: a text can be compared however deep it is nested. */
-export function entityTexts(json: JsonText): JsonText[] {
+function entityTexts(json: JsonText): JsonText[] {
   return arrayItems(objectMembers(json).get('entities') ?? '').filter((item) => item.startsWith('{'));
+}
+
+/** Those of a page. */
+export function leadsIn({ json, text }: Answer): JsonText[] {
+  return json === undefined ? [] : entityTexts(text);
 }
 
 /** Score and reason may differ from search to search. Without name and links it is the whole. */

@@ -108,7 +108,7 @@ const judge = (answers: Answers) =>
   );
 
 // Of a service that accepts everything, these rows are about what is in the answers.
-const judged = rows.filter(({ expect: { status, check } }) => status.includes(200) && check !== undefined);
+const judged = rows.filter(({ expected }) => /^200.* and what the rule says$/.test(expected));
 
 describe('a service that answers with something of another type', () => {
   it('passes most of these rows when it does not', async () => {

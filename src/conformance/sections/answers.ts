@@ -1,48 +1,56 @@
-import { limits } from '../../contract/limits.ts';
-import { contactTypes } from '../../contract/types.ts';
+import { limits, web2listLimit } from '../../contract/limits.ts';
+import { contactTypes, extractionTypes } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { objectMembers, stringOf } from '../../json/text.ts';
 import {
   accepted,
   bodyLike,
   type Check,
+  checks,
   type Expectation,
+  holds,
   invalid,
   noStore,
+  problemsOf,
   type Row,
+  refusal,
   requestId,
   resultLike,
+  row,
+  type Sample,
   same,
+  sampleOf,
+  scenario,
+  suppliedKey,
   table,
   unless,
 } from '../row.ts';
-import { type PostEndpoint, post, rare, shared } from '../samples.ts';
-import type { Action } from '../service.ts';
-import { contactResult, memberOf, quoted } from '../shapes.ts';
+import { type PostEndpoint, pageList, post, rare, shared } from '../samples.ts';
+import { contactResult, listIn, memberOf, quoted } from '../shapes.ts';
 import { eventsOf } from '../stream.ts';
-import { choiceRows, textRows } from './fields.ts';
+import { choiceRows, integerRows, textRows } from './fields.ts';
 
 /** Somebody whom the service knows, so that there is something to find. */
 const known = shared(post('search', { entity_type: 'person', objective: 'founders in Berlin' }));
 
 /** An answer about somebody who is known; `make` puts the name and the description into the request. */
-function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) => object, usual = {}): Action {
+function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) => object, usual = {}): Sample {
   return {
-    sends: [known, post(endpoint, usual)],
+    sends: [...known.sends, post(endpoint, usual)],
     async take(service) {
-      const [found] = await service.take(known);
-      const [lead = '{}'] = found?.status === 200 ? eventsOf(found).texts : [];
+      const found = await known.take(service);
+      const [lead = '{}'] = found.status === 200 ? eventsOf(found).texts : [];
       const [who, what = ''] = [
         stringOf(objectMembers(lead).get('name')),
         stringOf(objectMembers(lead).get('description')),
       ];
       const change = who === undefined ? {} : make(who, what.slice(0, 1000));
-      return [await service.send(post(endpoint, { ...usual, ...change }))];
+      return await service.send(post(endpoint, { ...usual, ...change }));
     },
   };
 }
 
-const contactOf = (contact_type: 'email' | 'phone'): Action => {
+const contactOf = (contact_type: 'email' | 'phone'): Sample => {
   const what = contact_type === 'email' ? 'email address' : 'phone number';
   return aboutKnown('contactSearch', (who) => ({ objective: ` ${what} of ${who}\t\n` }), { contact_type });
 };
@@ -63,13 +71,13 @@ const echoOf =
 
 export const contactRows: readonly Row[] = [
   ...contactTypes.flatMap((type) =>
-    table('contact/', shared(contactOf(type)), {
+    checks('contact/', shared(contactOf(type)), {
       [`body-${type}: the answer is a contact_search_result without other fields`]: bodyLike(contactResult),
       [`echo-${type}: request repeats contact_type, and the objective without the white space around it`]:
         echoOf(type),
     }),
   ),
-  ...table('contact/', shared(post('contactSearch')), {
+  ...checks('contact/', shared(post('contactSearch')), {
     'request-id: the answer has a request ID': requestId,
     'no-store: the answer must not be cached': noStore,
     'not-found: without a hit, content is null or blank': bodyLike(contactResult),
@@ -115,9 +123,8 @@ const schemas = (expect: Expectation, some: Readonly<Record<string, unknown>>): 
   );
 
 export const enrichRows: readonly Row[] = [
-  ...table('enrich/', shared(ofKnown), {
+  ...checks('enrich/', shared(ofKnown), {
     'body: the answer has success, and answer is an object': resultLike('enrich'),
-    [noResult]: [post('enrich', { entity_context: rare.objective }), resultLike('enrich')],
     'follows-schema: answer is an object that follows the schema when possible': ({ json, request }) => {
       const found = memberOf(json, 'answer');
       const wanted = memberOf(request.body, 'enrich_fields.properties');
@@ -126,6 +133,7 @@ export const enrichRows: readonly Row[] = [
       return unless(follows, `answer is ${quoted(found)}, without a field of the schema`);
     },
   }),
+  row(`enrich/${noResult}`, post('enrich', { entity_context: rare.objective }), resultLike('enrich')),
   ...textRows('enrich', limits.enrichContext),
   ...schemas(invalid, {
     'missing: enrich_fields is required': undefined,
@@ -150,4 +158,143 @@ export const enrichRows: readonly Row[] = [
     'nested: the schema has at most 12 levels of nesting': deep(5),
     '255-kib: the schema has at most 256 KiB': described(bytes - 1024),
   }),
+];
+
+const ofPage = (change: object) => post('extract', { ...pageList, ...change });
+/** Nobody has so many followers that they cost anything. */
+const nowhere = { target: 'zzqx-conformance-kwyjibo' };
+const fewItems = shared(post('extract', { limit: 3 }));
+const fromPage = shared(ofPage({ limit: 1 }));
+
+const echoes = (wanted: Readonly<Record<string, unknown>>): Check =>
+  holds(Object.fromEntries(Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value])));
+
+/** What is sent as type and target comes back. */
+const echo = (name: string, type: string, target: string): Row =>
+  row(
+    `extract/${name}: metadata repeats type and target as they were sent`,
+    post('extract', { type, target }),
+    echoes({ type, target }),
+  );
+
+const atMost =
+  (most: number): Check =>
+  ({ json }) => {
+    const { length } = listIn(json, 'data');
+    return unless(length <= most, `${length} items`);
+  };
+
+/** Hosts that nobody can reach from the internet, by what they are. */
+const notPublic = {
+  localhost: 'localhost localhost. app.localhost',
+  loopback: '127.0.0.1 127.9.9.9 [::1] 2130706433 0x7f.1 [::ffff:127.0.0.1]',
+  unspecified: '0.0.0.0 [::]',
+  private: '10.0.0.1 172.16.0.1 172.31.255.254 192.168.0.1 [fd00::1]',
+  'link-local': '169.254.169.254 [fe80::1]',
+  shared: '100.64.0.1',
+  multicast: '224.0.0.1 255.255.255.255 [ff02::1]',
+  documentation: '192.0.2.1 198.51.100.7 203.0.113.9 [2001:db8::1]',
+  benchmark: '198.18.0.1',
+  'special-name': 'printer nas.local db.internal a.test a.invalid a.corp a.intranet',
+};
+const notPublicRows = Object.entries(notPublic).flatMap(([kind, hosts]) =>
+  hosts
+    .split(' ')
+    .map((host, at) => [
+      `web2list-${kind}-${at + 1}: the target of web2list is public, which ${host} is not`,
+      ofPage({ target: `http://${host}/list` }),
+    ]),
+);
+
+function targetOf(type: string): string {
+  if (type.startsWith('github_repo')) return 'octocat/hello-world';
+  return type.startsWith('github') ? 'octocat' : 'nasa';
+}
+
+/** The first answer again, or a refusal: both are allowed. */
+const replayed: Expectation = { ...refusal(409), status: [200, 409] };
+const again = post('extract', {}, { idempotencyKey: 'extract/duplicate' });
+const unlimited = ofPage({});
+
+const { limit: _, ...wanted } = pageList;
+const fields = 'the answer has success, data and metadata, and no other fields';
+const types = extractionTypes
+  .filter((type) => type !== 'web2list')
+  .map((type): [string, object] => [type, { target: targetOf(type) }]);
+
+export const extractRows: readonly Row[] = [
+  ...checks('extract/', fewItems, {
+    [`body: ${fields}`]: resultLike('extract'),
+    'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
+    'instruction-none: metadata.instruction is null when none was sent': echoes({ instruction: null }),
+    'limit-in-effect: metadata.limit is the limit of the request': echoes({ limit: 3 }),
+    'at-most-limit: limit is the maximum number of results': atMost(3),
+  }),
+  row(
+    'extract/default-limit: limit is 100 by default',
+    post('extract', { limit: undefined, ...nowhere }),
+    echoes({ limit: 100 }),
+  ),
+  row(
+    'extract/failure: when success is false, data says why',
+    post('extract', { target: 'nobody' }),
+    resultLike('extract'),
+  ),
+  echo('echo', 'github_user_followers', 'octocat'),
+  echo('echo-address', 'github_user_followers', 'https://GitHub.com/Octocat'),
+  echo('echo-handle', 'x_followers', '@NASA'),
+  ...checks('extract/web2list-', fromPage, {
+    [`body: ${fields}`]: resultLike('extract'),
+    'limit: web2list ignores limit: metadata.limit is always 100': echoes({ limit: web2listLimit }),
+    'at-most-100: web2list gives at most 100 items': atMost(web2listLimit),
+    'echo: metadata repeats type, target and instruction': echoes(wanted),
+  }),
+  scenario(
+    'extract/web2list-ignores-limit: web2list gives as many items with a limit as without one',
+    [...fromPage.sends, unlimited],
+    async (service) => {
+      const counts: number[] = [];
+      for (const { take } of [fromPage, sampleOf(unlimited)]) {
+        const answer = await take(service);
+        problemsOf(answer, accepted);
+        counts.push(listIn(answer.json, 'data').length);
+      }
+      const [limited = 0, all = 0] = counts;
+      return unless(all <= 1 || limited > 1, 'more than one item, but one with limit 1');
+    },
+  ),
+  ...choiceRows('extract', 'type', types),
+  // Addresses: a handle of this length may be wrong for other reasons.
+  ...textRows('extract', limits.extractTarget, pageList.target, pageList),
+  ...table('extract/', accepted, {
+    'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),
+  }),
+  ...textRows('extract', limits.extractInstruction),
+  ...integerRows('extract', limits.extractLimit, nowhere),
+  ...table('extract/', invalid, {
+    'web2list-without-instruction: web2list requires an instruction': ofPage({ instruction: undefined }),
+    'web2list-instruction-null: web2list requires an instruction': ofPage({ instruction: null }),
+    'web2list-not-a-url: the target of web2list is a URL': ofPage({ target: 'example' }),
+    'web2list-ftp: the target of web2list is an HTTP or HTTPS URL': ofPage({
+      target: 'ftp://example.com/list',
+    }),
+    'web2list-file: the target of web2list is an HTTP or HTTPS URL': ofPage({ target: 'file:///etc/passwd' }),
+    ...Object.fromEntries(notPublicRows),
+    'unknown-field: extract rejects unknown fields': post('extract', { conformance: true }),
+  }),
+  scenario(
+    'extract/duplicate: a repeated request gets its first answer again, or 409',
+    [again],
+    async (service) => {
+      const first = await service.accepted(again);
+      const second = await service.send(again);
+      const isSame = second.status !== 200 || second.text === first.text;
+      return [
+        ...problemsOf(second, replayed),
+        ...unless(isSame, 'the body differs from the first one'),
+        ...(second.status === 200 ? suppliedKey(second) : []),
+      ];
+    },
+    replayed,
+  ),
 ];

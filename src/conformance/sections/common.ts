@@ -1,17 +1,38 @@
-import { endpoints } from '../../contract/endpoints.ts';
+import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
 import {
   accepted,
+  bodyLike,
+  checks,
   type Expectation,
   generatedKey,
   invalid,
   jsonType,
+  noStore,
+  problemsOf,
   type Row,
   refusal,
+  row,
+  type Sample,
+  sampleOf,
+  scenario,
   table,
+  unless,
+  unpaid,
 } from '../row.ts';
-import { nameOf, ofFinishedTask, type PostEndpoint, post, postEndpoints } from '../samples.ts';
-import type { Request } from '../service.ts';
+import {
+  anyRequest,
+  nameOf,
+  ofFinishedTask,
+  type PostEndpoint,
+  post,
+  postEndpoints,
+  shared,
+} from '../samples.ts';
+import { creditsOf, type KeyName, type Request } from '../service.ts';
+import { balance } from '../shapes.ts';
+import { foundContact } from './answers.ts';
+import { costOf } from './settlement.ts';
 
 /** What the document says of all endpoints, or of several. */
 
@@ -48,7 +69,24 @@ const mostBytes = 'a body has at most 1 MiB';
 const mostOfKey = 'an Idempotency-Key has at most 128 characters';
 const keyRequired = 'without-key: create_task requires an Idempotency-Key';
 const keyGenerated = 'generated-key: a key that is left out is generated and returned';
+const keyRecommended = 'without-key: a streaming search needs no Idempotency-Key';
+const duplicate =
+  'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer';
 const jsonRule = 'media-type: JSON is answered as application/json';
+
+/** A request whose Idempotency-Key an earlier one had; `change` makes it another request. */
+function repeated(one: PostEndpoint, rule: string, change: object = {}): Row {
+  const key = `common/${nameOf(one)}-${rule}`;
+  const [first, second] = [{}, change].map((more) => post(one, more, { idempotencyKey: key })) as [
+    Request,
+    Request,
+  ];
+  const run: Parameters<typeof scenario>[2] = async (service) => {
+    await service.accepted(first);
+    return problemsOf(await service.send(second), refusal(409));
+  };
+  return scenario(key, [first], run, refusal(409));
+}
 
 function rowsOf(one: PostEndpoint): Row[] {
   const { bodyLimit, idempotencyKey, repetition, answer } = endpoints[one];
@@ -57,9 +95,8 @@ function rowsOf(one: PostEndpoint): Row[] {
     Object.entries(changes).flatMap(([key, more]) =>
       table(`common/${name}-`, expect, { [key]: post(one, {}, more) }),
     );
-  /** The second request with a key. */
-  const withKey = (of: string, change: object = {}, more: Partial<Request> = {}): Request =>
-    post(one, change, { idempotencyKey: `common/${name}-${of}`, ...more });
+  const withoutKey = post(one, {}, { idempotencyKey: null });
+  const again = post(one, {}, { idempotencyKey: `common/${name}-refused-key` });
   return [
     ...rows(invalid, {
       [`text-plain: ${wrongType}`]: { contentType: 'text/plain' },
@@ -88,31 +125,23 @@ function rowsOf(one: PostEndpoint): Row[] {
       [`key-of-129: ${mostOfKey}`]: { idempotencyKey: longest + 1 },
       ...(idempotencyKey === 'required' && { [keyRequired]: { idempotencyKey: null } }),
     }),
-    ...table(`common/${name}-`, post(one, {}, { idempotencyKey: null }), {
-      ...(idempotencyKey === 'optional' && { [keyGenerated]: generatedKey }),
-      ...(idempotencyKey === 'recommended' && {
-        'without-key: a streaming search needs no Idempotency-Key': accepted,
-      }),
-    }),
-    ...table(`common/${name}-`, refusal(409), {
-      ...(repetition === 'refused' && {
-        'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer': [
-          withKey('duplicate'),
-          withKey('duplicate'),
-        ],
-      }),
-      'conflict: another request with the same Idempotency-Key gives 409': [
-        withKey('conflict'),
-        withKey('conflict', others[one]),
-      ],
-    }),
-    ...table(`common/${name}-`, accepted, {
-      'refused-key: the Idempotency-Key of a rejected request can be used again': [
-        { ...withKey('refused-key'), body: {}, answered: [422] },
-        withKey('refused-key'),
-      ],
-      ...(answer === 'application/json' && { [jsonRule]: [post(one), jsonType] }),
-    }),
+    ...(idempotencyKey === 'optional'
+      ? [row(`common/${name}-${keyGenerated}`, withoutKey, generatedKey)]
+      : []),
+    ...(idempotencyKey === 'recommended'
+      ? [row(`common/${name}-${keyRecommended}`, withoutKey, accepted)]
+      : []),
+    ...(repetition === 'refused' ? [repeated(one, duplicate)] : []),
+    repeated(one, 'conflict: another request with the same Idempotency-Key gives 409', others[one]),
+    scenario(
+      `common/${name}-refused-key: the Idempotency-Key of a rejected request can be used again`,
+      [again],
+      async (service) => {
+        await service.accepted({ ...again, body: {} }, 422);
+        return problemsOf(await service.send(again), accepted);
+      },
+    ),
+    ...(answer === 'application/json' ? [row(`common/${name}-${jsonRule}`, post(one), jsonType)] : []),
   ];
 }
 
@@ -126,4 +155,105 @@ export const postRows: readonly Row[] = [
     [`fetch-${jsonRule}`]: ofFinishedTask('fetch'),
     [`balance-${jsonRule}`]: { endpoint: 'balance' },
   }),
+];
+
+/** Keys, accounts and their errors. */
+
+const all = Object.keys(endpoints) as EndpointName[];
+
+function keyRows(one: EndpointName): Row[] {
+  const by = (apiKey: KeyName | 'none' | 'unknown'): Request => ({ ...anyRequest(one), apiKey });
+  // Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented.
+  const isScoped = endpoints[one].access !== 'any' && endpoints[one].method === 'POST';
+  return [
+    ...table(`authentication/${nameOf(one)}-`, refusal(401), {
+      'without-key: a missing key gives 401': by('none'),
+      'unknown-key: an unknown key gives 401': by('unknown'),
+    }),
+    ...table(`authentication/${nameOf(one)}-`, refusal(403), {
+      'revoked: a revoked key gives 403': by('revoked'),
+      'expired: an expired key gives 403': by('expired'),
+      ...(isScoped && { 'no-access: a key without access to the operation gives 403': by('no_access') }),
+    }),
+  ];
+}
+
+const malformed = 'a malformed key gives 401';
+const plain = 'shown with x-api-key';
+const bearer = 'shown with Authorization: Bearer';
+
+export const authenticationRows: readonly Row[] = [
+  ...all.flatMap(keyRows),
+  ...table('authentication/', refusal(401), {
+    [`bearer-without-a-key: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer' },
+    [`basic: ${malformed}`]: { endpoint: 'balance', authorization: 'Basic bm9ib2R5Om5vdGhpbmc=' },
+    [`bearer-with-two-words: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer not a key' },
+  }),
+  // The two endpoints that the interface shows with both headers.
+  ...table('authentication/', accepted, {
+    [`fetch-x-api-key: ${plain}`]: ofFinishedTask('fetch', {}, { keyHeader: 'x-api-key' }),
+    [`fetch-bearer: ${bearer}`]: ofFinishedTask('fetch', {}, { keyHeader: 'bearer' }),
+    [`contact-x-api-key: ${plain}`]: post('contactSearch', {}, { keyHeader: 'x-api-key' }),
+    [`contact-bearer: ${bearer}`]: post('contactSearch', {}, { keyHeader: 'bearer' }),
+  }),
+];
+
+/** What an account that can't pay gets: 402, unless the same costs nobody anything. */
+function poor(key: string, apiKey: KeyName, request: Request, usual: Request | Sample = request): Row {
+  const { sends, take } = sampleOf(usual);
+  const asked = { ...request, apiKey };
+  const run: Parameters<typeof scenario>[2] = async (service) => {
+    await service.accepted({ endpoint: 'balance', apiKey });
+    const [cost] = await costOf(service, async () => problemsOf(await take(service), accepted));
+    const answer = await service.send(asked);
+    return [
+      ...problemsOf(answer, unpaid),
+      ...unless(answer.status === 402 || cost <= 0, `200, although this costs ${cost} or more`),
+    ];
+  };
+  return scenario(`errors/${key}`, [...sends, asked], run, unpaid);
+}
+
+const mostItems = post('extract', { limit: limits.extractLimit.max });
+
+export const errorRows: readonly Row[] = [
+  ...postEndpoints.map((one) => {
+    const usual = one === 'contactSearch' ? foundContact : post(one);
+    const rule = 'an account without enough credits gives 402';
+    return poor(`${nameOf(one)}-without-credits: ${rule}`, 'no_credits', post(one), usual);
+  }),
+  poor(
+    'too-few-credits: an account that has some credits, but not enough for the request, gives 402',
+    'few_credits',
+    mostItems,
+    post('extract'),
+  ),
+  ...postEndpoints.flatMap((one) =>
+    table(`errors/${nameOf(one)}-`, refusal(429), {
+      'busy: a key that has reached its concurrency limit gives 429': post(one, {}, { apiKey: 'busy' }),
+    }),
+  ),
+  ...all.flatMap((one) =>
+    table(`errors/${nameOf(one)}-`, refusal(401, jsonType), {
+      'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
+    }),
+  ),
+];
+
+export const balanceRows: readonly Row[] = [
+  ...checks('balance/', shared({ endpoint: 'balance' }), {
+    'body: the balance has object, available_credits and, if there are any, two date-time texts':
+      bodyLike(balance),
+    'no-store: the balance must not be cached': noStore,
+  }),
+  row(
+    'balance/any-active-key: any active key is enough for the balance',
+    { endpoint: 'balance', apiKey: 'no_access' },
+    accepted,
+  ),
+  row(
+    'balance/account-of-the-key: the API key decides the account: an account without credits shows none',
+    { endpoint: 'balance', apiKey: 'no_credits' },
+    (answer) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
+  ),
 ];

@@ -3,14 +3,29 @@ import {
   type EntityType,
   entityTypes,
   streamEntityTypes,
+  streamSentinel,
   webSearchEntityTypes,
 } from '../../contract/types.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
-import { accepted, type Check, invalid, type Row, table, unless } from '../row.ts';
-import { type Form, nameOf, post, rare, shared } from '../samples.ts';
-import { type Action, type Answer, NotJudged, searchIdOf, statusOf, type TestedService } from '../service.ts';
-import { enrichedWith, flawsOf, memberOf, quoted } from '../shapes.ts';
-import { entityTexts, eventsOf, identityOf } from '../stream.ts';
+import {
+  accepted,
+  type Check,
+  checks,
+  header,
+  invalid,
+  type Problems,
+  type Row,
+  requestId,
+  row,
+  same,
+  scenario,
+  table,
+  unless,
+} from '../row.ts';
+import { type Form, nameOf, once, post, rare, shared } from '../samples.ts';
+import { notTried, type Request, searchIdOf, statusOf, type TestedService } from '../service.ts';
+import { batches, dones, enrichedWith, entities, flawsOf, listIn, memberOf, quoted } from '../shapes.ts';
+import { type Events, eventsOf, identityOf, leadsIn, oddFrames } from '../stream.ts';
 import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
 
 /** The two forms of Entity Search, which have the same fields, exclusions and entities. */
@@ -64,28 +79,28 @@ function changeFor(type: EntityType): object {
   return { objective, ...(webSearchEntityTypes.some((one) => one === type) && { enable_web_search: true }) };
 }
 
-/** What a search found, in two answers: its counts, and its leads. Of a stream both are the same one. */
-export function find(form: Form, change: object): Action {
-  const request = post(form, { limit: 3, ...change });
-  return { sends: [request], take: (service) => findNow(service, form, change) };
+/** What a search found. */
+export interface Found {
+  readonly leads: readonly JsonText[];
+  /** How many leads it gave, and was charged for. A page may be short: the status of a task says it. */
+  readonly count: number;
+  readonly id: string | undefined;
+  readonly stopReason: unknown;
 }
 
-async function findNow(service: TestedService, form: Form, change: object): Promise<readonly Answer[]> {
-  const answer = await service.send(post(form, { limit: 3, ...change }));
-  if (form === 'search') return [answer, answer];
-  const leads_search_id = searchIdOf(answer);
-  const counts = await service.statusWhen(leads_search_id);
-  return [counts, await service.send({ endpoint: 'fetch', query: { leads_search_id, num: '500' } })];
-}
-
-/** How many leads a search gave, and was charged for. A page may be short: the status of a task says it. */
-export function countOf(answer: Answer): number {
-  return answer.request.endpoint === 'search' ? eventsOf(answer).entities.length : statusOf(answer).ready;
-}
-
-function leadsOf(answer: Answer): readonly JsonText[] {
-  if (answer.request.endpoint === 'search') return eventsOf(answer).texts;
-  return entityTexts(answer.json === undefined ? '' : answer.text);
+/** Searches in either form, to the end. */
+export async function find(service: TestedService, request: Request): Promise<Found> {
+  const answer = await service.accepted(request);
+  if (request.endpoint === 'search') {
+    const { texts, entities, leadsSearchId, dones } = eventsOf(answer);
+    return { leads: texts, count: entities.length, id: leadsSearchId, stopReason: dones[0]?.stop_reason };
+  }
+  const id = searchIdOf(answer);
+  const ended = await service.statusWhen(id);
+  const query = { leads_search_id: id, num: String(limits.fetchNum.max) };
+  const page = await service.accepted({ endpoint: 'fetch', query });
+  const stopReason = memberOf(ended.json, 'status.stop_reason');
+  return { leads: leadsIn(page), count: statusOf(ended).ready, id, stopReason };
 }
 
 /** Undefined where it has none, or none that is a text. */
@@ -93,82 +108,195 @@ function leadName(lead: JsonText): string | undefined {
   return stringOf(objectMembers(lead).get('name'));
 }
 
+function foundOnce(form: Form, limit: number) {
+  const request = post(form, { limit });
+  return { request, take: once((service) => find(service, request)) };
+}
+
 /** The same leads for all rows that look at them or exclude them, and a few more, so that some are left. */
-const three = { search: shared(find('search', {})), createTask: shared(find('createTask', {})) };
-const six = {
-  search: shared(find('search', { limit: 6 })),
-  createTask: shared(find('createTask', { limit: 6 })),
-};
+const three = { search: foundOnce('search', 3), createTask: foundOnce('createTask', 3) };
+const six = { search: foundOnce('search', 6), createTask: foundOnce('createTask', 6) };
 
 /** What both forms leave out when they are told to. */
 function exclusionRows(form: Form): Row[] {
-  function excluding(other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads') {
+  function excluding(rule: string, other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads'): Row {
     const isById = by === 'dedup_service_leads';
-    const excluded: Action = {
-      sends: [post(form, { limit: 3 })],
-      take(service, _, __, ___, found) {
-        const leads = leadsOf(found as Answer);
-        const id = found?.request.query?.leads_search_id ?? eventsOf(found as Answer).leadsSearchId;
-        const excluded = isById ? [id] : leads.map(leadName);
-        if (leads.length === 0 || excluded.includes(undefined))
-          throw new NotJudged('the search found no leads, or they have no name or leads_search_id');
-        return findNow(service, form, { [by]: excluded });
-      },
-    };
-    const check: Check = (_, more, __, found, counts, answer) => {
-      const same = isById ? identityOf : (lead: JsonText) => leadName(lead) ?? '';
-      const excluded = new Set(leadsOf(found).map(same));
-      const came = countOf(counts);
-      // Six were there, and three of them are not excluded.
-      const isMoreThere = leadsOf(more).length === 6;
-      const stopReason =
-        form === 'search'
-          ? eventsOf(counts).dones[0]?.stop_reason
-          : memberOf(counts.json, 'status.stop_reason');
+    const dearest = post(form, { limit: 3 });
+    const sends = [six[form].request, three[other].request, dearest];
+    return scenario(`${nameOf(form)}/${rule}`, sends, async (service) => {
+      const more = await six[form].take(service);
+      const { leads, id } = await three[other].take(service);
+      const named = isById ? [id] : leads.map(leadName);
+      if (leads.length === 0 || named.includes(undefined))
+        throw notTried('the search found no leads, or they have no name or leads_search_id');
+      const found = await find(service, post(form, { limit: 3, [by]: named }));
+      const sameness = isById ? identityOf : (lead: JsonText) => leadName(lead) ?? '';
+      const excluded = new Set(leads.map(sameness));
+      const { count, stopReason } = found;
       return [
-        ...leadsOf(answer)
-          .filter((lead) => excluded.has(same(lead)))
+        ...found.leads
+          .filter((lead) => excluded.has(sameness(lead)))
           .map((lead) => `${quoted(leadName(lead))} came although it was excluded`),
-        ...unless(!isMoreThere || came > 0, 'nothing came, although more was there'),
-        ...unless(stopReason !== 'limit' || came >= 3, `the limit of 3 is reached with ${came} leads`),
+        // Six were there, and three of them are not excluded.
+        ...unless(more.leads.length !== 6 || count > 0, 'nothing came, although more was there'),
+        ...unless(stopReason !== 'limit' || count >= 3, `the limit of 3 is reached with ${count} leads`),
       ];
-    };
-    return [six[form], three[other], excluded, check];
+    });
   }
 
-  return table(`${nameOf(form)}/`, accepted, {
-    'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit':
-      excluding(form, 'dedup_custom_leads'),
-    'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit':
-      excluding(form, 'dedup_service_leads'),
-    'excludes-across-forms: streams exclude the leads of tasks, and tasks those of streams': excluding(
+  return [
+    excluding(
+      'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit',
+      form,
+      'dedup_custom_leads',
+    ),
+    excluding(
+      'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit',
+      form,
+      'dedup_service_leads',
+    ),
+    excluding(
+      'excludes-across-forms: streams exclude the leads of tasks, and tasks those of streams',
       form === 'search' ? 'createTask' : 'search',
       'dedup_service_leads',
     ),
-  });
+  ];
 }
 
 const field = 'headcount';
 
 /** Enrichment is only there where it was asked for. */
 function enrichedRows(form: Form): Row[] {
-  const fieldsOf = (answer: Answer): unknown[] => {
-    const leads = leadsOf(answer).map((lead) => JSON.parse(lead) as Record<string, unknown>);
-    if (leads.length === 0) throw new NotJudged('the search found nothing');
-    return leads.flatMap((lead) => ('enrich_fields' in lead ? [lead.enrich_fields] : []));
+  const enriched = post(form, { limit: 3, enrich_fields: [field] });
+  const fieldsOf = ({ leads }: Found): unknown[] => {
+    if (leads.length === 0) throw notTried('the search found nothing');
+    const entities = leads.map((lead) => JSON.parse(lead) as Record<string, unknown>);
+    return entities.flatMap((one) => ('enrich_fields' in one ? [one.enrich_fields] : []));
   };
-  return table(`${nameOf(form)}/`, three[form], {
-    'not-enriched: entities have enrich_fields only when it was requested': (_, answer) => {
-      const { length } = fieldsOf(answer);
-      return unless(length === 0, `${length} entities have enrich_fields`);
-    },
-    'enriched: enrich_fields has an entry for each requested name, with the texts content and reference': [
-      find(form, { enrich_fields: [field] }),
-      (_, answer) => {
-        const all = fieldsOf(answer);
+  return [
+    scenario(
+      `${nameOf(form)}/not-enriched: entities have enrich_fields only when it was requested`,
+      [three[form].request],
+      async (service) => {
+        const { length } = fieldsOf(await three[form].take(service));
+        return unless(length === 0, `${length} entities have enrich_fields`);
+      },
+    ),
+    scenario(
+      `${nameOf(form)}/enriched: enrich_fields has an entry for each requested name, with the texts content and reference`,
+      [enriched],
+      async (service) => {
+        const all = fieldsOf(await find(service, enriched));
         if (all.length === 0) return ['no entity has enrich_fields'];
         return all.flatMap((one) => flawsOf(enrichedWith(field), one, '$.enrich_fields'));
       },
-    ],
-  });
+    ),
+  ];
+}
+
+const limit = 12;
+
+const events =
+  (check: (seen: Events) => Problems): Check =>
+  (answer) =>
+    check(eventsOf(answer));
+
+/** One stream that most rows look at: twelve leads are mostly more than a batch. */
+const streamRows = checks('events/', shared(post('search', { limit })), {
+  'media-type: a search is answered as text/event-stream': header('Content-Type', (value) =>
+    /^text\/event-stream\s*(;|$)/i.test(value),
+  ),
+  'request-id: an accepted search has a request ID': requestId,
+  'frames: each frame is a line "data: <payload>" and a blank line': (answer) =>
+    oddFrames(answer).map((frame) => `there is a frame ${quoted(frame)}`),
+  'known: a stream has only batch events, a done event and [DONE]': events((seen) => {
+    const sentinels = seen.payloads.filter((payload) => payload === streamSentinel).length;
+    const more = seen.payloads.length - seen.batches.length - seen.dones.length - sentinels;
+    return unless(more === 0, `${more} events are of another kind`);
+  }),
+  'sentinel: data: [DONE] is the last frame and comes once': events(({ payloads }) => {
+    const at = payloads.indexOf(streamSentinel);
+    return same('the place of the first [DONE]', at, Math.max(0, payloads.length - 1));
+  }),
+  'one-done: a stream has exactly one done event': events(({ dones: { length } }) =>
+    same('the number of done events', length, 1),
+  ),
+  'done-after-batches: no batch comes after the done event': events(({ payloads }) => {
+    const objects = payloads.map((one) => /"object"\s*:\s*"(\w+)"/.exec(one)?.[1]);
+    const doneAt = objects.indexOf('entity_search_done');
+    const batchAt = objects.lastIndexOf('entity_search_batch');
+    const problem = `event ${doneAt + 1} is done, but event ${batchAt + 1} is a batch`;
+    return unless(doneAt === -1 || batchAt < doneAt, problem);
+  }),
+  'done-body: the done event has object, cum_count, stop_reason and finish: true': events((seen) =>
+    flawsOf(dones, seen.dones),
+  ),
+  'done-cum-count: cum_count of the done event is the number of all entities': events(doneCounts),
+  'batch-body: a batch has object, batch_index, count, cum_count and entities': events((seen) =>
+    flawsOf(batches, seen.batches),
+  ),
+  'batch-index: batch_index starts at 1 and rises by one with each batch': events((seen) => {
+    const found = seen.batches.map(({ batch_index }) => quoted(batch_index));
+    return same('batch_index', found.join(), found.map((_, at) => at + 1).join());
+  }),
+  'batch-count: count is the number of entities in the batch': events((seen) =>
+    seen.batches.flatMap(({ count, entities }) =>
+      same('count', count, Array.isArray(entities) ? entities.length : Number.NaN),
+    ),
+  ),
+  'batch-cum-count: cum_count is the number of entities so far': events((seen) => {
+    let sum = 0;
+    return seen.batches.flatMap((batch) => {
+      sum += listIn(batch, 'entities').length;
+      return same('cum_count', batch.cum_count, sum);
+    });
+  }),
+  'leads-search-id: stream events have a leads_search_id': events((seen) => {
+    const ids = seen.batches.map(({ leads_search_id }) => leads_search_id);
+    const isOne = ids.every((id) => typeof id === 'string' && id !== '' && id === ids[0]);
+    return unless(isOne, `leads_search_id is ${ids.map(quoted).join(', ')}`);
+  }),
+  'done-leads-search-id: stream events have a leads_search_id': events((seen) =>
+    seen.dones.flatMap(({ leads_search_id: id }) => {
+      const isSame = typeof id === 'string' && id !== '' && id === (seen.leadsSearchId ?? id);
+      return unless(isSame, `leads_search_id of the done event is ${quoted(id)}, not that of the batches`);
+    }),
+  ),
+  'at-most-limit: a search gives at most limit leads': events(({ entities: { length } }) =>
+    unless(length <= limit, `${length} entities, although limit is ${limit}`),
+  ),
+  'unique: a search gives no lead twice': events(({ texts }) => {
+    const repeated = texts.length - new Set(texts).size;
+    return unless(repeated === 0, `${repeated} entities came more than once`);
+  }),
+  'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':
+    events((seen) => {
+      if (seen.entities.length === 0) throw notTried('the search found nothing');
+      return flawsOf(entities, seen.entities);
+    }),
+});
+
+export const eventRows: readonly Row[] = [
+  ...streamRows,
+  row(
+    'events/default-limit: limit is 100 by default',
+    post('search', { objective: 'companies', limit: undefined }),
+    events(({ dones, entities: { length } }) => {
+      const isFull = dones[0]?.stop_reason === 'limit';
+      return unless(length === 100 || (length < 100 && !isFull), `${length} entities`);
+    }),
+  ),
+  row(
+    'events/found-nothing: a search that finds nothing still ends with a done event and [DONE]',
+    post('search', rare),
+    events((seen) => [
+      ...same('the number of done events', seen.dones.length, 1),
+      ...doneCounts(seen),
+      ...same('the last frame', seen.payloads.at(-1), streamSentinel),
+    ]),
+  ),
+];
+
+function doneCounts({ dones, entities: { length } }: Events): Problems {
+  return dones.flatMap(({ cum_count }) => same('cum_count', cum_count, length));
 }

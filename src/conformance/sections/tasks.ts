@@ -1,76 +1,101 @@
+import { limits } from '../../contract/limits.ts';
 import {
   bodyLike,
   type Check,
+  checks,
   holds,
   invalid,
   noStore,
-  ofLast,
+  type Problems,
   type Row,
   refusal,
   requestId,
+  row,
+  type Sample,
   same,
+  scenario,
   suppliedKey,
   table,
   unless,
 } from '../row.ts';
-import { ended, ofCreatedTask, ofFinishedTask, post, rare, shared, unknownTask } from '../samples.ts';
+import { ofFinishedTask, ofNewTask, once, post, rare, shared, unknownTask } from '../samples.ts';
 import {
-  type Action,
   type Answer,
   creditsOf,
   hasEnded,
-  NotJudged,
+  notTried,
   searchIdOf,
   statusOf,
+  type TestedService,
 } from '../service.ts';
-import { createdTask, flawsOf, listIn, memberOf, numberOf, page, quoted, taskStatus } from '../shapes.ts';
+import {
+  createdTask,
+  entities,
+  flawsOf,
+  listIn,
+  memberOf,
+  numberOf,
+  page,
+  quoted,
+  taskStatus,
+} from '../shapes.ts';
+import { identityOf, leadsIn } from '../stream.ts';
 import { searchRows } from './searches.ts';
 
 const created = shared(post('createTask'));
-const replayed = post('createTask', {}, { idempotencyKey: 'create_task/replay' });
-const replayedLater = post('createTask', {}, { idempotencyKey: 'create_task/replay-when-ended' });
-const replay: Action = {
-  once: true,
-  sends: [replayed],
-  take: async (service) => [await service.send(replayed), await service.send(replayed)],
-};
+const original = post('createTask', {}, { idempotencyKey: 'create_task/replay' });
+const replayed = once(
+  async (service) => [await service.send(original), await service.send(original)] as const,
+);
+const replay: Sample = { sends: [original], take: async (service) => (await replayed(service))[1] };
+const ended = post('createTask', {}, { idempotencyKey: 'create_task/replay-when-ended' });
+const another = post('createTask');
 
-const sameTask: Check = (...answers) => {
-  const [first, last] = [answers[0], answers.at(-1)] as [Answer, Answer];
-  return same('$.leads_search_id', memberOf(last.json, 'leads_search_id'), searchIdOf(first));
-};
+function sameTask(first: Answer, second: Answer): Problems {
+  return same('$.leads_search_id', memberOf(second.json, 'leads_search_id'), searchIdOf(first));
+}
 
 export const createTaskRows: readonly Row[] = [
-  ...table('create_task/', created, {
+  ...checks('create_task/', created, {
     'body: the answer contains leads_search_id': bodyLike(createdTask),
     'request-id: the answer has a request ID': requestId,
     'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
     'no-store: the answer must not be cached': noStore,
   }),
   ...searchRows('createTask'),
-  ...table('create_task/', replay, {
-    'replay: the original key and body return the existing task': sameTask,
-    'replay-request-id: a replay has a request ID': requestId,
-    'replay-idempotency-key: a replay has the Idempotency-Key of the request': suppliedKey,
-    'replay-no-store: a replay must not be cached': noStore,
-    'replay-when-ended: the original key and body return the existing task, also after it has ended': [
-      replayedLater,
-      ended(0),
-      replayedLater,
-      sameTask,
-    ],
-    'new-key-new-task: another Idempotency-Key creates another task': [
-      created,
-      post('createTask'),
-      (first, answer) => unless(searchIdOf(answer) !== searchIdOf(first), 'leads_search_id is the same'),
-    ],
-    'default-limit: limit is 100 by default': [
-      // An objective that finds nothing: a default of 100 leads would cost 100 credits.
-      post('createTask', { ...rare, limit: undefined }),
-      ofCreatedTask('fetch'),
-      holds({ limit: 100 }),
-    ],
+  scenario(
+    'create_task/replay: the original key and body return the existing task',
+    [original],
+    async (service) => sameTask(...(await replayed(service))),
+  ),
+  ...checks('create_task/replay-', replay, {
+    'request-id: a replay has a request ID': requestId,
+    'idempotency-key: a replay has the Idempotency-Key of the request': suppliedKey,
+    'no-store: a replay must not be cached': noStore,
   }),
+  scenario(
+    'create_task/replay-when-ended: the original key and body return the existing task, also after it has ended',
+    [ended],
+    async (service) => {
+      const first = await service.accepted(ended);
+      await service.statusWhen(searchIdOf(first));
+      return sameTask(first, await service.accepted(ended));
+    },
+  ),
+  scenario(
+    'create_task/new-key-new-task: another Idempotency-Key creates another task',
+    [...created.sends, another],
+    async (service) => {
+      const [one, two] = [await created.take(service), await service.accepted(another)];
+      return unless(searchIdOf(one) !== searchIdOf(two), 'leads_search_id is the same');
+    },
+  ),
+  // An objective that finds nothing: a default of 100 leads would cost 100 credits.
+  row(
+    'create_task/default-limit: limit is 100 by default',
+    ofNewTask('fetch', { ...rare, limit: undefined }),
+    holds({ limit: 100 }),
+  ),
 ];
 
 /** Which tasks `status` and `fetch` read, and which not. */
@@ -100,92 +125,80 @@ export function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
 const sizes = [10, 40, 100].map((limit) => post('createTask', { limit }));
 
 /** A task that was seen running with something ready, between two balances; of growing size until one runs for long enough. */
-const runningTask: Action = {
-  once: true,
-  sends: sizes,
-  async take(service) {
-    for (const request of sizes) {
-      const before = await service.steadyBalance();
-      const id = searchIdOf(await service.send(request));
-      const query = { leads_search_id: id };
-      const now = await service.statusWhen(id, ({ status, ready }) => status === 'running' && ready > 0);
-      if (hasEnded(now)) continue;
-      const items = await service.send({ endpoint: 'fetch', query: { ...query, num: '500' } });
-      const balance = await service.send({ endpoint: 'balance' });
-      if (hasEnded(await service.send({ endpoint: 'status', query }))) continue;
-      const last = await service.statusWhen(id);
-      return [before, now, items, balance, last, await service.steadyBalance()];
-    }
-    throw new NotJudged('every task ended before it was seen running');
-  },
-};
-
-export const runningRows: readonly Row[] = table('', runningTask, {
-  'fetch/while-running: results can be fetched while a task is running': (_, status, items) => [
-    ...flawsOf(page, items.json),
-    ...unless(
-      listIn(items.json, 'entities').length > 0,
-      `no entities, although ${statusOf(status).ready} are ready`,
-    ),
-  ],
-  'status/while-running: verified_count is never below ready_count': (_, status, __, ___, last) =>
-    [status, last].flatMap((one) => [...flawsOf(taskStatus, one.json), ...verifiedBelow(one)]),
-  'balance/reserved: credits that a running task has reserved are not available': (
-    before,
-    _,
-    items,
-    balance,
-    last,
-    after,
-  ) => {
-    const reserved = creditsOf(before) - creditsOf(balance);
-    const cost = creditsOf(before) - creditsOf(after);
-    const [limit, { ready }] = [numberOf(memberOf(items.json, 'limit')), statusOf(last)];
-    return unless(
-      reserved >= cost && (cost <= 0 || reserved * ready >= cost * limit),
-      `${reserved} credits were reserved for ${limit} leads, and ${cost} charged for ${ready}`,
-    );
-  },
+const runningTask = once(async (service) => {
+  for (const request of sizes) {
+    const before = await service.steadyBalance();
+    const id = searchIdOf(await service.send(request));
+    const query = { leads_search_id: id };
+    const now = await service.statusWhen(id, ({ status, ready }) => status === 'running' && ready > 0);
+    if (hasEnded(now)) continue;
+    const items = await service.accepted({ endpoint: 'fetch', query: { ...query, num: '500' } });
+    const balance = await service.accepted({ endpoint: 'balance' });
+    if (hasEnded(await service.send({ endpoint: 'status', query }))) continue;
+    const last = await service.statusWhen(id);
+    const after = await service.steadyBalance();
+    return { now, items, last, reserved: before - creditsOf(balance), cost: before - after };
+  }
+  throw notTried('every task ended before it was seen running');
 });
 
-function verifiedBelow(answer: Answer): readonly string[] {
+const foreign = { user_id: 'conformance', account_id: 'conformance' };
+
+export const runningRows: readonly Row[] = [
+  scenario('fetch/while-running: results can be fetched while a task is running', sizes, async (service) => {
+    const { now, items } = await runningTask(service);
+    const isEmpty = listIn(items.json, 'entities').length === 0;
+    const problem = `no entities, although ${statusOf(now).ready} are ready`;
+    return [...flawsOf(page, items.json), ...unless(!isEmpty, problem)];
+  }),
+  scenario('status/while-running: verified_count is never below ready_count', sizes, async (service) => {
+    const { now, last } = await runningTask(service);
+    return [now, last].flatMap((one) => [...flawsOf(taskStatus, one.json), ...verifiedBelow(one)]);
+  }),
+  scenario(
+    'balance/reserved: credits that a running task has reserved are not available',
+    sizes,
+    async (service) => {
+      const { items, last, reserved, cost } = await runningTask(service);
+      const [limit, { ready }] = [numberOf(memberOf(items.json, 'limit')), statusOf(last)];
+      return unless(
+        reserved >= cost && (cost <= 0 || reserved * ready >= cost * limit),
+        `${reserved} credits were reserved for ${limit} leads, and ${cost} charged for ${ready}`,
+      );
+    },
+  ),
+  // After something was spent: an account that nobody knows has as much as a new one.
+  scenario(
+    'balance/foreign-user: the API key alone decides the account: no identifier is accepted',
+    [],
+    async (service) => {
+      const own = await service.steadyBalance();
+      const shown = await service.accepted({ endpoint: 'balance', query: foreign });
+      return same('$.available_credits', creditsOf(shown), own);
+    },
+  ),
+];
+
+function verifiedBelow(answer: Answer): Problems {
   const { ready, verified } = statusOf(answer);
   return unless(verified >= ready, `verified_count is ${verified}, but ready_count is ${ready}`);
 }
 
-const small = post('createTask', { limit: 3 });
+function isOver(answer: Answer): Problems {
+  return unless(hasEnded(answer), `the state is ${quoted(statusOf(answer).status)}`);
+}
 
+const watched = post('createTask', { limit: 3 });
 /** How often as long as a watched task an unwatched one is left alone; a second try, since no two take the same time. */
-const patience = [4, 12];
-
-const unwatched: Action = {
-  sends: [small, ...patience.map(() => small)],
-  async take(service) {
-    const start = service.time();
-    await service.statusWhen(searchIdOf(await service.send(small)));
-    const took = Math.max(100, service.time() - start);
-    let seen: Answer | undefined;
-    for (const times of patience) {
-      const query = { leads_search_id: searchIdOf(await service.send(small)) };
-      await service.pause(took * times);
-      seen = await service.send({ endpoint: 'status', query });
-      if (hasEnded(seen)) break;
-    }
-    return [seen as Answer];
-  },
-};
-
-const isOver: Check = ofLast((answer) =>
-  unless(hasEnded(answer), `the state is ${quoted(statusOf(answer).status)}`),
-);
+const unwatched = [4, 12].map((times) => ({ times, create: post('createTask', { limit: 3 }) }));
 
 export const statusRows: readonly Row[] = [
-  ...table('status/', ofFinishedTask('status'), {
-    'body: the status of a new task has status, ready_count, verified_count and stop_reason': [
-      small,
-      ofCreatedTask('status'),
-      bodyLike(taskStatus),
-    ],
+  row(
+    'status/body: the status of a new task has status, ready_count, verified_count and stop_reason',
+    ofNewTask('status', { limit: 3 }),
+    bodyLike(taskStatus),
+  ),
+  ...checks('status/', ofFinishedTask('status'), {
     'body-when-ended: the status of an ended task has the same fields': bodyLike(taskStatus),
     'ends: a task ends as done or in error': isOver,
     'verified-count: verified_count is never below ready_count': verifiedBelow,
@@ -193,7 +206,135 @@ export const statusRows: readonly Row[] = [
       const { ready } = statusOf(answer);
       return unless(ready <= 7, `ready_count is ${ready}`);
     },
-    'without-polling: a task goes on without being asked about': [unwatched, isOver],
   }),
+  scenario(
+    'status/without-polling: a task goes on without being asked about',
+    [watched, ...unwatched.map(({ create }) => create)],
+    async (service) => {
+      const start = service.time();
+      await service.statusWhen(searchIdOf(await service.send(watched)));
+      const took = Math.max(100, service.time() - start);
+      let problems: Problems = [];
+      for (const { times, create } of unwatched) {
+        const query = { leads_search_id: searchIdOf(await service.send(create)) };
+        await service.pause(took * times);
+        problems = isOver(await service.accepted({ endpoint: 'status', query }));
+        if (problems.length === 0) break;
+      }
+      return problems;
+    },
+  ),
   ...taskIdRows('status'),
 ];
+
+const most = String(limits.fetchNum.max);
+const ofTask = (query: Readonly<Record<string, string>>) => ofFinishedTask('fetch', query);
+const whole = shared(ofTask({ pts: '0', num: most }));
+/** The task has at most 7 leads, and a page may have only one. */
+const mostPages = 7;
+
+/** Reads the task from its first position to `ready_count`, in pages of at most so many. */
+async function walk(service: TestedService, num: string): Promise<{ leads: string[]; ready: number }> {
+  const leads: string[] = [];
+  for (let pts = 0, pages = 1; ; pages++) {
+    const answer = await ofTask({ pts: String(pts), num }).take(service);
+    const [count, ready] = countsOf(answer);
+    if (Number.isNaN(count + ready)) throw notTried('the page has no count or no ready_count', answer);
+    leads.push(...leadsOf(answer));
+    pts += count;
+    if (pts >= ready || count === 0 || pages === mostPages) return { leads, ready };
+  }
+}
+
+function countsOf({ json }: Answer): [count: number, ready: number] {
+  return [numberOf(memberOf(json, 'count')), numberOf(memberOf(json, 'ready_count'))];
+}
+
+function leadsOf(answer: Answer): string[] {
+  return leadsIn(answer).map(identityOf);
+}
+
+function entitiesOf({ json }: Answer): readonly unknown[] {
+  return listIn(json, 'entities');
+}
+
+/** A page that repeats what it was asked for. */
+function echoed(rule: string, pts: number, num: number, more = {}): Row {
+  return row(`fetch/${rule}`, ofTask({ pts: `${pts}`, num: `${num}` }), holds({ pts, num, ...more }));
+}
+
+const hasAllFields: Check = bodyLike(page);
+
+export const fetchRows: readonly Row[] = [
+  ...table('fetch/', invalid, {
+    'num-0: num is at least 1': ofTask({ num: '0' }),
+    'num-501: num is at most 500': ofTask({ num: '501' }),
+    'num-a-word: num is an integer': ofTask({ num: 'many' }),
+    'num-a-fraction: num is an integer': ofTask({ num: '1.5' }),
+    'pts-negative: pts is at least 0': ofTask({ pts: '-1' }),
+    'pts-a-word: pts is an integer': ofTask({ pts: 'first' }),
+    'pts-a-fraction: pts is an integer': ofTask({ pts: '0.5' }),
+  }),
+  ...taskIdRows('fetch'),
+  ...checks('fetch/', whole, {
+    'body: a page has all its fields': hasAllFields,
+    'num-500: num is at most 500': holds({ num: limits.fetchNum.max }),
+    'task: a page has the leads_search_id of its task': (answer) =>
+      holds({ leads_search_id: answer.request.query?.leads_search_id })(answer),
+    'limit: limit is the limit of the task': holds({ limit: 7 }),
+    'count: count is the number of entities in the page': (answer) =>
+      same('$.count', memberOf(answer.json, 'count'), entitiesOf(answer).length),
+    'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':
+      (answer) => {
+        if (entitiesOf(answer).length === 0) throw notTried('the task found nothing');
+        return flawsOf(entities, entitiesOf(answer), '$.entities');
+      },
+  }),
+  row('fetch/defaults: pts is 0 and num is 5 by default', ofTask({}), holds({ pts: 0, num: 5 })),
+  echoed('num-1: num is at least 1', 0, 1),
+  echoed('echo: a page repeats pts and num of the request', 2, 3),
+  echoed('beyond: a page beyond ready_count is empty', 100_000, 3, { count: 0 }),
+  row('fetch/at-most-num: a page has at most num entities', ofTask({ num: '2' }), (answer) =>
+    unless(entitiesOf(answer).length <= 2, `${entitiesOf(answer).length} entities`),
+  ),
+  row(
+    'fetch/before-anything-is-ready: a task can be fetched as soon as it is created',
+    ofNewTask('fetch', { limit: 3 }),
+    hasAllFields,
+  ),
+  ...seriesRows(),
+];
+
+/** What several answers about the finished task show together. */
+function seriesRows(): Row[] {
+  const series = (key: string, run: Parameters<typeof scenario>[2]) =>
+    scenario(`fetch/${key}`, whole.sends, run);
+  return [
+    series('agrees-with-status: status and ready_count are those of the task', async (service) => {
+      const { status, ready } = statusOf(await ofFinishedTask('status').take(service));
+      return holds({ status, ready_count: ready })(await whole.take(service));
+    }),
+    series('all-ready: pages give everything that is ready, even if they are short', async (service) => {
+      const { leads, ready } = await walk(service, most);
+      return same('the number of entities', leads.length, ready);
+    }),
+    series('next-position: the next page begins at pts plus count', async (service) => {
+      const { leads: large } = await walk(service, most);
+      const { leads: small } = await walk(service, '2');
+      if (large.length < 2) throw notTried('the task found fewer than two leads');
+      const odd = large.findIndex((lead, at) => lead !== small[at]);
+      const counts = `${small.length} entities in pages of 2, ${large.length} in pages of ${most}`;
+      const problem = `${counts}; entity ${odd < 0 ? large.length : odd} differs`;
+      return unless(odd < 0 && small.length === large.length, problem);
+    }),
+    series('positions: each position has another lead', async (service) => {
+      const { leads } = await walk(service, '1');
+      return unless(new Set(leads).size === leads.length, 'a lead stands at two positions');
+    }),
+    series('again: the same position can be read again', async (service) => {
+      const second = ofTask({ pts: '1', num: '1' });
+      const [first, again] = [await second.take(service), await second.take(service)];
+      return unless(leadsOf(again).join() === leadsOf(first).join(), 'the entities differ');
+    }),
+  ];
+}
