@@ -9,244 +9,156 @@ export interface Draft {
   text?: string;
 }
 
-/** Something that is done to streams. */
-export interface Kind<Work> {
-  readonly name: string;
-  readonly change: Work;
-  /** Whether nothing is there afterwards that was not there before. */
-  readonly isLoss?: true;
-}
-
 type FramesWork = (drafts: readonly Draft[], random: Random) => Draft[];
 type BytesWork = (body: Buffer, random: Random) => Buffer;
 
+/** Something that is done to streams. After a loss nothing is there that was not there before. */
+export type Kind<Work> = readonly [name: string, change: Work, isLoss?: 'a loss'];
+
+const odd = (random: Random): string => random.pick(oddValues)(random);
+
+/** One draft more, anywhere. */
+const inserted =
+  (make: (random: Random, drafts: readonly Draft[]) => Draft): FramesWork =>
+  (drafts, random) =>
+    drafts.toSpliced(random.below(drafts.length + 1), 0, make(random, drafts));
+const insertedText = (make: (random: Random) => string, event?: string): FramesWork =>
+  inserted((random) => ({ members: [], text: make(random), ...(event !== undefined && { event }) }));
+const insertedEvent = (make: (random: Random) => Draft['members']): FramesWork =>
+  inserted((random) => ({ members: make(random) }));
+
+/** All drafts but those that say so. */
+const withoutAll =
+  (isGone: (draft: Draft) => boolean): FramesWork =>
+  (drafts) =>
+    drafts.filter((draft) => !isGone(draft));
+
+/** One draft, changed. */
+const one =
+  (change: (draft: Draft, random: Random) => Draft): FramesWork =>
+  (drafts, random) => {
+    const at = random.below(drafts.length);
+    return drafts.map((draft, index) => (index === at ? change(draft, random) : draft));
+  };
+
+/** One event with other members; those that are text stay as they are. */
+const altered = (change: (members: Draft['members'], random: Random) => Draft['members']): FramesWork =>
+  one((draft, random) =>
+    draft.members.length > 0 ? { ...draft, members: change(draft.members, random) } : draft,
+  );
+
+/** One member, or the one of that name, with another value. */
+const changed = (value: (random: Random, old: string) => string, only?: string): FramesWork =>
+  altered((members, random) => {
+    const at =
+      only === undefined ? random.below(members.length) : members.findIndex(([name]) => name === only);
+    return members.map(([name, old], index) => [name, index === at ? value(random, old) : old]);
+  });
+
+const withMember = (member: (name: string, random: Random) => [string, string]): FramesWork =>
+  altered((members, random) => {
+    const [name] = random.pick(members);
+    return members.toSpliced(random.below(members.length + 1), 0, member(name, random));
+  });
+
+function swapped(drafts: readonly Draft[], random: Random): Draft[] {
+  const [at, other] = [random.below(drafts.length), random.below(drafts.length)];
+  return drafts.with(at, drafts[other] as Draft).with(other, drafts[at] as Draft);
+}
+
 export const framesDamage: readonly Kind<FramesWork>[] = [
-  { name: 'a frame lost', change: without, isLoss: true },
-  { name: 'a frame twice', change: (drafts, random) => inserted(drafts, random, random.pick(drafts)) },
-  { name: 'two frames in the other order', change: swapped },
-  { name: 'no [DONE]', change: (drafts) => drafts.filter(({ text }) => text !== '[DONE]'), isLoss: true },
-  {
-    name: 'no done event',
-    change: (drafts) => drafts.filter((draft) => memberOf(draft, 'object') !== '"entity_search_done"'),
-    isLoss: true,
-  },
-  {
-    name: 'a second done event',
-    change: (drafts, random) => {
-      const cum_count = random.oneIn(2) ? String(random.below(12)) : random.pick(oddValues)(random);
-      return inserted(drafts, random, {
-        members: [
-          ['object', '"entity_search_done"'],
-          ['cum_count', cum_count],
-          ['finish', 'true'],
-        ],
-      });
-    },
-  },
-  {
-    name: 'an event of tomorrow',
-    change: (drafts, random) =>
-      inserted(drafts, random, {
-        members: [
-          ['object', '"entity_search_hint"'],
-          ['x', random.pick(oddValues)(random)],
-        ],
-      }),
-    isLoss: true,
-  },
-  {
-    name: 'a scalar frame',
-    change: (drafts, random) =>
-      inserted(drafts, random, { members: [], text: random.pick(oddValues)(random) }),
-    isLoss: true,
-  },
-  {
-    name: 'an error frame',
-    change: (drafts, random) =>
-      inserted(drafts, random, { members: [['error', random.pick(oddValues)(random)]] }),
-    isLoss: true,
-  },
-  {
-    name: 'an error event',
-    change: (drafts, random) =>
-      inserted(drafts, random, {
-        event: 'error',
-        members: [],
-        text: random.oneIn(3) ? '[DONE]' : random.pick(oddValues)(random),
-      }),
-    isLoss: true,
-  },
-  {
-    name: 'a frame that is not JSON',
-    change: (drafts, random) =>
-      inserted(drafts, random, {
-        members: [],
-        text: random.pick(['{', '', '{"object":', 'NaN', '[DONE', '{]']),
-      }),
-    isLoss: true,
-  },
-  { name: 'an event that is named', change: (drafts, random) => named(drafts, random) },
-  {
-    name: 'an odd value',
-    change: (drafts, random) => changed(drafts, random, () => random.pick(oddValues)(random)),
-  },
-  { name: 'a number that is off by some', change: offBySome },
-  { name: 'a member lost', change: withoutMember },
-  {
-    name: 'a member twice',
-    change: (drafts, random) => withMember(drafts, random, (name) => [name, random.pick(oddValues)(random)]),
-  },
-  {
-    name: 'a member of tomorrow',
-    change: (drafts, random) =>
-      withMember(drafts, random, () => ['tomorrow', random.pick(oddValues)(random)]),
-  },
-  {
-    name: 'leads that are none',
-    change: (drafts, random) =>
-      changed(drafts, random, () => `[${random.pick(oddValues)(random)},{"name":"beside"}]`, 'entities'),
-  },
-  {
-    name: 'other leads under the same number',
-    change: (drafts, random) => {
-      const batch = random.pick(drafts);
-      const members = batch.members.map(([name, value]): [string, string] =>
-        name === 'entities' ? [name, `[${makeEntity(random)}]`] : [name, value],
-      );
-      return inserted(drafts, random, { members });
-    },
-  },
-  {
-    name: 'a [DONE] too early',
-    change: (drafts, random) => inserted(drafts, random, { members: [], text: '[DONE]' }),
-  },
+  ['a frame lost', (drafts, random) => drafts.toSpliced(random.below(drafts.length), 1), 'a loss'],
+  ['a frame twice', inserted((random, drafts) => random.pick(drafts))],
+  ['two frames in the other order', swapped],
+  ['no [DONE]', withoutAll(({ text }) => text === '[DONE]'), 'a loss'],
+  [
+    'no done event',
+    withoutAll(({ members }) => members.some(([, value]) => value === '"entity_search_done"')),
+    'a loss',
+  ],
+  [
+    'a second done event',
+    insertedEvent((random) => [
+      ['object', '"entity_search_done"'],
+      ['cum_count', random.oneIn(2) ? String(random.below(12)) : odd(random)],
+      ['finish', 'true'],
+    ]),
+  ],
+  [
+    'an event of tomorrow',
+    insertedEvent((random) => [
+      ['object', '"entity_search_hint"'],
+      ['x', odd(random)],
+    ]),
+    'a loss',
+  ],
+  ['a scalar frame', insertedText(odd), 'a loss'],
+  ['an error frame', insertedEvent((random) => [['error', odd(random)]]), 'a loss'],
+  ['an error event', insertedText((random) => (random.oneIn(3) ? '[DONE]' : odd(random)), 'error'), 'a loss'],
+  [
+    'a frame that is not JSON',
+    insertedText((random) => random.pick(['{', '', '{"object":', 'NaN', '[DONE', '{]'])),
+    'a loss',
+  ],
+  [
+    'an event that is named',
+    one((draft, random) => ({
+      ...draft,
+      event: random.pick(['message', 'entity_search_batch', 'error', 'Error', '']),
+    })),
+  ],
+  ['an odd value', changed(odd)],
+  [
+    'a number that is off by some',
+    changed((random, old) => (/^\d+$/.test(old) ? String(Number(old) + random.below(7) - 3) : old)),
+  ],
+  ['a member lost', altered((members, random) => members.toSpliced(random.below(members.length), 1))],
+  ['a member twice', withMember((name, random) => [name, odd(random)])],
+  ['a member of tomorrow', withMember((_, random) => ['tomorrow', odd(random)])],
+  ['leads that are none', changed((random) => `[${odd(random)},{"name":"beside"}]`, 'entities')],
+  [
+    'other leads under the same number',
+    inserted((random, drafts) => {
+      const { members } = random.pick(drafts);
+      const other = (name: string, value: string) =>
+        name === 'entities' ? `[${makeEntity(random)}]` : value;
+      return { members: members.map(([name, value]) => [name, other(name, value)]) };
+    }),
+  ],
+  ['a [DONE] too early', insertedText(() => '[DONE]')],
 ];
 
+const texts = ['\n', '\r', '\n\n', '"', '\\', '{', '}', '\u0000', '\ufeff', '\u2028'];
+const lines = [': x\n', 'data: x\n\n', 'event: error\n'];
+
 export const bytesDamage: readonly Kind<BytesWork>[] = [
-  {
-    name: 'the end cut off',
-    change: (body, random) => body.subarray(0, random.below(body.length + 1)),
-    isLoss: true,
-  },
-  {
-    name: 'bytes lost',
-    change: (body, random) => {
+  ['the end cut off', (body, random) => body.subarray(0, random.below(body.length + 1)), 'a loss'],
+  [
+    'bytes lost',
+    (body, random) => {
       const at = random.below(body.length + 1);
       return Buffer.concat([body.subarray(0, at), body.subarray(at + 1 + random.below(20))]);
     },
-  },
-  {
-    name: 'a byte changed',
-    change: (body, random) => {
+  ],
+  [
+    'a byte changed',
+    (body, random) => {
       const copy = Buffer.from(body);
       if (copy.length > 0) copy[random.below(copy.length)] = random.below(256);
       return copy;
     },
-  },
-  {
-    name: 'bytes put in',
-    change: (body, random) => {
+  ],
+  [
+    'bytes put in',
+    (body, random) => {
       const at = random.below(body.length + 1);
-      const texts = [
-        '\n',
-        '\r',
-        '\n\n',
-        '"',
-        '\\',
-        '{',
-        '}',
-        '\u0000',
-        '\ufeff',
-        '\u2028',
-        ': x\n',
-        'data: x\n\n',
-        'event: error\n',
-      ];
       const more = random.oneIn(3)
         ? Buffer.from([0xff, 0xe2, random.below(256)])
-        : Buffer.from(random.pick(texts));
+        : Buffer.from(random.pick([...texts, ...lines]));
       return Buffer.concat([body.subarray(0, at), more, body.subarray(at)]);
     },
-  },
+  ],
 ];
 
 /** Everything that is done to streams, by name. */
-export const damages: readonly string[] = [...framesDamage, ...bytesDamage].map(({ name }) => name);
-
-function without(drafts: readonly Draft[], random: Random): Draft[] {
-  const at = random.below(drafts.length);
-  return drafts.filter((_, index) => index !== at);
-}
-
-function inserted(drafts: readonly Draft[], random: Random, draft: Draft | undefined): Draft[] {
-  const at = random.below(drafts.length + 1);
-  return draft === undefined ? [...drafts] : drafts.toSpliced(at, 0, draft);
-}
-
-function swapped(drafts: readonly Draft[], random: Random): Draft[] {
-  const all = [...drafts];
-  const [one, other] = [random.below(all.length), random.below(all.length)];
-  const first = all[one];
-  const second = all[other];
-  if (first !== undefined && second !== undefined) {
-    all[one] = second;
-    all[other] = first;
-  }
-  return all;
-}
-
-/** One event with other members; those that are text stay as they are. */
-function altered(
-  drafts: readonly Draft[],
-  random: Random,
-  change: (members: [string, string][]) => [string, string][],
-): Draft[] {
-  const at = random.below(drafts.length);
-  return drafts.map((draft, index) =>
-    index === at && draft.members.length > 0 ? { ...draft, members: change([...draft.members]) } : draft,
-  );
-}
-
-function changed(
-  drafts: readonly Draft[],
-  random: Random,
-  value: (old: string) => string,
-  only?: string,
-): Draft[] {
-  return altered(drafts, random, (members) => {
-    const at =
-      only === undefined ? random.below(members.length) : members.findIndex(([name]) => name === only);
-    return members.map(([name, old], index) => [name, index === at ? value(old) : old]);
-  });
-}
-
-function offBySome(drafts: readonly Draft[], random: Random): Draft[] {
-  return changed(drafts, random, (old) =>
-    /^\d+$/.test(old) ? String(Number(old) + random.below(7) - 3) : old,
-  );
-}
-
-function withoutMember(drafts: readonly Draft[], random: Random): Draft[] {
-  return altered(drafts, random, (members) => members.toSpliced(random.below(members.length), 1));
-}
-
-function withMember(
-  drafts: readonly Draft[],
-  random: Random,
-  member: (name: string) => [string, string],
-): Draft[] {
-  return altered(drafts, random, (members) => {
-    const [name] = random.pick(members);
-    return members.toSpliced(random.below(members.length + 1), 0, member(name));
-  });
-}
-
-function named(drafts: readonly Draft[], random: Random): Draft[] {
-  const at = random.below(drafts.length);
-  const event = random.pick(['message', 'entity_search_batch', 'error', 'Error', '']);
-  return drafts.map((draft, index) => (index === at ? { ...draft, event } : draft));
-}
-
-function memberOf(draft: Draft, name: string): string | undefined {
-  return draft.members.find(([one]) => one === name)?.[1];
-}
+export const damages: readonly string[] = [...framesDamage, ...bytesDamage].map(([name]) => name);

@@ -26,9 +26,9 @@ export function makeStream(seed: number): Stream {
   const damage: string[] = [];
   let isOnlyLoss = true;
   const chosen = <Work>(kinds: readonly Kind<Work>[]): Work => {
-    const { name, change, isLoss = false } = random.pick(kinds);
+    const [name, change, isLoss] = random.pick(kinds);
     damage.push(name);
-    isOnlyLoss &&= isLoss;
+    isOnlyLoss &&= isLoss !== undefined;
     return change;
   };
   for (let times = random.below(4); times > 0 && drafts.length > 0; times--) {
