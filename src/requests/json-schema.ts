@@ -3,12 +3,6 @@ import type { ErrorObject, Options } from 'ajv';
 import { UsageError } from '../errors.ts';
 import type { EnrichSchema } from './enrich-schema.ts';
 
-/** A schema that is valid JSON Schema, ready to check answers with. */
-export interface SchemaCheck {
-  /** Where an answer does not follow the schema, a sentence each; none when it does. */
-  deviations(value: unknown): readonly string[];
-}
-
 const dialects = {
   'draft 2020-12': /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/,
   'draft-07': /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/,
@@ -22,7 +16,7 @@ const mostDeviations = 5;
  * Checks that a schema is JSON Schema: draft 2020-12, or draft-07 where its `$schema` says so. What it refers to must
  * be in it: nothing is fetched. Formats and keywords that JSON Schema doesn't know say nothing. Throws UsageError.
  */
-export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichSchema): Promise<SchemaCheck> {
+export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichSchema) {
   // ($async is the validator's own: its check would end after the program.)
   const ajv = await createValidator($schema);
   let validate: ReturnType<typeof ajv.compile>;
@@ -33,7 +27,8 @@ export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichS
     throw error instanceof UsageError ? error : toCompileError(error);
   }
   return {
-    deviations(value) {
+    /** Where an answer does not follow the schema, a sentence each; none when it does. */
+    deviations(value: unknown): readonly string[] {
       try {
         const follows = runInNewContext('check()', { check: () => validate(value) }, { timeout: checkMs });
         return follows ? [] : toDeviations(validate.errors ?? []);
