@@ -99,7 +99,7 @@ export const createTaskRows: readonly Row[] = [
 ];
 
 /** Which tasks `status` and `fetch` read, and which not. */
-export function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
+function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
   return [
     ...table(`${endpoint}/`, invalid, {
       'id-missing: leads_search_id is required': { endpoint },
