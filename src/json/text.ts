@@ -37,26 +37,32 @@ export function kindOf(text: JsonText): JsonKind {
 
 /** The members of an object, each value as it was written; of a repeated key the last counts. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
-  return new Map(allMembers(text));
+  const members = new Map<string, JsonText>();
+  cutMembers(text, (key, value) => members.set(key, value));
+  return members;
 }
 
 /** The same in their order, a repeated key as often as it is there. */
 export function allMembers(text: JsonText): [key: string, value: JsonText][] {
   const members: [string, JsonText][] = [];
+  cutMembers(text, (key, value) => members.push([key, value]));
+  return members;
+}
+
+function cutMembers(text: JsonText, take: (key: string, value: JsonText) => void): void {
   let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== 0x7b) return members;
+  if (text.charCodeAt(at) !== 0x7b) return;
   at = skipSpace(text, at + 1);
   while (at < text.length && text.charCodeAt(at) === quote) {
-    const keyEnd = endOfValue(text, at);
+    const keyEnd = endOfString(text, at);
     const key = unquoted(text.slice(at, keyEnd));
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
-    members.push([key, text.slice(start, end)]);
+    take(key, text.slice(start, end));
     at = skipSpace(text, end);
     if (text.charCodeAt(at) !== 0x2c) break;
     at = skipSpace(text, at + 1);
   }
-  return members;
 }
 
 /** The items of an array, each as it was written. Empty for any other kind. */
@@ -138,7 +144,7 @@ export function stringOf(text: JsonText | undefined): string | undefined {
 
 /** Most strings and nearly all keys have no escapes, and need no parser. */
 function unquoted(text: JsonText): string {
-  if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, endOfString(text, 0) - 1);
+  if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, text.lastIndexOf('"'));
   return JSON.parse(text) as string;
 }
 
