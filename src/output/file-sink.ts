@@ -1,16 +1,17 @@
 import { constants } from 'node:fs';
-import { access, lstat, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type Addition, addRows, toAddition } from '../files/addition.ts';
+import { codeOf } from '../files/error-code.ts';
 import { type FolderLock, lockLost } from '../files/folder-lock.ts';
+import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import { type AppendTo, checkAppend, scanCsv } from './append.ts';
-import { changed, openPart } from './part-file.ts';
-import { type FileSink, openDirect } from './sink.ts';
+import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
   readonly opening?: Opening | undefined;
@@ -33,7 +34,7 @@ interface FileSinkOptions {
  *
  * @throws LocalIoError when it can't be written; UsageError when it is a folder, or can't be appended to.
  */
-export async function createFileSink(path: string, options: FileSinkOptions = {}): Promise<FileSink> {
+export async function createFileSink(path: string, options: FileSinkOptions = {}) {
   const { append, lock, make, opening = 'new', waiting, warn = () => {} } = options;
   const existing = await statOrNothing(path);
   if (existing !== undefined && !existing.isFile()) {
@@ -44,8 +45,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const { lineEnd } =
-    append === undefined ? { lineEnd: '\r\n' as const } : await checkAppend(target, path, append);
+  const addedTo = append && (await checkAppend(target, path, append));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // Behind these bytes it is gone on with: what stands there is cut off with the first write.
@@ -105,13 +105,18 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   }
 
   return {
+    /** Bytes of whole writes so far: where a resumed run goes on. Undefined for what has no length. */
     get length() {
       return length;
     },
+    /** Whether rows, and so the header, stood in the .part before. */
     continued: start > 0,
+    /** Whether it would take the place of a file that has something. */
     replaces: append === undefined && start === 0 && (existing?.size ?? 0) > 0,
-    lineEnd,
-    async write(text) {
+    /** How the lines of CSV end in the file that rows are added to. */
+    lineEnd: addedTo?.lineEnd,
+    /** Writes all of the text in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
+    async write(text: string): Promise<void> {
       if (broken !== undefined) throw broken;
       await trim();
       const bytes = Buffer.from(text);
@@ -127,8 +132,13 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       }
       length += bytes.length;
     },
+    /** Resolves when everything written is on the disk. */
     sync,
-    async commit(adding = async () => {}) {
+    /**
+     * Everything is there: the file appears under its name, or its rows at the end of it, on the disk. `adding` is awaited before
+     * rows are added.
+     */
+    async commit(adding: (addition: Addition) => Promise<void> = async () => {}): Promise<void> {
       try {
         await trim();
         await sync();
@@ -145,7 +155,11 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
         await handle.close();
       }
     },
-    async abandon(nothing = false) {
+    /**
+     * The run was cut, or has brought `nothing`: closes, and returns the path of the file that holds its rows (undefined, and no
+     * file, without rows).
+     */
+    async abandon(nothing = false): Promise<string | undefined> {
       const isEmpty = nothing || (await handle.stat()).size === 0;
       if (isEmpty && (await isInPlace())) await rm(part, { force: true });
       // A cut run is reported as such; a disk that also fails to sync must not hide that.
@@ -154,4 +168,48 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       return isEmpty ? undefined : named;
     },
   };
+}
+
+/** Opens the .part of `path`, to be read and added to; `named` is what the user calls it. Throws LocalIoError. */
+async function openPart(
+  path: string,
+  part: string,
+  named: string,
+  opening: Opening,
+  warn: (line: string) => void,
+): Promise<FileHandle> {
+  if (opening === 'new') {
+    await makeWay(part, named, warn).catch((error) => fail(named, error));
+    return await open(part, 'ax+').catch((error) => fail(path, error));
+  }
+  const length = 'at' in opening ? opening.at : 0;
+  const flags = constants.O_RDWR | constants.O_APPEND | noFollow | (length > 0 ? 0 : constants.O_CREAT);
+  const handle = await open(part, flags, 0o666).catch((error) => {
+    if (codeOf(error) === 'ELOOP') throw new LocalIoError(`can't write ${named}: it is a symbolic link`);
+    if (codeOf(error) !== 'ENOENT') return fail(named, error);
+    throw changed(`${named} is gone: it held the rows of the earlier run`, error);
+  });
+  const { size } = await handle.stat();
+  if (size >= length) return handle;
+  await handle.close();
+  throw changed(`${named} has ${size} bytes, but the run had written ${length}: it was changed since`);
+}
+
+/** What another run has left there goes to the next free name beside it; a .part without a row is removed. */
+async function makeWay(part: string, named: string, warn: (line: string) => void): Promise<void> {
+  const sizeOf = (path: string): Promise<number | undefined> =>
+    lstat(path).then(
+      ({ size }) => size,
+      () => undefined,
+    );
+  if (!(await sizeOf(part))) return await rm(part, { force: true });
+  let number = 1;
+  while ((await sizeOf(`${part}.${number}`)) !== undefined) number++;
+  await rename(part, `${part}.${number}`);
+  warn(`${named} held rows of an earlier run. They are now in ${named}.${number}.`);
+}
+
+/** The error of a file that is not as it was left. */
+function changed(message: string, cause?: unknown): LocalIoError {
+  return new LocalIoError(message, { type: outputChanged, ...(cause === undefined ? {} : { cause }) });
 }

@@ -6,6 +6,8 @@ const longestCell = 4_000;
 /** The same for what has lines of its own. */
 const longestText = 1_000_000;
 const deepest = 3;
+/** Terminals ignore a longer address, or show it. */
+const longestAddress = 2000;
 
 /** A JSON value as one line for people: no quotes and braces, no escapes, and safe on a terminal. */
 export function readable(value: JsonText | undefined, depth = 0): string {
@@ -56,6 +58,16 @@ export function* readableLines(value: JsonText | undefined): Generator<string, v
 
 function label(key: string): string {
   return toTerminalText(key.slice(0, longestCell));
+}
+
+/** Pure: the address that a value is, as a terminal may be given it; undefined for anything else. */
+export function addressIn(value: JsonText | undefined): string | undefined {
+  if (value === undefined || kindOf(value) !== 'string') return undefined;
+  const text = stringOf(value)?.trim() ?? '';
+  if (!/^https?:\/\//i.test(text) || text.length > longestAddress || !URL.canParse(text)) return undefined;
+  // Controls, spaces and other scripts are escaped by this.
+  const { href } = new URL(text);
+  return /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= longestAddress ? href : undefined;
 }
 
 /** Addresses as people write them. */

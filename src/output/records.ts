@@ -5,13 +5,12 @@ import type { FolderLock } from '../files/folder-lock.ts';
 import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Layout, LayoutOf } from './layout.ts';
-import { createStreamSink, type FileSink } from './sink.ts';
-import { createWriter, type Format, type RecordWriter } from './writer.ts';
+import { createStreamSink } from './sink.ts';
+import { createForm, type Format, type WriterForm, type WriterOptions, writePieces } from './writer.ts';
 
 /** Where records go, and how they look there. */
-interface RecordOptions {
+interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd' | 'styles'> {
   readonly format: Format;
-  readonly shape: 'list' | 'single';
   /** A function where the columns are known only with the first records. */
   readonly layout: Layout | LayoutOf;
   /** Undefined for standard output. */
@@ -22,15 +21,8 @@ interface RecordOptions {
   readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
   readonly lock?: FolderLock | undefined;
-  /** CSV as it came: formulas and control characters too. */
-  readonly csvRaw: boolean;
-  /** Columns of the terminal; undefined where there is none. */
-  readonly width: number | undefined;
-  readonly color: boolean;
   /** Prints what the format could not take. */
   readonly warn: (line: string) => void;
-  readonly onTerminal?: boolean;
-  readonly links?: boolean;
 }
 
 /**
@@ -51,21 +43,22 @@ export async function openRecords(
   let written = false;
   // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file writes them again.
   let { length } = sink;
-  const writerOf = (known: Layout): Promise<RecordWriter> =>
-    createWriter(
-      options.format,
-      {
-        async write(text) {
-          if (text !== '') isInLine = !text.endsWith('\n');
-          await sink.write(text);
-        },
-      },
-      { ...options, layout: known, signal: context.signal, continued: sink.continued, lineEnd: sink.lineEnd },
-    );
-  let writer = typeof layout === 'function' ? undefined : await writerOf(layout);
-  const writerFor = async (records: Records): Promise<RecordWriter> => {
-    if (typeof layout === 'function') writer ??= await writerOf(await layout([...records], context.signal));
-    return writer as RecordWriter;
+  const formOf = (known: Layout): Promise<WriterForm> =>
+    createForm(options.format, {
+      ...options,
+      layout: known,
+      continued: sink.continued,
+      lineEnd: sink.lineEnd,
+    });
+  let form = typeof layout === 'function' ? undefined : await formOf(layout);
+  const formFor = async (records: Records): Promise<WriterForm> => {
+    if (typeof layout === 'function') form ??= await formOf(await layout([...records], context.signal));
+    return form as WriterForm;
+  };
+  const write = async (text: string): Promise<void> => {
+    if (text === '') return;
+    isInLine = !text.endsWith('\n');
+    await sink.write(text);
   };
   const sync = async (): Promise<number | undefined> => {
     await sink.sync();
@@ -83,7 +76,8 @@ export async function openRecords(
     async write(records: Records): Promise<void> {
       if (!written && typeof layout !== 'function') await layout.learn?.([...records], context.signal);
       written = true;
-      await (await writerFor(records)).write(records);
+      const { lines } = await formFor(records);
+      if (records.length > 0) await writePieces(write, lines(records), context.signal);
       length = sink.length;
     },
     sync,
@@ -100,7 +94,7 @@ export async function openRecords(
         await sink.abandon(true);
         return options.warn(`${file} was left as it was, because this run brought nothing`);
       }
-      await (await writerFor([])).end();
+      await write((await formFor([])).end?.() ?? '');
       length = sink.length;
       await placing.written?.(await sync());
       isOpen = false;
@@ -110,7 +104,7 @@ export async function openRecords(
       if (!isOpen) return undefined;
       isOpen = false;
       // What arrived should be a valid file, and nothing should leave none; a disk that is full or a reader that is gone is reported already.
-      if (written) await writer?.end().catch(() => undefined);
+      if (written) await write(form?.end?.() ?? '').catch(() => undefined);
       return await sink.abandon();
     },
   };
@@ -120,7 +114,7 @@ async function openFile(
   waiting: Pick<Context, 'signal' | 'clock'>,
   file: string,
   { append, csvRaw, format, layout, lock, opening, warn }: RecordOptions,
-): Promise<FileSink> {
+) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
   const make =
@@ -135,6 +129,6 @@ async function openFile(
       { is: 'columns_unknown' },
     );
   }
-  const header = (await import('./csv.ts')).csvHeader(layout.columns, csvRaw);
+  const header = (await import('./csv.ts')).csvHeader(layout.columns, csvRaw ?? false);
   return await createFileSink(file, { ...options, append: { format, header } });
 }

@@ -4,38 +4,8 @@ import type { Writable } from 'node:stream';
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
-import type { Addition } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
 import { writeFailure } from '../files/write-failure.ts';
-
-/** Where the text of an output goes. */
-export interface Sink {
-  /** Writes all of the text in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
-  write(text: string): Promise<void>;
-}
-
-export interface FileSink extends Sink {
-  /** Bytes of whole writes so far: where a resumed run goes on. Undefined for what has no length. */
-  readonly length: number | undefined;
-  /** Whether rows, and so the header, stood in the .part before. */
-  readonly continued: boolean;
-  /** Whether it would take the place of a file that has something. */
-  readonly replaces: boolean;
-  /** How the lines of CSV end in the file that rows are added to. */
-  readonly lineEnd: '\r\n' | '\n';
-  /** Resolves when everything written is on the disk. */
-  sync(): Promise<void>;
-  /**
-   * Everything is there: the file appears under its name, or its rows at the end of it, on the disk. `adding` is awaited before
-   * rows are added.
-   */
-  commit(adding?: (addition: Addition) => Promise<void>): Promise<void>;
-  /**
-   * The run was cut, or has brought `nothing`: closes, and returns the path of the file that holds its rows (undefined, and no file,
-   * without rows).
-   */
-  abandon(nothing?: boolean): Promise<string | undefined>;
-}
 
 /**
  * A sink on a stream: that of a `file`, or standard output, which stays open. A write resolves when the stream has passed its
@@ -44,18 +14,18 @@ export interface FileSink extends Sink {
  * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
  * (a closing bracket) are handed over without waiting.
  */
-export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string): FileSink {
+export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string) {
   const name = file ?? 'standard output';
   let failure: Error | undefined;
   // For ever: an error that nobody listens to, even after the last write, would be an uncaught exception.
   stream.on('error', (error) => {
     failure ??= writeFailure(name, error);
   });
-  const close = async (): Promise<void> => {
+  const close = async (): Promise<undefined> => {
     if (file !== undefined) stream.destroy();
   };
   return {
-    async write(text) {
+    async write(text: string): Promise<void> {
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
       if (signal.aborted) return void stream.write(text);
@@ -78,10 +48,10 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
     length: undefined,
     continued: false,
     replaces: false,
-    lineEnd: '\r\n',
+    lineEnd: undefined,
     sync: async () => {},
     commit: close,
-    abandon: () => close().then(() => undefined),
+    abandon: close,
   };
 }
 
@@ -95,11 +65,7 @@ const retryMs = 50;
  *
  * @throws LocalIoError, and the outcome that is the signal's reason.
  */
-export async function openDirect(
-  path: string,
-  isFifo: boolean,
-  waiting?: Pick<Context, 'clock' | 'signal'>,
-): Promise<FileSink> {
+export async function openDirect(path: string, isFifo: boolean, waiting?: Pick<Context, 'clock' | 'signal'>) {
   const signal = waiting?.signal ?? new AbortController().signal;
   for (;;) {
     try {

@@ -1,7 +1,6 @@
 import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
-import { addressIn } from './hyperlink.ts';
 import type { Column, Link, TableColumn, Tone } from './layout.ts';
-import { readable, shortLinks } from './readable.ts';
+import { addressIn, readable, shortLinks } from './readable.ts';
 import { enrichedContent, scoreOf } from './record-parts.ts';
 
 const cardLinks = 3;

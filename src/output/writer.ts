@@ -2,27 +2,13 @@ import { createYielder } from '../event-loop.ts';
 import { type JsonText, JsonView, type Records } from '../json/text.ts';
 import type { Styles } from './color.ts';
 import type { Layout } from './layout.ts';
-import type { Sink } from './sink.ts';
 
 /** What can go to a stream as it comes; a workbook is whole or it is nothing. */
 export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] as const;
 export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
-export interface RecordWriter {
-  /**
-   * Writes whole records, and resolves when the sink can take more. Few or small ones are one write; of many, or of
-   * large ones, no more than a piece is made before the sink has taken it.
-   */
-  write(records: Records): Promise<void>;
-  /**
-   * Completes the format (the header of an empty CSV, the bracket of an array), but does not close the sink. Also
-   * for a run that was cut, so that what arrived is a valid file.
-   */
-  end(): Promise<void>;
-}
-
-/** What a writer writes: the text of records, made piece by piece while it is written. */
+/** A format: the text of records, made piece by piece while it is written. */
 export interface WriterForm {
   lines(records: Records): Iterable<string>;
   /** What completes it, where that takes anything. */
@@ -72,31 +58,11 @@ export interface WriterOptions {
   /** The sink already holds rows of this output (resumed or appended to), and so the header or the bracket. */
   readonly continued?: boolean;
   /** How lines end in the CSV file that is appended to. */
-  readonly lineEnd?: '\r\n' | '\n';
-  /** Ends a long write between two of its pieces. */
-  readonly signal?: AbortSignal;
-}
-
-export async function createWriter(
-  format: Format,
-  sink: Sink,
-  options: WriterOptions,
-): Promise<RecordWriter> {
-  const form = await createForm(format, options);
-  return {
-    async write(records) {
-      if (records.length === 0) return;
-      await writePieces(sink, form.lines(records), options.signal);
-    },
-    async end() {
-      const text = form.end?.();
-      if (text) await sink.write(text);
-    },
-  };
+  readonly lineEnd?: '\r\n' | '\n' | undefined;
 }
 
 /** Loads the one that is wanted: a pipe of JSONL pays for no table. */
-async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
+export async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
   switch (format) {
     case 'jsonl':
       return (await import('./json.ts')).createJsonlForm(options);
@@ -114,9 +80,7 @@ async function createForm(format: Format, options: WriterOptions): Promise<Write
     case 'cards':
       if (options.shape === 'list')
         return (await import('./table.ts')).createTableForm(options, format === 'cards');
-      return options.layout.prose
-        ? (await import('./prose.ts')).createProseForm(options)
-        : (await import('./sheet.ts')).createSheetForm(options);
+      return (await import('./single-answer.ts')).createAnswerForm(options);
   }
 }
 
@@ -126,13 +90,13 @@ const worthAWrite = 1 << 20;
 const worthShowing = 1 << 12;
 
 /**
- * Writes text that is made piece by piece while it is written. Throws what the sink throws, and, between two pieces,
- * what the signal says.
+ * Writes text that is made piece by piece while it is written. Few or small pieces are one write; of many, or of large ones, no more
+ * is made before `write` has taken it. Throws what that throws, and, between two pieces, what the signal says.
  */
 export async function writePieces(
-  sink: Sink,
+  write: (text: string) => Promise<void>,
   pieces: Iterable<string>,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<void> {
   const yielder = createYielder(signal);
   let text = '';
@@ -140,10 +104,10 @@ export async function writePieces(
     text += piece;
     const isDue = yielder.isDue();
     if (text.length >= (isDue ? worthShowing : worthAWrite)) {
-      await sink.write(text);
+      await write(text);
       text = '';
     }
     if (isDue) await yielder.yield();
   }
-  if (text !== '') await sink.write(text);
+  if (text !== '') await write(text);
 }

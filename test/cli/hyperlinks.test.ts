@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasHyperlinks } from '../../src/cli/records/record-output.ts';
 import type { Context } from '../../src/context.ts';
-import { addressIn, linked } from '../../src/output/hyperlink.ts';
+import { addressIn, linked } from '../../src/output/readable.ts';
 
 const terminal = { isTerminal: true } as Context['stdout'];
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { researchLayout } from '../../src/output/columns.ts';
-import { createWriter } from '../../src/output/writer.ts';
 import { runAnswered } from '../helpers/answered.ts';
-import { gatheringSink } from '../output/gathering-sink.ts';
+import { written } from '../output/gathering-sink.ts';
 
 /** Every kind of JSON, what a terminal shows of it, and its row of CSV. */
 const answers: readonly [answer: string, terminal: string, csv: string][] = [
@@ -60,16 +59,8 @@ describe('research', () => {
 
 describe('a research answer on a terminal', () => {
   async function shown(answer: string, width: number, color = false): Promise<string> {
-    const sink = gatheringSink();
-    const writer = await createWriter('table', sink, {
-      layout: researchLayout,
-      shape: 'single',
-      width,
-      color,
-    });
-    await writer.write([`{"success":true,"answer":${answer}}`]);
-    await writer.end();
-    return sink.text;
+    const options = { layout: researchLayout, shape: 'single', width, color } as const;
+    return (await written('table', options, [`{"success":true,"answer":${answer}}`])).text;
   }
 
   it('is wrapped at words; addresses are not', async () => {

@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import {
+  appendFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -12,11 +13,11 @@ import {
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { OutputStream } from '../../src/context.ts';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { entityLayout, memberLayout } from '../../src/output/columns.ts';
-import { csvHeader } from '../../src/output/csv.ts';
 import { createFileSink } from '../../src/output/file-sink.ts';
-import { createWriter } from '../../src/output/writer.ts';
+import { openRecords } from '../../src/output/records.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
 import { temporaryFolder } from '../helpers/run.ts';
@@ -28,6 +29,9 @@ beforeEach(() => {
   file = join(folder, 'leads.csv');
 });
 
+const { signal } = new AbortController();
+const context = { stdout: {} as OutputStream, signal, clock };
+const records = { shape: 'list', csvRaw: false, width: undefined, color: false, warn: () => {} } as const;
 const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
@@ -43,7 +47,7 @@ describe('a new file', () => {
   it('appears when it is complete, and not before', async () => {
     writeFileSync(file, 'old');
     const sink = await createFileSink(file);
-    expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: '\r\n' });
+    expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: undefined });
     await sink.write('漢\n');
     await sink.write('');
     expect(sink.length).toBe(4);
@@ -170,7 +174,7 @@ it('a FIFO is written directly', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const sink = await createFileSink(fifo, { waiting: { clock, signal: new AbortController().signal } });
+  const sink = await createFileSink(fifo, { waiting: context });
   expect(sink.length).toBeUndefined();
   const big = 'x'.repeat(300_000);
   const received = text(reader.stdout);
@@ -364,13 +368,9 @@ describe('appending', () => {
   it('the rows of every day stand under one header', async () => {
     const layout = entityLayout(['=city']);
     for (const name of ['=Monday', 'Tuesday']) {
-      const append = { format: 'csv', header: csvHeader(layout.columns, false) } as const;
-      const sink = await createFileSink(file, { append });
-      const { continued, lineEnd } = sink;
-      const writer = await createWriter('csv', sink, { layout, shape: 'list', continued, lineEnd });
-      await writer.write([JSON.stringify({ name })]);
-      await writer.end();
-      await sink.commit();
+      const rows = await openRecords(context, { ...records, file, format: 'csv', layout, append: true });
+      await rows.write([JSON.stringify({ name })]);
+      await rows.finish();
     }
     const [header, ...rows] = read().split('\r\n');
     expect(header).toBe(
@@ -383,20 +383,16 @@ describe('appending', () => {
 it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
   'an array that was cut, and closed behind %j, is resumed as one array',
   async (half) => {
-    const options = { layout: memberLayout(['id']), shape: 'list' } as const;
-    const first = await createFileSink(file);
-    const writer = await createWriter('json', first, options);
-    await writer.write(['{"id":1}']);
+    const options = { ...records, format: 'json', layout: memberLayout(['id']), append: false } as const;
+    const first = await openRecords(context, { ...options, file });
+    await first.write(['{"id":1}']);
     const { length } = first;
     // Of a write that a signal stopped.
-    await first.write(half);
-    await writer.end();
-    await first.abandon();
-    const second = await createFileSink(file, { opening: { at: length ?? 0 } });
-    const rest = await createWriter('json', second, { ...options, continued: second.continued });
-    await rest.write(['{"id":2}']);
-    await rest.end();
-    await second.commit();
+    appendFileSync(`${file}.part`, half);
+    await first.cut();
+    const second = await openRecords(context, { ...options, file, opening: { at: length ?? 0 } });
+    await second.write(['{"id":2}']);
+    await second.finish();
     expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   },

@@ -19,8 +19,8 @@ function* endless(piece: string): Generator<string, void> {
 describe('text that is written while it is made', () => {
   it('is one write when there is little of it, and none when there is nothing', async () => {
     const sink = gatheringSink();
-    await writePieces(sink, ['a', '', 'b'], undefined);
-    await writePieces(sink, ['', ''], undefined);
+    await writePieces(sink.write, ['a', '', 'b']);
+    await writePieces(sink.write, ['', '']);
     expect(sink.writes).toEqual(['ab']);
   });
 
@@ -41,7 +41,7 @@ describe('text that is written while it is made', () => {
         yield 'x'.repeat(10_000);
       }
     }
-    await writePieces(createStreamSink(reader, new AbortController().signal), pieces(), undefined);
+    await writePieces(createStreamSink(reader, new AbortController().signal).write, pieces());
     expect(taken).toBe(20_000_000);
     expect(ahead).toBeLessThan(1_100_000);
   });
@@ -50,7 +50,7 @@ describe('text that is written while it is made', () => {
     ['that is empty', ''],
     ['that fills writes', 'x'.repeat(10_000)],
   ])('ends with its signal: endless text %s', async (_name, piece) => {
-    await expect(writePieces(gatheringSink(), endless(piece), abortedSoon())).rejects.toMatchObject({
+    await expect(writePieces(gatheringSink().write, endless(piece), abortedSoon())).rejects.toMatchObject({
       outcome: 'interrupted',
     });
   });
@@ -59,7 +59,7 @@ describe('text that is written while it is made', () => {
     const controller = new AbortController();
     controller.abort('interrupted');
     const sink = gatheringSink();
-    await writePieces(sink, ['\n]', '\n'], controller.signal);
+    await writePieces(sink.write, ['\n]', '\n'], controller.signal);
     expect(sink.text).toBe('\n]\n');
   });
 });

@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { entityLayout } from '../../src/output/columns.ts';
 import { createStreamSink } from '../../src/output/sink.ts';
-import { createWriter, formats } from '../../src/output/writer.ts';
+import { createForm, formats, writePieces } from '../../src/output/writer.ts';
 
 const never = new AbortController().signal;
 
@@ -23,8 +23,8 @@ describe('a stream', () => {
     // A hundred batches; of tables, which take a hundred times as long to lay out, five.
     const many = format === 'table' || format === 'cards' ? 500 : 10_000;
     const reader = new SlowReader();
-    const sink = createStreamSink(reader, never);
-    const writer = await createWriter(format, sink, { layout: entityLayout(), shape: 'list', width: 120 });
+    const { write } = createStreamSink(reader, never);
+    const form = await createForm(format, { layout: entityLayout(), shape: 'list', width: 120 });
     const entity = JSON.stringify({
       name: 'Solaris Ledger GmbH',
       links: { website: 'https://solaris.example' },
@@ -33,10 +33,10 @@ describe('a stream', () => {
     });
     const batch = Array.from({ length: 100 }, () => entity);
     for (let written = 0; written < many; written += batch.length) {
-      await writer.write(batch);
+      await writePieces(write, form.lines(batch));
       expect(reader.writableLength).toBe(0);
     }
-    await writer.end();
+    await write(form.end?.() ?? '');
     expect(reader.most).toBeLessThan(2 * batch.length * entity.length);
     expect(reader.bytes).toBeGreaterThan(many * 50);
   });

@@ -1,12 +1,13 @@
+import { indented } from '../json/indent.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
-import { toTerminalText } from './clean.ts';
+import { toTerminalLines, toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
-import { addressIn } from './hyperlink.ts';
 import type { Column } from './layout.ts';
-import { readableLines } from './readable.ts';
+import { addressIn, readable, readableLines } from './readable.ts';
+import { findingsOf } from './record-parts.ts';
 import { defaultWidth, gap } from './table-plan.ts';
-import { cutTo, textWidth, wrapWords } from './text-width.ts';
+import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Nobody reads more of an answer in a table, and the whole of it is in every other format. */
@@ -15,9 +16,16 @@ const mostLines = 500;
 const mostRows = 5_000;
 /** How many names are looked at before the first is written. */
 const enoughNames = 500;
+/** Longer lines are hard to read, however wide the terminal. */
+const widestProse = 100;
+
+/** A single answer for people. */
+export function createAnswerForm(options: WriterOptions): WriterForm {
+  return options.layout.prose ? createProseForm(options) : createSheetForm(options);
+}
 
 /** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
-export function createSheetForm({ layout, links, ...options }: WriterOptions): WriterForm {
+function createSheetForm({ layout, links, ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
 
@@ -62,4 +70,41 @@ function* valueLines(value: JsonText | undefined, width: number): Generator<stri
     }
   }
   if (count === 0) yield '–';
+}
+
+/**
+ * A research answer for people: `Result` as text, then `Citations` with their numbers. An answer of another form is
+ * shown as the JSON it is.
+ */
+function createProseForm(options: WriterOptions): WriterForm {
+  const width = Math.min(options.width || defaultWidth, widestProse);
+  const styles = stylesOf(options.color ?? false);
+  return {
+    *lines(records) {
+      for (const [at, record] of records.entries()) {
+        if (at > 0) yield '\n';
+        const { result, citations, other } = findingsOf(record);
+        if (other !== undefined) {
+          yield* indented(other);
+          yield '\n';
+        }
+        for (const line of result === undefined ? [] : toTerminalLines(result)) {
+          if (line === '') yield '\n';
+          for (const part of wrapTo(line, width, Number.POSITIVE_INFINITY)) yield `${part}\n`;
+        }
+        let number = 0;
+        for (const citation of citations) {
+          if (number === 0) yield '\n';
+          // Not wrapped: an address in two pieces can't be followed.
+          const text = linked(readable(citation), options.links && addressIn(citation));
+          yield `${styles.dim(`[${++number}]`)} ${text}\n`;
+        }
+      }
+    },
+  };
+}
+
+/** A text that leads to an address, for terminals that know OSC 8; the text is clean already. */
+function linked(text: string, address: string | false | undefined): string {
+  return !address || text === '' ? text : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
 }
