@@ -8,7 +8,6 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
@@ -41,39 +40,29 @@ const watchedSeconds = 12;
 /** After which what another machine has prepared, and not used, is cleared away, in milliseconds. */
 const forgottenMs = 3_600_000;
 
-/**
- * As `lockFolder`, but waits for a living process to finish, for a change that takes moments. Throws `temporary` when
- * that takes longer than half a minute.
- */
-export async function awaitLock(
+/** As `lockFolder`, but waits up to half a minute for a living process to finish, for a change that takes moments. */
+export function awaitLock(
   folder: string,
-  { pid, clock, random }: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: Pick<Context, 'pid' | 'clock' | 'random'>,
   what: string,
 ): Promise<FolderLock> {
-  const deadline = clock.monotonic() + patienceMs;
-  return await lockFolder(folder, pid, what, async () => {
-    if (clock.monotonic() > deadline) return false;
-    await wait(clock, 5 + 20 * random());
-    return true;
-  });
+  return lockFolder(folder, context.pid, what, context);
 }
 
-/**
- * Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on, and
- * `waited` whether to ask again.
- */
+/** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
 export async function lockFolder(
   folder: string,
   pid: number,
   what: string,
-  waited: () => Promise<boolean> = async () => false,
+  waiting?: Pick<Context, 'clock' | 'random'>,
 ): Promise<FolderLock> {
   const claim = claimLock(folder, pid);
+  const deadline = (waiting?.clock.monotonic() ?? 0) + patienceMs;
   try {
-    for (;;) {
-      const other = await takeFrom(claim, folder);
-      if (other === undefined) break;
-      if (!(await waited())) throw isTaken(folder, other, what);
+    for (let other = await takeFrom(claim, folder); other !== undefined; ) {
+      if (waiting === undefined || waiting.clock.monotonic() > deadline) throw isTaken(folder, other, what);
+      await wait(waiting.clock, 5 + 20 * waiting.random());
+      other = await takeFrom(claim, folder);
     }
   } catch (error) {
     // Nothing of the claim stays.
@@ -172,7 +161,7 @@ export function claimLock(folder: string, pid: number) {
       while (!moved(ready, held)) {
         for (const other of entriesOf(held)) {
           if (!isDead(other)) return other;
-          ignoreMissing(() => unlinkSync(join(held, other)));
+          rmSync(join(held, other), { force: true });
         }
         // Windows does not rename onto an empty folder. It is left alone when someone has moved in.
         ignoreMissing(() => rmdirSync(held));
@@ -185,7 +174,7 @@ export function claimLock(folder: string, pid: number) {
     close() {
       stop();
       rmSync(ready, { recursive: true, force: true });
-      ignoreMissing(() => unlinkSync(join(held, owner)));
+      rmSync(join(held, owner), { force: true });
       ignoreMissing(() => rmdirSync(held));
     },
   };

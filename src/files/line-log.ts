@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { constants, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants, createReadStream, writeSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
@@ -74,35 +74,22 @@ function isTorn(rest: string): boolean {
   return fromCheckedLine(rest.slice(0, -1)) === undefined;
 }
 
-/** The same of a file that may be large. Throws LocalIoError. */
-export async function* readLogAt(path: string): AsyncGenerator<LogLine> {
-  let file: FileHandle | undefined;
-  try {
-    file = await open(path, 'r');
-    yield* readLog(file);
-  } catch (error) {
-    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
-  } finally {
-    await file?.close();
-  }
-}
-
-/** Of an open file. Not readline: that takes U+2028 for the end of a line. */
-export async function* readLog(file: FileHandle): AsyncGenerator<LogLine> {
-  const { size } = await file.stat();
+/** The same of a file that may be large. Not readline: that takes U+2028 for the end of a line. Throws LocalIoError. */
+export async function* readLog(path: string): AsyncGenerator<LogLine> {
   let rest = Buffer.alloc(0);
   let offset = 0;
   let number = 0;
-  for (let at = 0; at < size; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(256 * 1024), 0, 256 * 1024, at);
-    if (bytesRead === 0) break;
-    at += bytesRead;
-    rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-    for (let length = rest.indexOf(10); length !== -1; length = rest.indexOf(10)) {
-      yield { number: ++number, offset, length, said: fromCheckedLine(rest.toString('utf8', 0, length)) };
-      offset += length + 1;
-      rest = rest.subarray(length + 1);
+  try {
+    for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) {
+      rest = Buffer.concat([rest, piece]);
+      for (let length = rest.indexOf(10); length !== -1; length = rest.indexOf(10)) {
+        yield { number: ++number, offset, length, said: fromCheckedLine(rest.toString('utf8', 0, length)) };
+        offset += length + 1;
+        rest = rest.subarray(length + 1);
+      }
     }
+  } catch (error) {
+    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
   }
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, said: undefined };
 }
@@ -145,7 +132,7 @@ export async function openLog(
   try {
     if (which !== 'there') await handle.chmod(0o600);
     const { size } = await handle.stat();
-    for await (const line of readLog(handle)) {
+    for await (const line of readLog(path)) {
       take(line);
       if (line.offset + line.length < size) end = line.offset + line.length + 1;
     }

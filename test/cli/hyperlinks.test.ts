@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { hasHyperlinks } from '../../src/cli/records/record-output.ts';
 import type { Context } from '../../src/context.ts';
-import { addressIn, linked } from '../../src/output/readable.ts';
+import { researchLayout } from '../../src/output/columns.ts';
+import { addressIn } from '../../src/output/readable.ts';
+import { written } from '../output/gathering-sink.ts';
 
 const terminal = { isTerminal: true } as Context['stdout'];
 
@@ -42,10 +44,11 @@ describe('what a cell leads to', () => {
     [null, undefined],
   ])('%j: %s', (value, address) => expect(addressIn(JSON.stringify(value))).toBe(address));
 
-  it('stands around the text that is shown', () => {
-    expect(linked('a.exa…', 'https://a.example/b')).toBe(
-      '\u001b]8;;https://a.example/b\u001b\\a.exa…\u001b]8;;\u001b\\',
+  it('stands around the text that is shown', async () => {
+    const answer = { Result: 'x', Citations: ['https://a.example/b', 'a.example'] };
+    const options = { layout: researchLayout, shape: 'single', links: true } as const;
+    expect((await written('table', options, [JSON.stringify({ answer })])).text).toBe(
+      'x\n\n[1] \u001b]8;;https://a.example/b\u001b\\https://a.example/b\u001b]8;;\u001b\\\n[2] a.example\n',
     );
-    expect(linked('a.example', undefined)).toBe('a.example');
   });
 });

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openLog, readLogAt, type Said, toQuickLine } from '../../files/line-log.ts';
+import { openLog, readLog, type Said, toQuickLine } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
 
 /** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
@@ -53,7 +53,7 @@ export async function* readStoredLeads(
 ): AsyncGenerator<JsonText[]> {
   const path = join(folder, leadsFile);
   const leads: JsonText[] = [];
-  for await (const { number, said } of readLogAt(path)) {
+  for await (const { number, said } of readLog(path)) {
     const lead = said && toLead(said);
     if (lead === undefined) damaged(number, path);
     else if (lead.isNew) leads.push(lead.text);

@@ -9,7 +9,6 @@ import {
   notStored,
   openLog,
   readLog,
-  readLogAt,
   toCheckedLine,
 } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
@@ -195,7 +194,7 @@ export async function openRowsOfOther(folder: string): Promise<KnownRows | undef
   });
   const { put: _, take, ...known } = createKnown(path, () => handle);
   try {
-    for await (const line of readLog(handle)) if (!take(line)) throw damaged(line.number, path);
+    for await (const line of readLog(path)) if (!take(line)) throw damaged(line.number, path);
   } catch (error) {
     await handle.close();
     throw error;
@@ -208,7 +207,7 @@ export async function countRows(folder: string): Promise<{ answered: number; sen
   const { take, answered, sent } = createKnown('', () => {
     throw new Error('rows that are only counted');
   });
-  if (hasRows(folder)) for await (const line of readLogAt(join(folder, rowsFile))) take(line);
+  if (hasRows(folder)) for await (const line of readLog(join(folder, rowsFile))) take(line);
   return { answered: answered(), sent: sent() };
 }
 
@@ -220,7 +219,7 @@ export function hasRows(folder: string): boolean {
 export async function* readStoredAnswers(
   folder: string,
 ): AsyncGenerator<{ readonly answer: JsonText; readonly requestId: JsonText }> {
-  for await (const { said } of readLogAt(join(folder, rowsFile))) {
+  for await (const { said } of readLog(join(folder, rowsFile))) {
     if (said?.member !== 'answered') continue;
     const view = new JsonView(said.text);
     yield { answer: answerIn(view), requestId: view.member('request_id') ?? 'null' };
