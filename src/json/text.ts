@@ -55,7 +55,8 @@ function cutMembers(text: JsonText, take: (key: string, value: JsonText) => void
   at = skipSpace(text, at + 1);
   while (at < text.length && text.charCodeAt(at) === quote) {
     const keyEnd = endOfString(text, at);
-    const key = unquoted(text.slice(at, keyEnd));
+    const name = text.slice(at + 1, keyEnd - 1);
+    const key = name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
     take(key, text.slice(start, end));
@@ -139,11 +140,7 @@ function partsOf(text: JsonText): Map<string, JsonText> {
 /** A string's characters; undefined for any other kind. */
 export function stringOf(text: JsonText | undefined): string | undefined {
   if (text === undefined || kindOf(text) !== 'string') return undefined;
-  return unquoted(text);
-}
-
-/** Most strings and nearly all keys have no escapes, and need no parser. */
-function unquoted(text: JsonText): string {
+  // Most have no escapes, and need no parser.
   if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, text.lastIndexOf('"'));
   return JSON.parse(text) as string;
 }

@@ -167,7 +167,7 @@ it.each([
   );
 });
 
-it.each(['\u200d', '\u{e0041}', ';', ';x'])('twenty million of %j are looked through once', (unit) => {
-  const json = JSON.stringify(`${unit.repeat(20_000_000 / unit.length)};=1`);
+it.each(['\u200d', '\u{e0041}', ';', ';x'])('five million of %j are looked through once', (unit) => {
+  const json = JSON.stringify(`${unit.repeat(5_000_000 / unit.length)};=1`);
   expect(csvCell(json, false).endsWith("'=1")).toBe(true);
 });

@@ -145,7 +145,7 @@ describe('CSV', () => {
         );
         expect(parse(sink.text, { record_delimiter: '\r\n' })).toEqual([names, ...expected]);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });
@@ -167,15 +167,15 @@ describe('much at once', () => {
     ['json', 'single'],
   ])('is never held in one piece: one long record as %s', async (format, shape) => {
     // An odd number of code units in front: a piece would end within a character.
-    const record = `{"a":"${'👩\u2028'.repeat(1_000_000)}"}`;
+    const record = `{"a":"${'👩\u2028'.repeat(600_000)}"}`;
     const { writes, text } = await written(format, { layout: pathLayout(['a']), shape }, [record]);
     expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(4_000_000);
     expect(writes.every((each) => each.isWellFormed())).toBe(true);
     expect(text === `${record.replaceAll('\u2028', '\\u2028')}\n`).toBe(true);
   });
 
-  it('has 50,000 members in each of its objects', async () => {
-    const members = Array.from({ length: 50_000 }, (_, at) => `"k${at}":${at}`).join(',');
+  it('has 20,000 members in each of its objects', async () => {
+    const members = Array.from({ length: 20_000 }, (_, at) => `"k${at}":${at}`).join(',');
     const record = `{"name":"n","links":{${members}},"answer":{${members}}}`;
     for (const format of formats) {
       expect((await written(format, list, [record])).text).not.toBe('');
@@ -183,7 +183,7 @@ describe('much at once', () => {
     const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
     expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
     expect(sheet.text.slice(-40)).toMatch(/\nk49… +4999\n…\n$/);
-    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(50_000);
+    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(20_000);
   });
 
   it('is nested more deeply than a stack is', async () => {

@@ -127,8 +127,11 @@ function createFilter(
   };
 }
 
-/** Of a run that belongs to no list. */
-export const noFilter = createFilter(nothingKnown);
+/** Of a run that belongs to no list: what its leads are known by need not be found out. */
+export const noFilter: LeadFilter = {
+  check: (leads) => ({ isNew: leads.map(() => true), count() {} }),
+  sync: async () => {},
+};
 
 /**
  * The filter of a list, which counts what it lets through until it is closed. Nothing is counted for an operation of which no record is
@@ -140,7 +143,8 @@ export async function openFilter(
   { operationId }: Pick<Journal, 'operationId'>,
 ): Promise<LeadFilter & { close(): Promise<void> }> {
   if (list === undefined || operationId === undefined) {
-    return { ...createFilter(list?.known ?? nothingKnown), close: async () => {} };
+    const isAny = list === undefined || list.known === nothingKnown;
+    return { ...(isAny ? noFilter : createFilter(list.known)), close: async () => {} };
   }
   const { name, known, brought = [] } = list;
   const { connection, context } = buyer;
