@@ -23,16 +23,6 @@ export interface Bought {
   };
 }
 
-/** An answer that has come, and is paid for. */
-interface Arrived {
-  readonly text: JsonText;
-  readonly ids: Bought['ids'];
-  /** Whether the service would give it again. */
-  readonly replays: boolean;
-  stored: boolean;
-  records: number;
-}
-
 /**
  * Buys what comes as one whole answer; undefined after a preview. The answer is on the disk before it is delivered. Throws
  * what the request throws; `no_result`, with nothing delivered, when the service finished without a result; and where the
@@ -43,80 +33,71 @@ export async function* buyAnswer<Kind extends AnswerKind>(
   order: Order<Kind>,
   open: OpenDelivery,
 ): Running<Bought | undefined> {
-  let arrived: Arrived | undefined;
-  try {
-    yield* purchase(buyer, order, open, async function* (paid) {
-      arrived = yield* ask(buyer, order, paid);
-      yield* deliver(buyer, order.kind, paid, arrived);
-    });
-  } catch (error) {
-    throw arrived === undefined ? error : toUndelivered(error, arrived);
-  }
-  return arrived;
-}
-
-async function* ask<Kind extends AnswerKind>(
-  { context }: Buyer,
-  { kind, body }: Order<Kind>,
-  { begin, idempotencyKey, isAgain, journal, request }: PaidRequest,
-): Running<Arrived> {
-  const client = yield* begin();
-  const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
-  const { operationId } = journal;
-  const { repetition } = request.endpoint;
-  yield { is: 'stage', stage: 'asking' };
-  const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
-    async (thrown: unknown) => {
-      const error = isAgain ? toDoubtful(thrown) : thrown;
-      // What the service said matters more than a journal that can't be written.
-      await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
-      throw await keepGarbled(context.directories.state, operationId, error);
-    },
-  );
-  const ids = {
-    idempotencyKey,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(operationId === undefined ? {} : { operationId }),
-  };
-  return { text, ids, replays: repetition === 'may-replay', stored: false, records: 0 };
-}
-
-async function* deliver(
-  { context }: Buyer,
-  kind: AnswerKind,
-  { journal, delivery }: PaidRequest,
-  arrived: Arrived,
-): Running<void> {
-  const { ids, text } = arrived;
+  const { context } = buyer;
+  const { body, kind } = order;
+  let bought: Bought | undefined;
+  let isStored = false;
+  let replays = false;
   /** What is paid for is delivered also where it can't be kept. */
   const keep = async function* (kept: () => Promise<void>): Running<void> {
     try {
       await kept();
-      arrived.stored = true;
+      isStored = true;
     } catch (error) {
-      arrived.stored = false;
+      isStored = false;
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
   };
-  // On the disk before anything is made of it, which may take a while.
-  const { operationId } = ids;
-  if (operationId !== undefined) {
-    yield* keep(() => storeAnswer(folderOf(context.directories.state, operationId), text));
+  const way = async function* (paid: PaidRequest): Running<void> {
+    const { begin, delivery, idempotencyKey, isAgain, journal, request } = paid;
+    const { repetition } = request.endpoint;
+    const { operationId } = journal;
+    const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
+    const client = yield* begin();
+    const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
+    yield { is: 'stage', stage: 'asking' };
+    const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
+      async (thrown: unknown) => {
+        const error = isAgain ? toDoubtful(thrown) : thrown;
+        // What the service said matters more than a journal that can't be written.
+        await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
+        throw await keepGarbled(folder, error);
+      },
+    );
+    replays = repetition === 'may-replay';
+    const ids = {
+      idempotencyKey,
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(operationId === undefined ? {} : { operationId }),
+    };
+    bought = { text, ids, records: 0 };
+    // On the disk before anything is made of it, which may take a while.
+    if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
+    const failure = failureOf(kind, text);
+    const records = failure === undefined ? await recordsOf(kind, text) : [];
+    bought = { text, ids, records: records.length };
+    if (isStored) {
+      const [outcome, charged] =
+        failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
+      const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
+      const answered = { type: 'answered', request_id: requestId ?? null } as const;
+      yield* keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
+    }
+    if (failure !== undefined) throw toNoResult(failure);
+    await delivery.write(records);
+    await putInPlace(journal, delivery);
+    yield { is: 'ended' };
+  };
+  try {
+    yield* purchase(buyer, order, open, way);
+  } catch (error) {
+    if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
+    // It came after the answer, which is paid for, unless the error itself says otherwise.
+    const { ids } = bought;
+    const facts = { is: 'answer_undelivered', stored: isStored, replays, ...ids } as const;
+    throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
   }
-  const failure = failureOf(kind, text);
-  const records = failure === undefined ? await recordsOf(kind, text) : [];
-  arrived.records = records.length;
-  if (arrived.stored) {
-    const [outcome, charged] =
-      failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
-    const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
-    const answered = { type: 'answered', request_id: ids.requestId ?? null } as const;
-    yield* keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
-  }
-  if (failure !== undefined) throw toNoResult(failure);
-  await delivery.write(records);
-  await putInPlace(journal, delivery);
-  yield { is: 'ended' };
+  return bought;
 }
 
 function toNoResult(failure: string): LeadpipeError {
@@ -129,25 +110,10 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-/** An error after the answer came: it is paid for, unless the error itself says otherwise. */
-function toUndelivered(error: unknown, { ids, replays, stored }: Arrived): unknown {
-  if (!(error instanceof LeadpipeError)) return error;
-  return error.with({
-    charged: 'yes',
-    facts: { is: 'answer_undelivered', stored, replays, ...ids },
-    ...ids,
-    ...error.details,
-  });
-}
-
 /** An answer that can't be understood is paid for, and can not be had again: what came is kept, and the error says where. */
-async function keepGarbled(
-  stateDir: string,
-  operationId: string | undefined,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof RequestError) || !error.body || operationId === undefined) return error;
-  const path = await storeGarbled(folderOf(stateDir, operationId), error.body).catch(() => undefined);
+async function keepGarbled(folder: string | undefined, error: unknown): Promise<unknown> {
+  if (!(error instanceof RequestError) || !error.body || folder === undefined) return error;
+  const path = await storeGarbled(folder, error.body).catch(() => undefined);
   return path === undefined
     ? error
     : error.with({ hint: `The answer is stored in ${path}, as it came. Report the request ID.` });

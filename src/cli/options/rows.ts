@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import type { Shard } from '../../operations/list/run.ts';
+import type { Shard } from '../../operations/list/order.ts';
 import { checkOneOf, clip } from '../../requests/closed-list.ts';
 import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { checkNumber } from '../../requests/within-limits.ts';

@@ -24,16 +24,14 @@ import { inputNames } from '../options/options.ts';
 import { numbered, toColumn, withLast } from './list-columns.ts';
 
 /** What is bought for each row of a list, and how it joins its row. */
-export interface ListOf<Kind extends AnswerKind = AnswerKind> {
-  readonly kind: Kind;
+export interface ListOf {
+  readonly kind: AnswerKind;
   /** The field of the interface that a row fills: the column that is looked for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';
   /** Whether a record that looks like a lead says by itself what to send. */
   readonly takesEntities: boolean;
   /** Throws UsageError. */
-  toBody(text: string): BodyOf<Kind>;
-  /** A request that costs what any of them does. */
-  readonly sample: BodyOf<Kind>;
+  toBody(text: string): BodyOf<AnswerKind>;
   /** Where the answer goes, when it is not said. */
   readonly into: string;
   /** `own` are the names that the records have. */
@@ -54,67 +52,65 @@ interface Join {
   toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
 }
 
-type Kinds = {
-  readonly [Kind in AnswerKind]: (request: Extract<RowRequest, { kind: Kind }>) => Omit<ListOf<Kind>, 'kind'>;
-};
-
-const kinds: Kinds = {
-  contact: ({ contact_type: type }) => ({
-    field: 'objective',
-    takesEntities: true,
-    sample: { contact_type: type, objective: '' },
-    toBody: (text) => toContactSearchRequest({ contact_type: type, objective: text }, inputNames),
-    into: type,
-    join: joinWith('contact', toContact, (into) => [
-      [into, (found) => found.member('content')],
-      [`${into}_reference`, (found) => found.member('reference')],
-    ]),
-  }),
-  research: () => ({
-    field: 'query',
-    takesEntities: false,
-    sample: { query: '' },
-    toBody: (query) => toDeepSearchRequest({ query }, inputNames),
-    into: 'research',
-    join: joinWith('research', toAnswer, (into) => [
-      [into, (found) => found.member('Result') ?? found.text],
-      [`${into}_citations`, (found) => found.member('Citations')],
-    ]),
-  }),
-  enrich({ enrich_fields: schema }) {
-    const fields = Object.keys(schema.properties as object);
-    return {
-      field: 'entity_context',
-      takesEntities: true,
-      sample: { entity_context: '', enrich_fields: schema },
-      toBody: (text) => toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames),
-      into: 'enrich',
-      join: joinWith('enrich', toAnswer, () =>
-        fields.map((field) => [field, (found) => found.member(field)]),
-      ),
-      fields,
-    };
-  },
-  // An item is a line of its own, which says whose it is.
-  extract: ({ type, instruction, limit }) => ({
-    field: 'target',
-    takesEntities: false,
-    sample: { type, target: '', ...(limit === undefined ? {} : { limit }) },
-    toBody: (target) => toExtractRequest({ type, target, instruction, limit }, inputNames),
-    into: 'extract',
-    join: () => ({
-      columns: [],
-      members: aboutItem,
-      toRecords: (_, result, sent) => toItems(type, result, sent),
-    }),
-    layout: toItemsLayout,
-  }),
-};
-
 /** Pure: by what is sent, as the command line says it or as it was stored. */
 export function toListOf(request: RowRequest): ListOf {
-  const list: (request: never) => Omit<ListOf, 'kind'> = kinds[request.kind];
-  return { kind: request.kind, ...list(request as never) };
+  const { kind } = request;
+  switch (kind) {
+    case 'contact': {
+      const { contact_type } = request;
+      return {
+        kind,
+        field: 'objective',
+        takesEntities: true,
+        toBody: (objective) => toContactSearchRequest({ contact_type, objective }, inputNames),
+        into: contact_type,
+        join: joinWith(kind, toContact, (into) => [
+          [into, (found) => found.member('content')],
+          [`${into}_reference`, (found) => found.member('reference')],
+        ]),
+      };
+    }
+    case 'research':
+      return {
+        kind,
+        field: 'query',
+        takesEntities: false,
+        toBody: (query) => toDeepSearchRequest({ query }, inputNames),
+        into: kind,
+        join: joinWith(kind, toAnswer, (into) => [
+          [into, (found) => found.member('Result') ?? found.text],
+          [`${into}_citations`, (found) => found.member('Citations')],
+        ]),
+      };
+    case 'enrich': {
+      const { enrich_fields } = request;
+      const fields = Object.keys(enrich_fields.properties as object);
+      return {
+        kind,
+        field: 'entity_context',
+        takesEntities: true,
+        toBody: (entity_context) => toEnrichRequest({ entity_context, enrich_fields }, inputNames),
+        into: kind,
+        join: joinWith(kind, toAnswer, () => fields.map((field) => [field, (found) => found.member(field)])),
+        fields,
+      };
+    }
+    // An item is a line of its own, which says whose it is.
+    case 'extract':
+      return {
+        kind,
+        field: 'target',
+        takesEntities: false,
+        toBody: (target) => toExtractRequest({ ...request, target }, inputNames),
+        into: kind,
+        join: () => ({
+          columns: [],
+          members: aboutItem,
+          toRecords: (_, result, sent) => toItems(request.type, result, sent),
+        }),
+        layout: toItemsLayout,
+      };
+  }
 }
 
 function toContact(answer: JsonView): JsonText {

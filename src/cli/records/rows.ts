@@ -2,17 +2,17 @@ import { resolve } from 'node:path';
 import { toMinutes, type Zone } from '../../clock.ts';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
-import type { FolderLock } from '../../files/folder-lock.ts';
+import { stoppedBy, UsageError } from '../../errors.ts';
 import { isSameFile, type Opening, statOrNothing } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
-import { runToEnd } from '../../operations/events.ts';
+import { type Running, runToEnd } from '../../operations/events.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
-import { type FinishedList, type ListOrder, type RowSource, runList } from '../../operations/list/list.ts';
-import { isIn, type ListEvent, type ListWork, toSent } from '../../operations/list/run.ts';
+import { type FinishedList, runList } from '../../operations/list/list.ts';
+import { askedRows, type ListOrder, type RowOrder } from '../../operations/list/order.ts';
+import type { ListEvent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
 import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
@@ -22,7 +22,7 @@ import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
-import { createNotes, statusLineOf, withStatus } from '../messages/status-line.ts';
+import { createNotes, withStatus } from '../messages/status-line.ts';
 import { fileOf, toFormat } from '../options/options.ts';
 import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
@@ -31,12 +31,15 @@ import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './order
 import { printPreview } from './preview.ts';
 import { openOutput, withHeldOutput } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
-import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
+import { createBrought, openErrors, type RowErrors, toProgress, toSummary } from './rows-report.ts';
 
-type Options = PurchaseOptions & RowsOptions;
+type Options = PurchaseOptions & RowsOptions & { readonly input: string };
 
 /** Warnings that wait for the rows to be out. */
 const mostHeld = 20;
+
+/** A text that each kind of request takes: each costs the same at most. */
+const anyText = 'https://example.com';
 
 /** The member of a record that a lead is known by. */
 const entityColumns = ['name', 'website', 'linkedin_url'];
@@ -48,7 +51,7 @@ const entityColumns = ['name', 'website', 'linkedin_url'];
  */
 export async function buyList(
   context: Context,
-  options: Options & { readonly input: string },
+  options: Options,
   asked: RowRequest,
   operation?: StoredOperation,
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
@@ -63,43 +66,43 @@ export async function buyList(
     const text = textAt(new JsonView(record), list.field);
     return text === '' && list.takesEntities ? entityText(record) : text;
   };
-  const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];
   const input = await openRows(context, options, list.field, wanted, (head, columns) => {
     const last = head.at(-1)?.record;
     const text = last === undefined ? '' : toText(last);
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
-  const { head, source } = input;
   if (template !== undefined) checkTemplate(input, template);
   else checkUsable(input, list, toText);
-  const first = head[0]?.record;
-  const base = columnsOf(input, first);
-  const into = options.into ?? list.into;
-  const join = list.join(into, new Set(namesIn(input)));
-  const layout = list.layout ?? layoutOf(base, join.columns, join.members);
-  const notes = createNotes(context, options);
+  const { head, source } = input;
+  const { warn, say } = createNotes(context, options);
+  const tellUnfound = (): void => {
+    const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
+    for (const path of unfound) warn(`--template: "${path}" is empty in every row`);
+  };
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const buyer = toBuyer(context, options, connection);
-    const work = {
+    const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
+    const rowOrder = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record)),
+      rows: source,
       shard,
-      worst: toWorstCase(list.kind, list.sample, settings),
-    };
-    const tellUnfound = (): void => {
-      const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
-      for (const path of unfound) notes.warn(`--template: "${path}" is empty in every row`);
+      worst: toWorstCase(list.kind, list.toBody(anyText), settings),
     };
     if (options.dryRun) {
-      await previewList(context, options, buyer, work, source);
+      await previewList(context, options, buyer, rowOrder);
       tellUnfound();
       return undefined;
     }
-    const format = toFormat(options, context.stdout.isTerminal, settings.format);
+    const own = namesIn(input);
+    const base = columnsOf(input, head[0]?.record);
+    const into = options.into ?? list.into;
+    const join = list.join(into, new Set(own));
+    const layout = list.layout ?? layoutOf(base, join.columns, join.members);
     const { inputFormat, run } = options;
-    const terms = toTerms(options, format, {
+    const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),
       inputFormat,
       into,
@@ -109,44 +112,12 @@ export async function buyList(
       ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
       ...('type' in request ? { type: request.type } : {}),
     });
-    const errors = await openErrors(context, options.errors, base, namesIn(input));
-    const isCounted = context.stderr.isTerminal && source.isRepeatable;
-    const counted = isCounted ? await countLines(options.input) : undefined;
-    // A header is no row.
-    const lines = counted && counted - Number(input.format === 'csv');
-    const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
-    const file = fileOf(options);
-    const isOneTerminal = file === undefined && context.stdout.isTerminal && context.stderr.isTerminal;
-    // On one terminal no warning stands between two rows.
-    const held = isOneTerminal ? createWarnings(mostHeld) : undefined;
+    const errors = await openErrors(context, options.errors, base, own);
     const brought = createBrought(list);
-    const usualMs = context.patience?.ms ?? 0;
-    let progress = (_: number): string => `reading ${input.what}`;
-    const show = async (event: ListEvent): Promise<void> => {
-      if (event.is === 'resuming') {
-        const credits = options.local ? undefined : event.credits;
-        notes.say(toResumingLine(event.operation, credits, context.zone));
-      } else if (event.is === 'earlier') tellEarlier(context, options, event.found);
-      else if (event.is === 'rows') {
-        progress = (seconds) => toProgress(event.counts, total, seconds, context.stderr.columns);
-        statusLineOf(context)?.update();
-      } else if (event.is === 'row_failed') {
-        const failure = options.local ? { ...event.failure, charged: 'no' as const } : event.failure;
-        await errors.write(event.row, failure, held?.add ?? notes.warn);
-      } else {
-        if (context.patience !== undefined) context.patience.ms = usualMs + 1000 * event.seconds;
-        // A reader that went away is told nothing: there may be no one to tell.
-        if (stoppedBy(context.signal) === 'reader_closed') return;
-        notes.say(
-          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'answer')} that ${toThem(event.answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
-        );
-      }
-    };
     const order: Omit<ListOrder, 'replaces' | 'open'> = {
-      ...work,
+      ...rowOrder,
       request,
       operation,
-      rows: source,
       toRecords(row, result) {
         const records = join.toRecords(row, result, toText(row.record ?? '{}'));
         brought.add(result, records);
@@ -158,34 +129,71 @@ export async function buyList(
       run,
       terms,
     };
-    const go = (lock: FolderLock | undefined): Promise<FinishedList> =>
-      withStatus(
-        context,
-        options,
-        (seconds) => progress(seconds),
-        async () => {
-          const before = file === undefined || options.append ? undefined : await statOrNothing(file);
-          const replaces = before?.isFile() === true && before.size > 0;
-          const open = (opening: Opening) =>
-            openOutput(context, options, { shape: 'list', layout, settings, opening, lock });
-          return await runToEnd(runList(buyer, { ...order, replaces, open }), show);
-        },
-      );
-    let finished: FinishedList;
-    try {
-      finished = await withHeldOutput(context, options, go).finally(errors.end);
-      tellUnfound();
-    } catch (error) {
-      throw toLocalTime(error, context.zone);
-    } finally {
-      if (context.patience !== undefined) context.patience.ms = usualMs;
-      for (const line of held?.all() ?? []) notes.warn(line);
-    }
-    close(context, options, toSummary(list.kind, finished, brought, work.worst.credits, options.errors));
+    const isCounted = context.stderr.isTerminal && source.isRepeatable;
+    const counted = isCounted ? await countLines(options.input) : undefined;
+    // A header is no row.
+    const lines = counted && counted - Number(input.format === 'csv');
+    const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
+    const file = fileOf(options);
+    const finished = await withHeldOutput(context, options, async (lock) => {
+      const before = file === undefined || options.append ? undefined : await statOrNothing(file);
+      const replaces = before?.isFile() === true && before.size > 0;
+      const printed = { shape: 'list', layout, settings, lock } as const;
+      const open = (opening: Opening) => openOutput(context, options, { ...printed, opening });
+      const running = runList(buyer, { ...order, replaces, open });
+      return await showList(context, options, running, errors, `reading ${input.what}`, total);
+    }).finally(errors.end);
+    tellUnfound();
+    close(context, options, toSummary(list.kind, finished, brought, rowOrder.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
-    if (finished.isIdle) notes.say(listAnew);
+    if (finished.isIdle) say(listAnew);
     return { found: brought.found, operationId: finished.operationId };
   });
+}
+/** Runs a list to its end, and shows on stderr how it goes; `total` rows, where that is known. Throws what it throws. */
+async function showList(
+  context: Context,
+  options: Options,
+  list: Running<FinishedList, ListEvent>,
+  errors: RowErrors,
+  label: string,
+  total: number | undefined,
+): Promise<FinishedList> {
+  const { patience, signal, stderr, stdout, zone } = context;
+  const { warn, say } = createNotes(context, options);
+  // On one terminal no warning stands between two rows.
+  const isHeld = fileOf(options) === undefined && stdout.isTerminal && stderr.isTerminal;
+  const held = createWarnings(mostHeld);
+  const usualMs = patience?.ms ?? 0;
+  let progress = (_: number): string => label;
+  try {
+    return await withStatus(
+      context,
+      options,
+      (seconds) => progress(seconds),
+      (update) =>
+        runToEnd(list, async (event) => {
+          if (event.is === 'resuming') say(toResumingLine(event.operation, event.credits, zone));
+          else if (event.is === 'earlier') tellEarlier(context, options, event.found);
+          else if (event.is === 'row_failed') {
+            await errors.write(event.row, event.failure, isHeld ? held.add : warn);
+          } else if (event.is === 'rows') {
+            progress = (seconds) => toProgress(event.counts, total, seconds, stderr.columns);
+            update();
+          } else {
+            if (patience !== undefined) patience.ms = usualMs + 1000 * event.seconds;
+            // A reader that went away is told nothing: there may be no one to tell.
+            if (stoppedBy(signal) === 'reader_closed') return;
+            say(
+              `waiting up to ${event.seconds} s for ${countOf(event.answers, 'answer')} that ${toThem(event.answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
+            );
+          }
+        }),
+    );
+  } finally {
+    if (patience !== undefined) patience.ms = usualMs;
+    for (const line of held.all()) warn(line);
+  }
 }
 
 function toResumingLine(
@@ -199,15 +207,6 @@ function toResumingLine(
   const place = output === null ? '' : `, into ${output}`;
   const cost = credits === undefined ? '' : ` The rest can cost at most ${creditsOf(credits)}.`;
   return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
-}
-
-/** Pure: the same error, with its time as it is here. */
-function toLocalTime(error: unknown, zone: Zone): unknown {
-  const facts = error instanceof LeadpipeError ? error.details.facts : undefined;
-  if (facts?.is !== 'list_left' || facts.until === undefined) return error;
-  return (error as LeadpipeError).with({
-    facts: { ...facts, until: toMinutes(new Date(facts.until), zone) },
-  });
 }
 
 /** Throws UsageError for options that a list has no use for. */
@@ -226,11 +225,7 @@ function checkTogether({ idempotencyKey, history }: Options): void {
 }
 
 /** Throws UsageError where one file would be written over another. */
-async function checkFiles({
-  input,
-  errors,
-  ...options
-}: Options & { readonly input: string }): Promise<void> {
+async function checkFiles({ input, errors, ...options }: Options): Promise<void> {
   const output = fileOf(options);
   // What a shell has opened for this process has a name too, on most systems.
   const given = input === '-' ? '/dev/stdin' : input;
@@ -253,17 +248,14 @@ async function previewList(
   context: Context,
   options: PurchaseOptions,
   buyer: Buyer,
-  work: Pick<ListWork, 'kind' | 'toBody' | 'shard' | 'worst'>,
-  source: RowSource,
+  order: RowOrder,
 ): Promise<void> {
   const notes = createNotes(context, options);
-  const { kind, shard, worst } = work;
+  const { kind, rows, worst } = order;
   const counted = new Set<bigint>();
   let first: BodyOf<AnswerKind> | undefined;
   let flawed = 0;
-  for await (const row of source.take()) {
-    if (!isIn(shard, row)) continue;
-    const one = toSent(work, row);
+  for await (const one of askedRows(order, rows.take())) {
     if ('flaw' in one) {
       if (flawed++ < 10) notes.warn(one.flaw);
     } else {

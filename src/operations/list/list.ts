@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
-import type { Opening } from '../../files/target.ts';
-import type { InputRow } from '../../requests/rows.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
@@ -14,32 +12,12 @@ import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
-import { type RowRequest, toRowRequestText } from '../row-request.ts';
+import { toRowRequestText } from '../row-request.ts';
 import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
+import { askedRows, findKnown, type ListOrder } from './order.ts';
 import { chargedIn, type ListEnd, toLeft, toMissing } from './outcome.ts';
-import { findKnown, isIn, type ListEvent, type ListWork, toSent, workThrough } from './run.ts';
-
-export interface RowSource {
-  /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
-  readonly isRepeatable: boolean;
-  /** From the first row on, without taking it away. */
-  look(): AsyncIterable<InputRow>;
-  take(): AsyncIterable<InputRow>;
-}
-
-export interface ListOrder extends ListWork {
-  readonly request: RowRequest;
-  /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
-  readonly run: string | undefined;
-  readonly rows: RowSource;
-  readonly terms: OutputTerms;
-  /** The one that is to be gone on with, and no other. */
-  readonly operation: StoredOperation | undefined;
-  /** Whether an earlier output stands in its place: one without any answer does not replace it. */
-  readonly replaces: boolean;
-  open(opening: Opening): Promise<Delivery>;
-}
+import { type ListEvent, workThrough } from './run.ts';
 
 export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly operationId: string;
@@ -55,6 +33,7 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
 interface List {
   readonly buyer: Buyer;
   readonly order: ListOrder;
+  /** The unfinished run that is gone on with. */
   readonly own: StoredOperation | undefined;
   /** Others of the same run, which have bought rows of it, and what they know. */
   readonly otherOperations: readonly StoredOperation[];
@@ -86,106 +65,86 @@ export async function* runList(given: Buyer, order: ListOrder): Running<Finished
   const otherOperations = answers.filter(({ operationId }) => operationId !== own?.operationId);
   const others: KnownRows[] = [];
   const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
-  const list = { buyer, order, own, otherOperations, others, limit };
   try {
     for (const { operationId } of otherOperations) {
       const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    if (own !== undefined) return yield* goOn(list, own);
-    if (found?.is === 'new' && run === undefined) yield { is: 'earlier', found };
-    return yield* begin(list);
+    if (own === undefined && found?.is === 'new' && run === undefined) yield { is: 'earlier', found };
+    return yield* buyRows({ buyer, order, own, otherOperations, others, limit });
   } finally {
     await Promise.all(others.map((rows) => rows.close()));
   }
 }
 
-async function* begin(list: List): Running<FinishedList, ListEvent> {
-  const { limit, order, others, buyer } = list;
-  const { kind, request, terms, worst } = order;
+/** Opens what the rows are kept in and written to, anew or where an earlier run has left them, and buys them. */
+async function* buyRows(list: List): Running<FinishedList, ListEvent> {
+  const { buyer, order, others, limit } = list;
+  const { context, spending } = buyer;
+  const { terms, worst } = order;
   const admit = toAdmit(buyer, worst);
-  // A list that is refused was never begun: nothing resumes it.
-  const isCounted = buyer.spending !== undefined || admit !== undefined;
-  const rest = isCounted ? await countRest(order, others) : undefined;
-  await checkLimit(buyer, order, 0, rest);
-  const { context } = buyer;
-  const journal = await beginJournal(context, 'needed', admit);
+  const id = list.own?.operationId;
+  // What is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted.
+  const toReserved = (rest: number | undefined): number =>
+    rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
+  let rest: number | undefined;
+  if (id === undefined) {
+    // A list that is refused was never begun: nothing resumes it.
+    if (spending !== undefined || admit !== undefined) rest = await countRest(order, others);
+    await checkLimit(buyer, order, 0, rest);
+    // Where it is asked for by its ID, nobody has looked yet.
+  } else if (terms.output !== null) await completeAdditionTo(context, terms.output);
+  const { journal, operation: own } =
+    id === undefined
+      ? { journal: await beginJournal(context, 'needed', admit), operation: undefined }
+      : await openJournal(context, id, admit);
+  const folder = folderOf(context.directories.state, journal.operationId ?? '');
+  let stored: StoredRows | undefined;
+  let delivery: Delivery | undefined;
   try {
-    const intent = {
-      ...toIntent(buyer, journal, `${kind} list`, terms),
-      row_request: toRowRequestText(request),
-      worst_case: worst.credits,
-      ...(admit === undefined ? {} : { reserved: toReserved(list, rest) }),
-      ...(limit === undefined ? {} : { max_credits: limit }),
-    };
-    const { delivery, sending } = await openFor(buyer, journal, intent, () => order.open('new'));
-    try {
-      await sending();
-      const stored = await openStoredRows(folderOf(context.directories.state, journal.operationId ?? ''));
-      try {
-        return yield* work(list, journal, stored, delivery);
-      } finally {
-        await stored.close();
+    if (own === undefined) {
+      const intent = {
+        ...toIntent(buyer, journal, `${order.kind} list`, terms),
+        row_request: toRowRequestText(order.request),
+        worst_case: worst.credits,
+        ...(admit === undefined ? {} : { reserved: toReserved(rest) }),
+        ...(limit === undefined ? {} : { max_credits: limit }),
+      };
+      const opened = await openFor(buyer, journal, intent, () => order.open('new'));
+      delivery = opened.delivery;
+      await opened.sending();
+      stored = await openStoredRows(folder);
+    } else {
+      checkSameBuyer(buyer, own);
+      if (order.operation !== undefined && (await hasSentRow(buyer, order, own)) === false) throw toGone(own);
+      stored = await openStoredRows(folder);
+      const isPriced = spending !== undefined || worst.credits !== null;
+      if (isPriced) rest = await countRest(order, others, stored);
+      const isKnown = rest !== undefined && worst.credits !== null && buyer.connection.origin !== 'local';
+      yield { is: 'resuming', operation: own, credits: isKnown ? toReserved(rest) : undefined };
+      await checkLimit(buyer, order, stored.sent(), rest);
+      if (admit !== undefined) {
+        const time = context.clock.now().toISOString();
+        await journal.append({ type: 'reserved', time, credits: toReserved(rest) });
       }
-    } finally {
-      await delivery.cut();
+      const later = terms.output === null ? undefined : await replacedBy(context, own, [own.operationId]);
+      delivery = await order.open(later === undefined && mayHavePart(own) ? { anew: true } : 'new');
+      const { options } = terms;
+      if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
+      await journal.append({ type: 'opened', output_length: 0 });
     }
+    return yield* work({ ...list, own }, journal, stored, delivery);
   } catch (error) {
     throw naming(error, journal.operationId);
   } finally {
+    await stored?.close();
+    await delivery?.cut();
     await journal.close();
     await pruneIfDue(context);
   }
 }
 
-async function* goOn(list: List, { operationId }: StoredOperation): Running<FinishedList, ListEvent> {
-  const { order, others, buyer } = list;
-  const { context, spending } = buyer;
-  const { open, operation: asked, terms, worst } = order;
-  // Where it is asked for by its ID, nobody has looked yet.
-  if (terms.output !== null) await completeAdditionTo(context, terms.output);
-  const admit = toAdmit(buyer, worst);
-  const { journal, operation: own } = await openJournal(context, operationId, admit);
-  try {
-    checkSameBuyer(buyer, own);
-    if (asked !== undefined && (await hasSentRow(buyer, order, own)) === false) throw toGone(own);
-    const stored = await openStoredRows(folderOf(context.directories.state, operationId));
-    try {
-      const isPriced = spending !== undefined || worst.credits !== null;
-      const rest = isPriced ? await countRest(order, others, stored) : undefined;
-      const isKnown = rest !== undefined && worst.credits !== null;
-      yield { is: 'resuming', operation: own, credits: isKnown ? exact(rest * worst.credits) : undefined };
-      await checkLimit(buyer, order, stored.sent(), rest);
-      if (admit !== undefined) {
-        const time = context.clock.now().toISOString();
-        await journal.append({ type: 'reserved', time, credits: toReserved(list, rest) });
-      }
-      const later = terms.output === null ? undefined : await replacedBy(context, own, [operationId]);
-      const isOurs = later === undefined && mayHavePart(own);
-      const delivery = await open(isOurs ? { anew: true } : 'new');
-      try {
-        const { options } = terms;
-        if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
-        await journal.append({ type: 'opened', output_length: 0 });
-        return yield* work({ ...list, own }, journal, stored, delivery);
-      } finally {
-        await delivery.cut();
-      }
-    } finally {
-      await stored.close();
-    }
-  } catch (error) {
-    throw naming(error, operationId);
-  } finally {
-    await journal.close();
-  }
-}
-
-/** Pure: what is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted. */
-function toReserved({ order: { worst }, buyer: { spending } }: List, rest: number | undefined): number {
-  return rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
-}
-
+/** Buys and writes the rows, puts the output in place, and writes down how it ended. */
 async function* work(
   { order, otherOperations, others, own, buyer }: List,
   journal: Journal,
@@ -195,8 +154,8 @@ async function* work(
   const { operationId = '' } = journal;
   const { state } = buyer.context.directories;
   const added = await readAddedRows(state, own, otherOperations, order.terms);
-  const run = { rows: order.rows.take(), keyBase: order.run ?? operationId, stored, others, added };
-  const end = yield* workThrough(buyer, order, run, delivery);
+  const known = { keyBase: order.run ?? operationId, stored, others, added };
+  const end = yield* workThrough(buyer, order, known, delivery);
   const { counts, cost, stop } = end;
   const { done, failed, resultless } = counts;
   const spent = exact(cost.bought * (order.worst.credits ?? 0));
@@ -243,18 +202,12 @@ async function hasSentRow(
   if (known === undefined) return undefined;
   try {
     if (known.isEmpty()) return undefined;
-    for await (const digest of digestsOf(order)) if (known.stateOf(digest) !== undefined) return true;
+    for await (const { digest } of askedRows(order, order.rows.look())) {
+      if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
+    }
     return false;
   } finally {
     await known.close();
-  }
-}
-
-/** By what its rows are known that can be sent. */
-async function* digestsOf({ rows, shard, ...order }: ListOrder): AsyncGenerator<bigint, void> {
-  for await (const row of rows.look()) {
-    const sent = isIn(shard, row) ? toSent(order, row) : undefined;
-    if (sent !== undefined && 'digest' in sent) yield sent.digest;
   }
 }
 
@@ -268,8 +221,8 @@ async function countRest(
   const all = stored === undefined ? others : [stored, ...others];
   const counted = new Set<bigint>();
   let rest = 0;
-  for await (const digest of digestsOf(order)) {
-    if (counted.has(digest)) continue;
+  for await (const { digest } of askedRows(order, order.rows.look())) {
+    if (digest === undefined || counted.has(digest)) continue;
     counted.add(digest);
     const known = findKnown(digest, all);
     const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);

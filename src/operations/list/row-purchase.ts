@@ -1,40 +1,20 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../client.ts';
-import { wait } from '../../clock.ts';
+import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { Buyer } from '../buyer.ts';
-import type { RowEnd, RowIntent, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, kinds } from '../kinds.ts';
-import { createSlots } from './slots.ts';
+import type { RowEnd, StoredRows } from '../journal/rows.ts';
+import { kinds } from '../kinds.ts';
+import type { ListOrder, SendableRow } from './order.ts';
 
-export type RowToBuy = Omit<RowIntent, 'key'> & {
-  readonly request: BodyOf<AnswerKind>;
-  /** It was sent before, by this operation or another of the same run. */
-  readonly before: SentBefore | undefined;
-};
-
+/** How a row was sent before, by this operation or another of the same run. */
 interface SentBefore {
   readonly isOwn: boolean;
   /** Its answer was lost, and it is bought again with another key; else it may have been sent, and is sent again with the same key. */
   readonly isLost: boolean;
   readonly key: string | undefined;
-}
-
-interface RowPurchases {
-  readonly kind: AnswerKind;
-  readonly concurrency: number;
-  /** What the keys of the rows are derived from, beside the row and its request. */
-  readonly keyBase: string;
-  readonly stored: StoredRows;
-  readonly budgetMs: number;
-  /** Ends what is under way. */
-  readonly late: AbortSignal;
-  /** Once it aborts, nothing more is sent. */
-  readonly halt: AbortSignal;
-  /** Called with what holds for every row, and not for one: nothing more is sent after it. */
-  stopWith(error: unknown): void;
 }
 
 /** How often a row that the service had no room for goes back to the others. */
@@ -49,9 +29,17 @@ const longestPauseMs = 30_000;
 const mostAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
+/**
+ * `late` ends what is under way; once `halt` aborts, nothing more is sent. `stopWith` is called with what holds for every row, and
+ * not for one: nothing more is sent after it.
+ */
 export function createRowPurchases(
-  { connection, context: { clock, random } }: Pick<Buyer, 'connection' | 'context'>,
-  { kind, concurrency, keyBase, stored, budgetMs, late, halt, stopWith }: RowPurchases,
+  { connection, context: { clock, random, zone } }: Buyer,
+  { budgetMs, concurrency, kind }: ListOrder,
+  { keyBase, stored }: { readonly keyBase: string; readonly stored: StoredRows },
+  late: AbortSignal,
+  halt: AbortSignal,
+  stopWith: (error: unknown) => void,
 ) {
   const { endpoint } = kinds[kind];
   const isFree = connection.origin === 'local';
@@ -63,9 +51,12 @@ export function createRowPurchases(
   let answeredAt = Number.NEGATIVE_INFINITY;
 
   /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
-  async function buy({ request, before, ...row }: RowToBuy): Promise<RowEnd> {
+  async function buy(
+    { row: { number, line }, request, body, digest }: SendableRow,
+    before: SentBefore | undefined,
+  ): Promise<RowEnd> {
     const again = before?.isLost === true;
-    const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, row.number, row.body]));
+    const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, number, body]));
     // What is bought again has one key for all that have lost the same answer: so it is bought again once.
     const key = again ? toKey(first) : first;
     let mayBeSent = before?.isLost === false;
@@ -74,13 +65,13 @@ export function createRowPurchases(
     const inDoubt = (end: RowEnd): RowEnd =>
       (again || mayBeSent) && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
     const intend = async (): Promise<void> => {
-      if (!isIntended) await stored.intend({ ...row, key });
+      if (!isIntended) await stored.intend({ number, line, digest, key, body });
       isIntended = true;
     };
     /** How the request ended survives this process when it returns, and a power cut when it resolves. */
     const settle = async (found: RowEnd): Promise<RowEnd> => {
       const end = inDoubt(found);
-      await stored.settle(row.digest, row.number, end.state === 'unknown' ? { ...end, key } : end);
+      await stored.settle(digest, number, end.state === 'unknown' ? { ...end, key } : end);
       return end;
     };
     const begun = clock.monotonic();
@@ -111,7 +102,7 @@ export function createRowPurchases(
             busy = error;
             slots.busy(since);
             // Nobody waits an hour without a word: it holds for all rows.
-            if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now()));
+            if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now(), zone));
           } else ended = settle(toFailed(error, isFree));
         } finally {
           slots.free();
@@ -124,7 +115,7 @@ export function createRowPurchases(
         const isUnsent = error instanceof LeadpipeError && error.details.charged === 'no';
         if (isUnsent && isIntended && !mayBeSent && !again) {
           // So that it does not look as if it may have been charged. Where that can't be written, the reason is known.
-          await stored.settle(row.digest, row.number, toFailed(error, isFree)).catch(() => undefined);
+          await stored.settle(digest, number, toFailed(error, isFree)).catch(() => undefined);
         }
         throw error;
       } finally {
@@ -149,9 +140,9 @@ export function createRowPurchases(
 }
 
 /** Pure: the service wants to be left alone for longer than any row waits. */
-function toLongWait(error: RequestError, now: Date): LeadpipeError {
+function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
   const ms = error.retryAfterMs ?? 0;
-  const until = new Date(now.getTime() + ms).toISOString();
+  const until = toMinutes(new Date(now.getTime() + ms), zone);
   return error.with(
     { facts: { is: 'busy_until', until } },
     `the service has no room for more requests, and asks to wait ${Math.ceil(ms / 1000)} s`,
@@ -195,4 +186,54 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
   const lost = `its answer was lost${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, brought };
+}
+
+/** Without a refusal for this long, one more is allowed. */
+const quietMs = 2000;
+
+/**
+ * How many requests may be under way at once. `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again
+ * one by one.
+ */
+function createSlots(clock: Clock, most: number, halt: AbortSignal) {
+  const waiting: (() => void)[] = [];
+  let allowed = most;
+  let used = 0;
+  let changed = clock.monotonic();
+
+  function admit(): void {
+    const now = clock.monotonic();
+    if (allowed < most && now - changed >= quietMs) {
+      allowed++;
+      changed = now;
+    }
+    while ((used < allowed || halt.aborted) && waiting.length > 0) {
+      used++;
+      waiting.shift()?.();
+    }
+  }
+
+  halt.addEventListener('abort', admit);
+  return {
+    /** Resolves when there is room, which the caller frees, or when nothing more is sent. */
+    take: () =>
+      new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        admit();
+      }),
+    free(): void {
+      used--;
+      admit();
+    },
+    /** The service has refused a request of that time (monotonic) because of too many at once. */
+    busy(since: number): void {
+      // Those that went out before the last change say nothing about it.
+      if (since < changed && allowed < most) return;
+      allowed = Math.max(1, Math.floor(allowed / 2));
+      changed = clock.monotonic();
+    },
+    get used() {
+      return used;
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type Charged, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
-import type { JsonText } from '../../json/text.ts';
+import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
@@ -8,9 +7,9 @@ import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
-import { toOverLimit, type WorstCase } from '../spending.ts';
+import { toOverLimit } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
+import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
 import {
   costOf,
   type ListCounts,
@@ -20,37 +19,7 @@ import {
   type RowResult,
   toFailure,
 } from './outcome.ts';
-import { createRowPurchases, type RowToBuy } from './row-purchase.ts';
-
-export interface Shard {
-  readonly index: number;
-  readonly of: number;
-}
-
-export interface ListWork {
-  readonly kind: AnswerKind;
-  /** The request of a row. Throws UsageError for a row that can't be sent. */
-  toBody(record: JsonText): BodyOf<AnswerKind>;
-  toRecords(row: InputRow, result: RowResult): readonly JsonText[];
-  readonly shard: Shard | undefined;
-  /** The most requests at once. */
-  readonly concurrency: number;
-  /** Whether a row whose answer was lost is bought again, with another key. */
-  readonly retryUnknown: boolean;
-  /** Milliseconds that a row may wait for the service to have room for it, all in all. */
-  readonly budgetMs: number;
-  /** What a row costs at most; it counts only under a limit. */
-  readonly worst: WorstCase;
-}
-
-export interface ListRun {
-  readonly rows: AsyncIterable<InputRow>;
-  /** What the keys of the rows are derived from, beside the row and its request. */
-  readonly keyBase: string;
-  readonly stored: StoredRows;
-  readonly others: readonly KnownRows[];
-  readonly added: AddedRows;
-}
+import { createRowPurchases } from './row-purchase.ts';
 
 /** What happens while a list is worked through, for whoever runs it to show. */
 export type ListEvent =
@@ -64,9 +33,17 @@ export type ListEvent =
   /** It was stopped, and waits up to `seconds` for so many answers that are under way. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number };
 
+/** What is known of a list beside its order. */
+interface KnownList {
+  /** What the keys of the rows are derived from, beside the row and its request. */
+  readonly keyBase: string;
+  readonly stored: StoredRows;
+  readonly others: readonly KnownRows[];
+  readonly added: AddedRows;
+}
+
 interface Item {
-  readonly row: InputRow;
-  digest?: bigint;
+  readonly asked: AskedRow;
   result?: RowResult;
 }
 
@@ -75,60 +52,28 @@ const mostLines = 5;
 /** Requests under way when the run is stopped have this long to bring their answers. */
 const graceSeconds = 10;
 
-/** Pure: what is sent for a row, and how it is known; or why it can't be sent. */
-export function toSent(
-  { kind, toBody }: Pick<ListWork, 'kind' | 'toBody'>,
-  { record, line, flaw }: InputRow,
-):
-  | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
-  | { readonly flaw: string } {
-  if (record === undefined || flaw !== undefined) return { flaw: `line ${line} ${flaw}` };
-  try {
-    const request = toBody(record);
-    const body = toRequest(kind, request, '').body ?? '';
-    return { request, body, digest: digestOf(body) };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { flaw: `line ${line}: ${error.message}` };
-  }
-}
-
-export function isIn(shard: Shard | undefined, { number }: InputRow): boolean {
-  return shard === undefined || number % shard.of === shard.index;
-}
-
-/** Who knows most of a request: whoever has its answer, then whoever may have sent it. */
-export function findKnown(digest: bigint, all: readonly KnownRows[]) {
-  let found: { readonly rows: KnownRows; readonly state: 'answered' | 'sent' | 'unknown' } | undefined;
-  for (const rows of all) {
-    const state = rows.stateOf(digest);
-    if (state === 'answered') return { rows, state };
-    // What was refused for nothing is sent as if for the first time.
-    if (state !== undefined && state !== 'failed') found ??= { rows, state };
-  }
-  return found;
-}
-
 /**
  * Works through a list: each row is sent once its intent is on the disk, and written, in the order of the input, once its answer
  * is. Rows whose request has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws
  * LocalIoError.
  */
 export async function* workThrough(
-  { connection, context, spending }: Buyer,
-  work: ListWork,
-  { rows, keyBase, stored, others, added }: ListRun,
+  buyer: Buyer,
+  order: ListOrder,
+  { keyBase, stored, others, added }: KnownList,
   delivery: Pick<Delivery, 'write'>,
 ): Running<ListEnd, ListEvent> {
-  const { clock, signal } = context;
+  const { connection, spending } = buyer;
+  const { clock, signal } = buyer.context;
   const counts = { ...noRows };
   const cost = { sent: 0, bought: 0, charged: 'no' as Charged };
   const flawedLines: number[] = [];
   const all = [stored, ...others];
-  const window = Math.max(256, 16 * work.concurrency);
+  const isFree = connection.origin === 'local';
+  const window = Math.max(256, 16 * order.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
-  const credits = work.worst.credits ?? 0;
+  const credits = order.worst.credits ?? 0;
   const late = new AbortController();
   const halt = new AbortController();
   // Each request listens to them, and that is no leak.
@@ -156,41 +101,37 @@ export async function* workThrough(
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
   };
   const { slots, buy } = createRowPurchases(
-    { connection, context },
-    { ...work, keyBase, stored, late: late.signal, halt: halt.signal, stopWith },
+    buyer,
+    order,
+    { keyBase, stored },
+    late.signal,
+    halt.signal,
+    stopWith,
   );
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
 
-  async function settle(item: Item): Promise<RowResult> {
-    const row = toSent(work, item.row);
-    if ('flaw' in row) return { state: 'flawed', message: row.flaw };
-    const { body, digest, request } = row;
-    item.digest = digest;
+  async function settle(asked: AskedRow): Promise<RowResult> {
+    if (asked.digest === undefined) return { state: 'flawed', message: asked.flaw };
+    const { digest } = asked;
     const sameNow = underWay.get(digest);
     if (sameNow !== undefined) {
       counts.duplicates++;
       return await sameNow;
     }
     const known = findKnown(digest, all);
-    if (known?.state === 'answered' || (known?.state === 'unknown' && !work.retryUnknown)) {
+    if (known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown)) {
       if (known.rows.see(digest)) counts.duplicates++;
       else if (known.state === 'answered') counts.earlier++;
       return await known.rows.endOf(digest);
     }
-    const { number, line } = item.row;
     // Other rows may ask for the same: until here nothing was waited for.
-    const end = buyReserved({ number, line, digest, body, request }, known).finally(() =>
-      underWay.delete(digest),
-    );
+    const end = buyReserved(asked, known).finally(() => underWay.delete(digest));
     underWay.set(digest, end);
     return await end;
   }
 
-  async function buyReserved(
-    row: Omit<RowToBuy, 'before'>,
-    known: ReturnType<typeof findKnown>,
-  ): Promise<RowEnd> {
+  async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowEnd> {
     const isOwn = known?.rows === stored;
     // What it may have cost has been counted already.
     if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
@@ -200,15 +141,15 @@ export async function* workThrough(
     cost.sent++;
     let charged: Charged = 'no';
     try {
-      const end = await buy({ ...row, before });
-      charged = costOf(work.kind, end);
+      const end = await buy(row, before);
+      charged = costOf(order.kind, end);
       return end;
     } catch (error) {
       if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
       throw error;
     } finally {
       if (charged !== 'no') cost.bought++;
-      if (charged !== 'no' && cost.charged !== 'yes' && connection.origin !== 'local') cost.charged = charged;
+      if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
       spending?.settle(credits, charged === 'no' ? 0 : undefined);
       changed();
     }
@@ -227,24 +168,25 @@ export async function* workThrough(
   }
 
   async function read(): Promise<void> {
-    for await (const row of rows) {
-      if (!isIn(work.shard, row)) continue;
+    for await (const asked of askedRows(order, order.rows.take())) {
       while (items.length >= window && stop === undefined) await change();
       // Those that can be sent do not wait until all others are read.
-      if (items.length > work.concurrency) await new Promise((resolve) => setImmediate(resolve));
+      if (items.length > order.concurrency) await new Promise((resolve) => setImmediate(resolve));
       if (stop !== undefined) return;
-      const item: Item = { row };
+      const item: Item = { asked };
       items.push(item);
-      settle(item).then((result) => {
+      settle(asked).then((result) => {
         item.result = result;
         changed();
       }, stopWith);
     }
+    isRead = true;
+    changed();
   }
 
   async function* write(some: readonly Item[]): Running<void, ListEvent> {
-    const records = some.flatMap(({ row, result, digest }) => {
-      const made = work.toRecords(row, result as RowResult);
+    const records = some.flatMap(({ asked: { row, digest }, result }) => {
+      const made = order.toRecords(row, result as RowResult);
       // One that can't be sent is known by what it is.
       const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
       const isThere = added.take(id, result?.state === 'answered');
@@ -252,23 +194,21 @@ export async function* workThrough(
       return isThere ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
-    for (const { row, result } of some) {
+    for (const { asked, result } of some) {
+      const { row } = asked;
       counts.done++;
-      const failure = result && toFailure(work.kind, result);
+      const failure = result && toFailure(order.kind, result);
       if (result === undefined || failure === undefined) continue;
       if (result.state === 'answered') counts.resultless++;
       else counts.failed++;
       if (result.state === 'unknown') counts.unknown++;
       if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
-      yield { is: 'row_failed', row, failure };
+      yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
     }
     yield { is: 'rows', counts };
   }
 
-  read().then(() => {
-    isRead = true;
-    changed();
-  }, stopWith);
+  read().catch(stopWith);
   let canWrite = true;
   try {
     for (;;) {

@@ -1,0 +1,99 @@
+import { UsageError } from '../../errors.ts';
+import type { Opening } from '../../files/target.ts';
+import type { JsonText } from '../../json/text.ts';
+import type { InputRow } from '../../requests/rows.ts';
+import type { Delivery } from '../delivery.ts';
+import { digestOf, type KnownRows } from '../journal/rows.ts';
+import type { StoredOperation } from '../journal/stored.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
+import type { OutputTerms } from '../purchase.ts';
+import type { RowRequest } from '../row-request.ts';
+import type { WorstCase } from '../spending.ts';
+import type { RowResult } from './outcome.ts';
+
+export interface RowSource {
+  /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
+  readonly isRepeatable: boolean;
+  /** From the first row on, without taking it away. */
+  look(): AsyncIterable<InputRow>;
+  take(): AsyncIterable<InputRow>;
+}
+
+/** Of all rows, those whose number is `index` modulo `of`. */
+export interface Shard {
+  readonly index: number;
+  readonly of: number;
+}
+
+/** What decides what is sent for which rows, and what a row costs at most; the cost counts only under a limit. */
+export interface RowOrder {
+  readonly kind: AnswerKind;
+  /** The request of a row. Throws UsageError for a row that can't be sent. */
+  toBody(record: JsonText): BodyOf<AnswerKind>;
+  readonly rows: RowSource;
+  readonly shard: Shard | undefined;
+  readonly worst: WorstCase;
+}
+
+export interface ListOrder extends RowOrder {
+  readonly request: RowRequest;
+  /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
+  readonly run: string | undefined;
+  readonly terms: OutputTerms;
+  /** The one that is to be gone on with, and no other. */
+  readonly operation: StoredOperation | undefined;
+  /** The most requests at once. */
+  readonly concurrency: number;
+  /** Whether a row whose answer was lost is bought again, with another key. */
+  readonly retryUnknown: boolean;
+  /** Milliseconds that a row may wait for the service to have room for it, all in all. */
+  readonly budgetMs: number;
+  /** Whether an earlier output stands in its place: one without any answer does not replace it. */
+  readonly replaces: boolean;
+  toRecords(row: InputRow, result: RowResult): readonly JsonText[];
+  open(opening: Opening): Promise<Delivery>;
+}
+
+/** A row with what is sent for it, which it is known by; or with why it can't be sent. */
+export type AskedRow = { readonly row: InputRow } & (
+  | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
+  | { readonly digest?: undefined; readonly flaw: string }
+);
+
+export type SendableRow = Extract<AskedRow, { readonly body: string }>;
+
+/** The rows of the shard, with what is sent for each. */
+export async function* askedRows(
+  { kind, toBody, shard }: RowOrder,
+  rows: AsyncIterable<InputRow>,
+): AsyncGenerator<AskedRow, void> {
+  for await (const row of rows) {
+    const { record, line, flaw, number } = row;
+    if (shard !== undefined && number % shard.of !== shard.index) continue;
+    if (record === undefined || flaw !== undefined) yield { row, flaw: `line ${line} ${flaw}` };
+    else {
+      let request: BodyOf<AnswerKind>;
+      try {
+        request = toBody(record);
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        yield { row, flaw: `line ${line}: ${error.message}` };
+        continue;
+      }
+      const body = toRequest(kind, request, '').body ?? '';
+      yield { row, request, body, digest: digestOf(body) };
+    }
+  }
+}
+
+/** Who knows most of a request: whoever has its answer, then whoever may have sent it. */
+export function findKnown(digest: bigint, all: readonly KnownRows[]) {
+  let found: { readonly rows: KnownRows; readonly state: 'answered' | 'sent' | 'unknown' } | undefined;
+  for (const rows of all) {
+    const state = rows.stateOf(digest);
+    if (state === 'answered') return { rows, state };
+    // What was refused for nothing is sent as if for the first time.
+    if (state !== undefined && state !== 'failed') found ??= { rows, state };
+  }
+  return found;
+}
