@@ -17,20 +17,17 @@ export type RowRequest = { readonly template?: string | undefined } & (
 
 /** Pure: the same text for what sends the same. */
 export function toRowRequestText(request: RowRequest): string {
-  const { kind, template, ...rest } = request;
-  const known = { ...rest, kind, template };
-  if (kind !== 'extract') return toSorted(known);
-  const { instruction, limit = limits.extractLimit.default, type } = request;
-  return toSorted({
-    ...known,
-    instruction: instruction?.trim(),
-    // The service ignores it there.
-    limit: type === 'web2list' ? undefined : limit,
-  });
-}
-
-function toSorted(values: object): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))));
+  let known: object = request;
+  if (request.kind === 'extract') {
+    const { instruction, limit = limits.extractLimit.default, type } = request;
+    // The service ignores the limit of web2list.
+    known = {
+      ...request,
+      instruction: instruction?.trim(),
+      limit: type === 'web2list' ? undefined : limit,
+    };
+  }
+  return JSON.stringify(Object.fromEntries(Object.entries(known).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 type Of<Kind extends RowRequest['kind']> = Extract<RowRequest, { kind: Kind }>;

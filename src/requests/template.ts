@@ -2,18 +2,10 @@ import { UsageError } from '../errors.ts';
 import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 
-/** Makes a text of a record. */
-export interface Template {
-  /** The members of a record that it uses, by dot path. */
-  readonly paths: readonly string[];
-  /** Those of them that no record had that was filled in so far. */
-  unfound(): string[];
-  /** Empty where the record has none of them. */
-  fill(record: JsonText): string;
-}
+export type Template = ReturnType<typeof toTemplate>;
 
-/** Pure: `{name}, {links.website}`; `{{` and `}}` are braces. Throws UsageError. */
-export function toTemplate(source: string, name: string): Template {
+/** Makes a text of a record: `{name}, {links.website}`; `{{` and `}}` are braces. Throws UsageError. */
+export function toTemplate(source: string, name: string) {
   const parts = source.split(/(\{\{|\}\}|\{[^{}]*\})/);
   const paths: string[] = [];
   const pieces = parts.map((part) => {
@@ -30,9 +22,12 @@ export function toTemplate(source: string, name: string): Template {
     throw new UsageError(`${name} uses no column or field`, 'For example: "{name}, {links.website}".');
   const unfound = new Set(paths);
   return {
+    /** The members of a record that it uses, by dot path. */
     paths,
+    /** Those of them that no record had that was filled in so far. */
     unfound: () => [...unfound],
-    fill(record) {
+    /** Empty where the record has none of them. */
+    fill(record: JsonText): string {
       const view = new JsonView(record);
       let found = false;
       const text = pieces.map((piece) => {

@@ -1,30 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { type RowService, startRowService } from '../helpers/row-service.ts';
-import { bareEnvironment, command, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
+import { describe, expect, it } from 'vitest';
+import { cwd, env, leadpipe, operationsFolder, read, serve, service, write } from '../helpers/lists.ts';
+import { startRowService } from '../helpers/row-service.ts';
+import { bareEnvironment, command, pointedAt, resultOf, start } from '../helpers/run.ts';
 
 /** What is said of a list that was left, done as it is said: no row is paid twice. */
-let service: RowService;
-let home: string;
-let env: Record<string, string>;
-let input: string;
-
-beforeEach(async () => {
-  home = temporaryFolder();
-  service = await startRowService();
-  env = { ...bareEnvironment(home), ...pointedAt(service.url) };
-  input = join(home, 'list.txt');
-});
-afterEach(() => service.close());
-
+const input = 'list.txt';
 const contact = ['contact', 'email', '--input-format', 'text', '--concurrency', '1', '-f', 'jsonl'];
 const rows = (...given: string[]): string => given.map((row) => `${row}\n`).join('');
-const operation = (): string => readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations'))[0] ?? '';
+const operation = (): string => readdirSync(operationsFolder())[0] ?? '';
 function settings(values: object): void {
   mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
   writeFileSync(
@@ -34,68 +22,59 @@ function settings(values: object): void {
 }
 
 describe('a list without a file and a name', () => {
-  it('over its limit is resumed by its operation', async () => {
-    settings({});
-    writeFileSync(input, rows('a', 'b', 'c'));
-    const left = await runInProcess([...contact, '--input', input, '--max-credits', '12'], { env });
-    expect(left.code).toBe(5);
-    // A file is counted first; a pipe is not.
-    expect(service.charged.size).toBe(0);
-  });
-
   it.each([
     [['--input', '-'], 'history show'],
     [['--input', '-', '--run', 'october'], 'the same command again with a higher --max-credits'],
   ])('from standard input over its limit: %j', async (more, words) => {
     settings({});
     const args = [...contact, ...more, '--max-credits', '12'];
-    const { code, stderr } = await runInProcess(args, { env, stdin: rows('a', 'b', 'c') });
+    const { code, stderr } = await leadpipe(args, rows('a', 'b', 'c'));
     expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining(words) });
     expect(service.charged.size).toBe(2);
     const isNamed = more.includes('--run');
     expect(stderr.includes('are not bought again')).toBe(isNamed);
-    const shown = await runInProcess(['history', 'resume', operation()], { env });
+    const shown = await leadpipe(['history', 'resume', operation()]);
     expect(shown.code).toBe(2);
     expect(shown.stderr.includes('Run the same command again')).toBe(isNamed);
   });
 
   it('with a row that was corrected', async () => {
-    writeFileSync(input, rows('a', 'x'.repeat(4100), 'c'));
-    const { stderr } = await runInProcess([...contact, '--input', input], { env });
+    write(input, rows('a', 'x'.repeat(4100), 'c'));
+    const { stderr } = await leadpipe([...contact, '--input', input]);
     const [, advice = ''] = /run `leadpipe ([^`]+)`/.exec(stderr) ?? [];
-    writeFileSync(input, rows('a', 'b', 'c'));
-    const { code, stdout } = await runInProcess(advice.split(' '), { env });
+    write(input, rows('a', 'b', 'c'));
+    const { code, stdout } = await leadpipe(advice.split(' '));
     expect({ code, rows: stdout.split('\n').length }).toEqual({ code: 0, rows: 4 });
     expect(service.charged.size).toBe(3);
   });
 
   it('whose answers were lost', async () => {
     const lossy = await startRowService({ garbled: true });
-    const there = { ...env, ...pointedAt(lossy.url) };
-    writeFileSync(input, rows('a'));
-    const { stderr } = await runInProcess([...contact, '--input', input], { env: there });
+    const there = pointedAt(lossy.url);
+    write(input, rows('a'));
+    const { stderr } = await leadpipe([...contact, '--input', input], '', there);
     const [, advice = ''] = /run `leadpipe ([^`]+)` --retry-unknown/.exec(stderr) ?? [];
-    await runInProcess([...advice.split(' '), '--retry-unknown'], { env: there });
+    await leadpipe([...advice.split(' '), '--retry-unknown'], '', there);
     await lossy.close();
     expect(lossy.charged.size).toBe(2);
   });
 
   it('is named to the next one only if that has the same input', async () => {
-    writeFileSync(input, rows('a', 'x'.repeat(4100)));
-    const other = join(home, 'other.txt');
-    writeFileSync(other, rows('z'));
-    await runInProcess([...contact, '--input', input], { env });
+    write(input, rows('a', 'x'.repeat(4100)));
+    const other = 'other.txt';
+    write(other, rows('z'));
+    await leadpipe([...contact, '--input', input]);
     const said = async (file: string): Promise<boolean> =>
-      (await runInProcess([...contact, '--input', file], { env })).stderr.includes('is unfinished');
+      (await leadpipe([...contact, '--input', file])).stderr.includes('is unfinished');
     expect([await said(other), await said(input)]).toEqual([false, true]);
   });
 });
 
 it('the limit of the day is named, and no option that does not help', async () => {
   settings({ max_credits_per_day: 12 });
-  const args = [...contact, '--input', '-', '-o', join(home, 'out.jsonl')];
-  const left = await runInProcess(args, { env, stdin: rows('a', 'b', 'c') });
-  const again = await runInProcess([...args, '--max-credits', '1000'], { env, stdin: rows('a', 'b', 'c') });
+  const args = [...contact, '--input', '-', '-o', join(cwd, 'out.jsonl')];
+  const left = await leadpipe(args, rows('a', 'b', 'c'));
+  const again = await leadpipe([...args, '--max-credits', '1000'], rows('a', 'b', 'c'));
   expect([left.code, again.code, service.charged.size]).toEqual([5, 5, 2]);
   for (const { stderr } of [left, again]) {
     expect(stderr).toContain('max_credits_per_day');
@@ -104,16 +83,13 @@ it('the limit of the day is named, and no option that does not help', async () =
 });
 
 it('a reader that closes is told nothing, and the list counts as ended', async () => {
-  await service.close();
-  service = await startRowService({ latencyMs: 200 });
-  env = { ...env, ...pointedAt(service.url) };
-  writeFileSync(input, rows(...Array.from({ length: 12 }, (_, at) => `p${at}`)));
-  const child = start([...contact, '--input', input], { env });
+  await serve({ latencyMs: 200 });
+  write(input, rows(...Array.from({ length: 12 }, (_, at) => `p${at}`)));
+  const child = start([...contact, '--input', input], { env, cwd });
   child.stdout?.once('data', () => child.stdout?.destroy());
   const { code, stderr } = await resultOf(child);
   expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
-  const journal = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation(), 'journal.jsonl');
-  expect(readFileSync(journal, 'utf8')).toContain('"outcome":"reader_closed"');
+  expect(read(join(operationsFolder(), operation(), 'journal.jsonl'))).toContain('"outcome":"reader_closed"');
 });
 
 it.runIf(existsSync('/dev/full')).each([['man'], ['completion bash'], ['config path'], ['--help']])(
@@ -121,7 +97,7 @@ it.runIf(existsSync('/dev/full')).each([['man'], ['completion bash'], ['config p
   (words) => {
     const { stderr, status: code } = spawnSync('sh', ['-c', `"$0" ${words} > /dev/full`, command], {
       encoding: 'utf8',
-      env: bareEnvironment(home),
+      env: bareEnvironment(),
     });
     expect({ stderr, code }).toEqual({
       stderr: "error: can't write standard output: no space left on the device\n",
@@ -143,12 +119,12 @@ it('the rest of a search whose answer was lost is told of, and can be resumed', 
     response.write(`data: ${JSON.stringify(first)}\n\n`, () => response.socket?.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const there = { ...env, ...pointedAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) };
-  const out = join(home, 'out.jsonl');
+  const there = pointedAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const out = join(cwd, 'out.jsonl');
   const search = ['search', 'company', 'any', '--limit', '5', '-o', out];
-  expect((await runInProcess(search, { env: there })).code).toBe(3);
-  const lost = await runInProcess(search, { env: there });
-  const again = await runInProcess(['history', 'resume'], { env: there });
+  expect((await leadpipe(search, '', there)).code).toBe(3);
+  const lost = await leadpipe(search, '', there);
+  const again = await leadpipe(['history', 'resume'], '', there);
   server.close();
   expect(lost).toMatchObject({ code: 8, stderr: expect.stringContaining(`${out}.part`) });
   expect(lost.stderr).toContain('leadpipe history resume op_');

@@ -1,54 +1,29 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import {
-  createGate,
-  type RowService,
-  type RowServiceOptions,
-  startRowService,
-} from '../helpers/row-service.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  resultOf,
-  run,
-  start,
-  temporaryFolder,
-} from '../helpers/run.ts';
+  contacts,
+  cwd,
+  env,
+  leadpipe,
+  operationsFolder,
+  paid,
+  read,
+  serve,
+  service,
+  setEnv,
+  write,
+} from '../helpers/lists.ts';
+import { createGate } from '../helpers/row-service.ts';
+import { command, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
-let service: RowService;
-let cwd: string;
-let env: Record<string, string>;
-
-beforeEach(async () => {
-  const home = temporaryFolder();
-  cwd = join(home, 'work');
-  mkdirSync(cwd);
-  env = bareEnvironment(home);
-  await serve({});
-});
-
-async function serve(options: RowServiceOptions): Promise<void> {
-  await service?.close();
-  service = await startRowService(options);
-  env = { ...env, ...pointedAt(service.url) };
-}
-
-/** In this process; those of `run` are the built command. */
-const leadpipe = (args: readonly string[], stdin = '') => runInProcess(args, { env, cwd, stdin });
-const contacts = (...args: string[]) => leadpipe(['contact', 'email', ...args]);
-const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
-const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
 const jsonLines = (text: string): unknown[] =>
   text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-const asked = (): string[] => [...service.charged.values()].map((body) => JSON.parse(body).objective).sort();
 
 const found = (objective: string) => ({
   content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`,
@@ -60,6 +35,7 @@ describe('an input', () => {
     ['csv', 'list.csv', 'objective,id\nAda,1\n"Bo, Berlin",2\n', []],
     ['csv with semicolons', 'list.csv', 'id;objective\n1;Ada\n2;Bo, Berlin\n', []],
     ['csv with another case of letters', 'list.txt', 'ID;Objective\n1;Ada\n2;Bo, Berlin\n', []],
+    ['csv with empty lines of a spreadsheet', 'list.csv', 'objective;id\nAda;1\n;\n ;\t\nBo, Berlin;2\n', []],
     ['csv with tabs, by its extension', 'list.tsv', 'id\tobjective\n1\tAda\n2\tBo, Berlin\n', []],
     ['csv by its content', 'list', 'id|objective\n1|Ada\n2|Bo, Berlin\n', []],
     [
@@ -76,7 +52,7 @@ describe('an input', () => {
     write(name, text);
     const { code, stdout } = await contacts('--input', name, ...more);
     expect(code).toBe(0);
-    expect(asked()).toEqual(['Ada', 'Bo, Berlin']);
+    expect(paid()).toEqual(['Ada', 'Bo, Berlin']);
     expect(jsonLines(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
   });
 
@@ -84,7 +60,7 @@ describe('an input', () => {
     const bytes = Buffer.from('\ufeffobjective,id\nÄda,1\n', 'utf16le');
     write('list.csv', encoding === 'utf16le' ? bytes : bytes.swap16());
     expect(await contacts('--input', 'list.csv')).toMatchObject({ code: 0 });
-    expect(asked()).toEqual(['Äda']);
+    expect(paid()).toEqual(['Äda']);
   });
 
   it.each([
@@ -113,7 +89,7 @@ describe('an input', () => {
     write('list.csv', text);
     const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('0 rows in out.csv') });
-    expect(readFileSync(join(cwd, 'out.csv'), 'utf8')).toBe(`${own}email,email_reference,email_error\r\n`);
+    expect(read('out.csv')).toBe(`${own}email,email_reference,email_error\r\n`);
     const piped = await leadpipe(['contact', 'email', '--input', '-'], text);
     expect(piped).toMatchObject({ code: 0, stdout: '' });
     expect(service.requests()).toBe(0);
@@ -122,7 +98,7 @@ describe('an input', () => {
   it('of leads says by itself what to send, and keeps every number as it is', async () => {
     const lead = '{"name":"Acme","links":{"website":"https://acme.example"},"id":12345678901234567890}';
     const { stdout } = await run(['contact', 'email', '--input', '-'], { env, cwd, stdin: `${lead}\n` });
-    expect(asked()).toEqual(['Acme, https://acme.example']);
+    expect(paid()).toEqual(['Acme, https://acme.example']);
     expect(stdout).toBe(
       `${lead.slice(0, -1)},"email":{"content":"acme.https.acme.example@example.com","reference":null}}\n`,
     );
@@ -131,7 +107,7 @@ describe('an input', () => {
   it('has a template for what is sent', async () => {
     write('list.csv', 'who,site\nAda,a.example\n');
     await contacts('--input', 'list.csv', '--template', '{who} at {site} {{x}}');
-    expect(asked()).toEqual(['Ada at a.example {x}']);
+    expect(paid()).toEqual(['Ada at a.example {x}']);
   });
 
   it("of leadpipe's own CSV is read as it was found, with the JSON in its cells", async () => {
@@ -144,7 +120,7 @@ describe('an input', () => {
     expect(dry.stderr).not.toContain('"links.website"');
     await contacts('--input', 'list.csv');
     // A name alone is better than nothing.
-    expect(asked()).toEqual(['-ost, a;+b', '@nord, https://nord.example', 'C']);
+    expect(paid()).toEqual(['-ost, a;+b', '@nord, https://nord.example', 'C']);
   });
 
   it('loses no row to one that is not well formed or too long', async () => {
@@ -152,7 +128,7 @@ describe('an input', () => {
     write('list.csv', `id,objective\n1,12" pipes\n2,"a" b\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n`);
     const { code, stdout, stderr } = await contacts('--input', 'list.csv', '-f', 'csv');
     expect(code).toBe(3);
-    expect(asked()).toEqual(['"a" b', '12" pipes', 'Bo']);
+    expect(paid()).toEqual(['"a" b', '12" pipes', 'Bo']);
     const rows = stdout.trimEnd().split('\r\n').slice(1);
     expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
       '1',
@@ -172,7 +148,7 @@ describe('an input', () => {
     const ended = contacts('--input', 'list.fifo', '--max-credits', '10');
     await writeFile(fifo, 'Ada\nBo\n');
     expect(await ended).toMatchObject({ code: 0 });
-    expect(asked()).toEqual(['Ada', 'Bo']);
+    expect(paid()).toEqual(['Ada', 'Bo']);
   });
 });
 
@@ -200,17 +176,6 @@ describe('the output', () => {
     expect(second).toBe('Bo,3,4,"line 4 has 3 cells, but the header has 2",,no');
   });
 
-  it('has no row for an empty line of a spreadsheet', async () => {
-    write('list.csv', 'objective;id\nAda;1\n;\n ;\t\nBo;2\n');
-    const { code, stdout } = await contacts('--input', 'list.csv');
-    expect(code).toBe(0);
-    expect(jsonLines(stdout)).toMatchObject([
-      { objective: 'Ada', id: '1' },
-      { objective: 'Bo', id: '2' },
-    ]);
-    expect(jsonLines(stdout)).toHaveLength(2);
-  });
-
   it('begins before the input has ended', async () => {
     const piped = spawn(process.execPath, [command, 'contact', 'email', '--input', '-'], { env, cwd });
     piped.stdin.write('Ada\n');
@@ -220,7 +185,7 @@ describe('the output', () => {
     expect(JSON.parse(first)).toMatchObject({ objective: 'Ada' });
     piped.stdin.end('Bo\n');
     expect(await new Promise((resolve) => piped.on('close', resolve))).toBe(0);
-    expect(asked()).toEqual(['Ada', 'Bo']);
+    expect(paid()).toEqual(['Ada', 'Bo']);
   });
 });
 
@@ -233,36 +198,17 @@ describe('money', () => {
     expect(stderr).toContain('4 found · 2 duplicate rows, bought once');
   });
 
-  it('is not spent again by the same command after rows have failed', async () => {
-    write('list.csv', 'objective,id\nAda,1\nBo,2,3\n');
-    expect((await contacts('--input', 'list.csv', '-o', 'out.csv')).code).toBe(3);
-    write('list.csv', 'objective,id\nAda,1\nBo,2\n');
-    const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
-    expect({ code, stderr }).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('1 already bought, not charged again'),
-    });
-    expect(asked()).toEqual(['Ada', 'Bo']);
-    expect(read('out.csv')).toContain('Bo,2,bo@example.com');
-  });
-
   it('is not spent again for rows that stayed, where others have changed', async () => {
     write('list.txt', 'Ada\nBo\nCy\n');
     await serve({ credits: 1 });
     const args = ['--input', 'list.txt', '-o', 'all.jsonl', '--concurrency', '1'];
-    expect((await contacts(...args)).code).toBe(5);
+    const cut = await contacts(...args);
+    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('same command again') });
+    expect(jsonLines(read('all.jsonl.part'))).toHaveLength(1);
+    expect(service.requests()).toBe(2);
     write('list.txt', 'Dee\nBo\nAda\n');
     expect((await contacts(...args)).stderr).toContain('Resuming op_');
-    expect(asked()).toEqual(['Ada']);
-  });
-
-  it('that has run out stops the list, which the same command goes on with', async () => {
-    await serve({ credits: 3 });
-    write('list.txt', 'a1\na2\na3\na4\na5\na6\n');
-    const cut = await contacts('--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '1');
-    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('same command again') });
-    expect(jsonLines(read('out.jsonl.part'))).toHaveLength(3);
-    expect(service.requests()).toBe(4);
+    expect(paid()).toEqual(['Ada']);
   });
 
   it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
@@ -296,11 +242,10 @@ it('a list costs a request for each row and nothing else, over connections that 
 describe('a list that is stopped says of each row', () => {
   /** The last that is known of each row, by what would be sent. */
   function statesOf(): Record<string, string> {
-    const operations = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
-    const [operation = ''] = readdirSync(operations);
+    const [operation = ''] = readdirSync(operationsFolder());
     const names: Record<string, string> = {};
     const states: Record<string, string> = {};
-    for (const line of read(join(operations, operation, 'rows.jsonl'))
+    for (const line of read(join(operationsFolder(), operation, 'rows.jsonl'))
       .trimEnd()
       .split('\n')) {
       const [[state, entry]] = Object.entries(JSON.parse(line)).slice(1) as [[string, Entry]];
@@ -344,7 +289,7 @@ describe('a list that is stopped says of each row', () => {
     open();
     const again = await leadpipe([...args, '--concurrency', '16']);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('4 of 20 rows have no answer') });
-    expect(asked()).toEqual(rows);
+    expect(paid()).toEqual(rows);
   });
 });
 
@@ -373,7 +318,7 @@ it('a named list whose rows another run has says when their answers are free', a
   write('list.txt', 'Ada\nBo\n');
   const named = ['--input', 'list.txt', '--run', 'x', '-o', 'out.csv'];
   expect(await contacts(...named)).toMatchObject({ code: 0 });
-  env = { ...env, LEADPIPE_STATE_DIR: temporaryFolder() };
+  setEnv({ LEADPIPE_STATE_DIR: temporaryFolder() });
   const { code, stderr } = await contacts(...named.slice(0, -1), 'other.csv');
   expect(code).toBe(3);
   expect(stderr).toContain(
@@ -404,17 +349,8 @@ it('what came instead of an answer is kept', async () => {
     code: 3,
     stderr: expect.stringContaining('charged: yes'),
   });
-  const operations = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
-  const [operation = ''] = readdirSync(operations);
-  expect(readFileSync(join(operations, operation, 'rows.jsonl'), 'utf8')).toContain('"brought":"<paid for>"');
-});
-
-it('the rows of a named run are not bought again, also when it has ended', async () => {
-  write('list.txt', 'Ada\nBo\n');
-  const args = ['--input', 'list.txt', '--run', 'october', '-f', 'jsonl'];
-  const first = await contacts(...args);
-  expect(await contacts(...args)).toMatchObject({ code: 0, stdout: first.stdout });
-  expect(service.requests()).toBe(2);
+  const [operation = ''] = readdirSync(operationsFolder());
+  expect(read(join(operationsFolder(), operation, 'rows.jsonl'))).toContain('"brought":"<paid for>"');
 });
 
 it.each([
@@ -433,8 +369,6 @@ it.each([
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
   [['--input', 'x', '--no-history'], '--no-history'],
   [['--input', 'nowhere'], 'there is no such file'],
-  [['--input', 'list.txt', '--shard', '5/4'], '--shard must be'],
-  [['--input', 'list.txt', '--shard', 'auto'], 'JOB_COMPLETION_INDEX'],
   [['--input', 'list.txt', '--template', '{a'], 'unmatched brace'],
   [['--input', 'list.txt', '--template', 'a'], 'uses no column or field'],
   [['--input', 'list.txt', '--concurrency', '0'], '--concurrency is 0'],
@@ -509,7 +443,7 @@ describe('rows that are added to a file', () => {
   const refused = new Set<string>();
   const add = () => contacts('--input', 'list.txt', '-o', 'out.csv', '--append', '--concurrency', '1');
   const rows = (): string[] => read('out.csv').trimEnd().split('\r\n').slice(1);
-  const start = async (): Promise<void> => {
+  const begin = async (): Promise<void> => {
     await serve({ refused });
     refused.clear();
     refused.add('Bo');
@@ -520,30 +454,30 @@ describe('rows that are added to a file', () => {
   const found = (name: string): string => `${name},${name.toLowerCase()}@example.com,,`;
 
   it('are followed by what the run before lacked', async () => {
-    await start();
+    await begin();
     refused.clear();
     const before = rows();
     expect(await add()).toMatchObject({ code: 0 });
     expect(rows()).toEqual([...before, found('Bo')]);
-    expect(asked()).toEqual(['Ada', 'Bo', 'Cy']);
+    expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
   });
 
   it('are followed by those of another list, in a file of others too', async () => {
-    await start();
+    await begin();
     const before = rows();
     write('out.csv', `${read('out.csv')}of others,,,\r\n`);
     write('list.txt', 'Dee\nEd\n');
     expect(await add()).toMatchObject({ code: 0 });
     expect(rows()).toEqual([...before, 'of others,,,', found('Dee'), found('Ed')]);
-    expect(asked()).toEqual(['Ada', 'Cy', 'Dee', 'Ed']);
+    expect(paid()).toEqual(['Ada', 'Cy', 'Dee', 'Ed']);
   });
 
   it('go to a new file where the old one was moved away', async () => {
-    await start();
+    await begin();
     refused.clear();
     renameSync(join(cwd, 'out.csv'), join(cwd, 'old.csv'));
     expect(await add()).toMatchObject({ code: 0 });
     expect(rows()).toEqual([found('Bo')]);
-    expect(asked()).toEqual(['Ada', 'Bo', 'Cy']);
+    expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
   });
 });

@@ -21,19 +21,13 @@ export interface RowsOptions {
   readonly shard?: string;
 }
 
-interface RowsInWords {
-  /** Whether leads of a search need no such column. */
-  readonly takesLeads?: boolean;
-  readonly output?: string;
-}
-
-/** Pure: what the help of a command says of `--input`; `column` is what its text is called in a file. */
+/** Pure: what the help says of `--input`; `column` is what the text is called in a file, which leads of a search may not need. */
 export function toRowsRemarks(
   column: string,
   {
     takesLeads = false,
     output = 'the output has each row of the input with its answer; if there is no answer, <into>_error says why',
-  }: RowsInWords = {},
+  } = {},
 ): string[] {
   const leads = takesLeads ? ' A file of leads that a search wrote needs neither.' : '';
   return [
@@ -142,7 +136,7 @@ function toOwnShard(count: string | undefined, env: Readonly<Record<string, stri
     const value = env[name] ?? usual;
     if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value);
     throw new UsageError(
-      `--shard auto: ${name} is ${value === undefined ? 'not set' : value === '' ? 'empty' : `"${value.slice(0, 40)}", which is no number`}`,
+      `--shard auto: ${name} is ${value ? `"${value.slice(0, 40)}"` : value === '' ? 'empty' : 'not set'}`,
       'auto works in indexed jobs of Kubernetes and in arrays of Slurm. Elsewhere, use --shard i/n, for example 0/4.',
     );
   };

@@ -5,7 +5,7 @@ import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
 import type { ListCounts, RowFailure, RowResult } from '../../operations/list/outcome.ts';
 import { exact } from '../../operations/spending.ts';
-import { countOf } from '../../operations/wording.ts';
+import { countOf, toThem } from '../../operations/wording.ts';
 import { isContactFound } from '../../output/columns.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
@@ -19,21 +19,15 @@ const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 const mostFields = 5;
 const barWidth = 20;
 
-/** Where it is said that a row has no result, and why. */
-export interface RowErrors {
-  /** In the file of `--errors`, or to `warn`. */
-  write(row: InputRow, failure: RowFailure, warn: (line: string) => void): Promise<void>;
-  /** All is said. Without failed rows there is nothing to put in the place of an earlier file. */
-  end(): Promise<void>;
-}
+export type RowErrors = Awaited<ReturnType<typeof openErrors>>;
 
-/** Opens the file of `--errors`, for the rows that fail. Throws as `openRecords`. */
+/** Opens the file of `--errors`, for the rows that fail; without one it is said to `warn`. Throws as `openRecords`. */
 export async function openErrors(
   context: Context,
   file: string | undefined,
   base: RecordColumns,
   own: readonly string[],
-): Promise<RowErrors> {
+) {
   const names = aboutFailure.map((name) => numbered(new Set(own), name));
   const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
   const output =
@@ -54,7 +48,11 @@ export async function openErrors(
         });
   let failed = false;
   return {
-    async write({ number, line, record = '{}' }, { message, requestId, charged }, warn) {
+    async write(
+      { number, line, record = '{}' }: InputRow,
+      { message, requestId, charged }: RowFailure,
+      warn: (line: string) => void,
+    ): Promise<void> {
       failed = true;
       if (output === undefined) {
         const place = message.startsWith(`line ${line}`)
@@ -70,6 +68,7 @@ export async function openErrors(
         ),
       ]);
     },
+    /** Without failed rows there is nothing to put in the place of an earlier file. */
     end: async () => void (await (failed ? output?.finish() : output?.cut())),
   };
 }
@@ -93,35 +92,31 @@ export function toProgress(
   return bar.length + text.length <= columns - 4 ? bar + text : text;
 }
 
-export interface Brought {
-  readonly found: number;
-  /** Of an extraction: items of all rows. */
-  readonly records: number;
-  /** Rows whose answer lacks fields that were asked for, and how many lack each. */
-  readonly lacking: number;
-  readonly lacked: ReadonlyMap<string, number>;
-}
+type Brought = ReturnType<typeof createBrought>;
 
+/** What the answers of a list have brought: `records` are the items of all rows, `lacked` how many rows lack each field. */
 export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
-  const lacked = new Map<string, number>();
-  const brought = { found: 0, records: 0, lacking: 0, lacked };
-  return Object.assign(brought, {
+  return {
+    found: 0,
+    records: 0,
+    lacking: 0,
+    lacked: new Map<string, number>(),
     add(result: RowResult, records: readonly JsonText[]): void {
       if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
-      brought.records += records.length;
-      if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) brought.found++;
+      this.records += records.length;
+      if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) this.found++;
       const lacks = lackingIn(fields, result.answer);
-      if (lacks.length > 0) brought.lacking++;
-      for (const field of lacks) lacked.set(field, (lacked.get(field) ?? 0) + 1);
+      if (lacks.length > 0) this.lacking++;
+      for (const field of lacks) this.lacked.set(field, (this.lacked.get(field) ?? 0) + 1);
     },
-  });
+  };
 }
 
 /** Pure: `2 rows lack fields: city (2), headcount (1)`. */
 function toLacking({ lacked, lacking }: Brought): string {
   const fields = [...lacked].map(([field, rows]) => `${field} (${rows})`);
   const some = fields.length > mostFields ? [...fields.slice(0, mostFields), '…'] : fields;
-  return `${countOf(lacking, 'row')} ${lacking === 1 ? 'lacks' : 'lack'} fields: ${some.join(', ')}`;
+  return `${countOf(lacking, 'row')} ${toThem(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
 /** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
@@ -132,25 +127,22 @@ export function toSummary(
   price: number | null,
   errors: string | undefined,
 ): Closing {
-  const { duplicates, earlier, failed, resultless, there } = counts;
+  const { done, duplicates, earlier, failed, resultless, there } = counts;
   const also = [
-    ...(there === 0 ? [] : [`${countOf(there, 'row')} stood there already`]),
-    ...(duplicates === 0 ? [] : [`${countOf(duplicates, 'duplicate row')}, bought once`]),
-    ...(earlier === 0 ? [] : [`${earlier} already bought, not charged again`]),
-    ...(brought.lacking === 0 ? [] : [toLacking(brought)]),
-    ...(unseen === 0
-      ? []
-      : [
-          `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
-        ]),
-    ...(isIdle ? ['nothing was left to send'] : []),
-    ...(errors === undefined || failed + resultless === 0 ? [] : [`failed rows in ${shellWord(errors)}`]),
-  ];
+    there > 0 && `${countOf(there, 'row')} stood there already`,
+    duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
+    earlier > 0 && `${earlier} already bought, not charged again`,
+    brought.lacking > 0 && toLacking(brought),
+    unseen > 0 &&
+      `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
+    isIdle && 'nothing was left to send',
+    errors !== undefined && failed + resultless > 0 && `failed rows in ${shellWord(errors)}`,
+  ].filter((part) => part !== false);
   return {
     what: toCame(kind, counts, brought),
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
-    costAtMost: cost.bought === 0 && counts.done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
+    costAtMost: cost.bought === 0 && done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
     // An error says it, too.
     ids: missing === undefined ? { operationId } : {},
   };
@@ -165,15 +157,14 @@ function toCame(
   if (done === 0) return '0 rows';
   const answers = done - failed - resultless;
   const came =
-    kind === 'extract'
-      ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
-      : kind === 'contact'
-        ? `${found} found`
-        : countOf(answers, 'answer');
-  return [
-    ...(answers === 0 || (kind === 'contact' && found === 0) ? [] : [came]),
-    ...(kind === 'contact' && answers > found ? [`${answers - found} not found`] : []),
-    ...(resultless === 0 ? [] : [`${resultless} without a result`]),
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-  ].join(', ');
+    kind === 'contact'
+      ? [found > 0 && `${found} found`, answers > found && `${answers - found} not found`]
+      : [
+          answers > 0 &&
+            (kind === 'extract'
+              ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
+              : countOf(answers, 'answer')),
+        ];
+  const other = [resultless > 0 && `${resultless} without a result`, failed > 0 && `${failed} failed`];
+  return [...came, ...other].filter((part) => part !== false).join(', ');
 }
