@@ -92,8 +92,10 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
     // A list that is refused was never begun: nothing resumes it.
     if (spending !== undefined || admit !== undefined) rest = await countRest(order, others);
     await checkLimit(buyer, order, 0, rest);
+  } else if (terms.output !== null) {
     // Where it is asked for by its ID, nobody has looked yet.
-  } else if (terms.output !== null) await completeAdditionTo(context, terms.output);
+    await completeAdditionTo(context, terms.output);
+  }
   const { journal, operation: own } =
     id === undefined
       ? { journal: await beginJournal(context, 'needed', admit), operation: undefined }
@@ -137,10 +139,13 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
   } catch (error) {
     throw naming(error, journal.operationId);
   } finally {
-    await stored?.close();
-    await delivery?.cut();
-    await journal.close();
-    await pruneIfDue(context);
+    try {
+      await stored?.close();
+      await delivery?.cut();
+    } finally {
+      await journal.close();
+      await pruneIfDue(context);
+    }
   }
 }
 
