@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { authenticate } from './access.ts';
-import { Refusal, Rehearsed } from './answer.ts';
 import type { Rows } from './database.ts';
-import { endOrphans, forgetOld, fundsOf, release, settle } from './ledger.ts';
+import { Refusal } from './fields.ts';
+import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
 import { type Received, receive } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
@@ -13,10 +13,9 @@ interface Cost {
 }
 
 /** An earlier admitted request with the same key and body. */
-export interface Earlier {
+interface Earlier {
   readonly searchId: string | null;
   readonly answer: string | null;
-  readonly state: 'open' | 'settled' | 'released';
 }
 
 /**
@@ -40,37 +39,37 @@ export async function takeIn<Wanted extends Cost>(
   const received = await receive(exchange);
   const wanted = toWanted(received);
   const { store, now } = service;
+  const { requestId, operation, fault } = exchange;
   const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
   const earlier = store.transaction((rows) => {
     forgetOld(rows, now());
     endOrphans(service, rows);
-    const request = [caller.key.account, exchange.operation, received.idempotencyKey, bodyHash] as const;
-    const known = earlierOf(rows, caller, request);
-    if (known === undefined) reserve(rows, service, caller, wanted, [exchange.requestId, ...request]);
+    const request = [caller.key.account, operation, received.idempotencyKey, bodyHash];
+    const known = earlierOf(rows, [...request, caller.fingerprint]);
+    if (known === undefined) reserve(rows, service, caller, wanted, [requestId, ...request]);
     return known;
   });
-  if (earlier === undefined && exchange.fault?.fault === 'status') {
+  if (earlier === undefined && fault?.refusal) {
     // A rehearsed failure of a request that was admitted: the reservation is released, the key is used.
-    store.transaction((rows) => release(rows, exchange.requestId, now()));
-    throw new Rehearsed();
+    store.transaction((rows) => settle(rows, requestId, 0, now()));
+    throw fault.refusal;
   }
   return { caller, wanted, earlier };
 }
 
-type Request = readonly [account: string, operation: string, idempotencyKey: string, bodyHash: string];
-
 // rule: common.no-duplicates, common.conflict
-function earlierOf(rows: Rows, { fingerprint }: Caller, [account, operation, key, bodyHash]: Request) {
-  const earlier = rows.get<Earlier & { isSame: number; apiKey: string | null }>(
-    `SELECT operation = ? AND body_hash = ? AS isSame, searches.search_id AS searchId, answer, state, key AS apiKey
+function earlierOf(rows: Rows, request: string[]): Earlier | undefined {
+  const earlier = rows.get<Earlier & { isSame: number; isReadable: number }>(
+    `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
+       searches.search_id AS searchId, answer
      FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
-     WHERE requests.account = ? AND idempotency_key = ?`,
-    [operation, bodyHash, account, key],
+     WHERE requests.account = ?1 AND idempotency_key = ?3`,
+    request,
   );
   if (earlier?.isSame === 0)
     throw new Refusal(409, 'the Idempotency-Key was already used for another request');
   // It can't read what that one made, and a second one would be charged to the same account.
-  if (earlier && earlier.apiKey !== null && earlier.apiKey !== fingerprint)
+  if (earlier?.isReadable === 0)
     throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
   return earlier;
 }
@@ -81,7 +80,7 @@ function reserve(
   service: Service,
   caller: Caller,
   { price, units }: Cost,
-  request: readonly [requestId: string, ...Request],
+  request: string[],
 ): void {
   const { store, now, switches } = service;
   const { account, concurrency = switches.user_concurrency } = caller.key;
@@ -104,7 +103,7 @@ function reserve(
 
 export function alreadyExists(): Refusal {
   const message = 'a request with this Idempotency-Key was already accepted';
-  return new Refusal(409, message, 'request_already_exists');
+  return new Refusal(409, message, { type: 'request_already_exists' });
 }
 
 /** What a request did: its answer as JSON text, and how many units of its cost it used. */
@@ -138,7 +137,7 @@ export function billed(toJob: (service: Service, received: Received) => Job) {
       );
       return text;
     } catch (error) {
-      store.transaction((rows) => release(rows, exchange.requestId, now()));
+      store.transaction((rows) => settle(rows, exchange.requestId, 0, now()));
       throw error;
     }
   };

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entityTypes } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import { type Lead, type NewLead, toRow } from './lead.ts';
-import { longestPhrase, toIndexText } from './objective.ts';
+import type { Lead, NewLead } from './lead.ts';
+import { toIndexText } from './objective.ts';
 import { typeWord } from './search.ts';
-import { toPhraseKey, withoutAccents } from './vocabulary.ts';
+import { withoutAccents } from './vocabulary.ts';
 
-/** `known`: places, and phrases that leads are called by. `aliases`: plain names and bare addresses of leads. */
+/** `aliases`: plain names and bare addresses of leads. */
 const schema = `
   CREATE TABLE leads (id INTEGER PRIMARY KEY, entity_type TEXT, lead TEXT NOT NULL);
-  CREATE TABLE known (kind TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (kind, text)) WITHOUT ROWID;
+  CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE aliases (alias TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE VIRTUAL TABLE words USING fts5 (
     name, description, links, facts, kind, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
@@ -41,18 +41,17 @@ export async function writeCatalogue(rows: Rows, leads: Iterable<NewLead>): Prom
 }
 
 function writeLead(rows: Rows, lead: Lead): void {
-  const { id, entityType, name, description } = lead;
-  const facts = [...lead.facts];
-  const links = [...lead.links.values()];
-  const kinds = facts.filter(([fact]) => kindFacts.test(fact)).map(([, value]) => value);
-  const others = facts.filter(([fact]) => !kindFacts.test(fact)).map(([, value]) => value);
-  const places = facts.filter(([fact]) => placeFacts.test(fact)).flatMap(([, value]) => placeNames(value));
-  rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, toRow(lead)]);
+  const { id, entityType, name, description, facts } = lead;
+  const links = lead.links.map(([, link]) => link);
+  const textsOf = (isMeant: (fact: string) => boolean) =>
+    facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
+  const kinds = textsOf((fact) => kindFacts.test(fact));
+  const others = textsOf((fact) => !kindFacts.test(fact));
+  const places = textsOf((fact) => placeFacts.test(fact)).flatMap(placeNames);
+  rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(lead)]);
   for (const alias of [plainText(name), ...links.map(bareAddress)])
     rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
-  for (const place of places) rows.run("INSERT OR IGNORE INTO known VALUES ('place', ?)", place);
-  for (const phrase of kinds.flatMap(phrasesIn))
-    rows.run("INSERT OR IGNORE INTO known VALUES ('phrase', ?)", phrase);
+  for (const place of places) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
   rows.run(
     'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
     [
@@ -65,25 +64,16 @@ function writeLead(rows: Rows, lead: Lead): void {
 
 /** The same lead has the same name and the same links. Without links, two are the same when nothing differs. */
 function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
-  const whole = JSON.stringify([record, [...facts], email, phone]);
+  const addresses = links.map(([, link]) => link).sort();
+  const whole = JSON.stringify([record, facts, email, phone]);
   const hash = createHash('sha256').update(whole).digest('hex');
-  return `${name.trim().toLowerCase()}\n${[...links.values()].sort().join('\n') || hash}`;
+  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash}`;
 }
 
 /** "New York (NYC)" and "Berlin, Germany" are found as a whole and by their parts, but not as "New" and "York". */
 function placeNames(place: string): string[] {
   const lower = withoutAccents(place.toLowerCase());
   return [lower, ...lower.split(/[,;/()]+/).map((part) => part.trim())].filter((part) => part.length > 1);
-}
-
-/** Words that stand beside each other in what a lead is: "Head of Product" is that, and "Head of" and "of Product". */
-function phrasesIn(value: string): string[] {
-  const words = toPhraseKey(value).split(' ');
-  return words.flatMap((_, at) =>
-    [2, longestPhrase]
-      .filter((length) => at + length <= words.length)
-      .map((length) => words.slice(at, at + length).join(' ')),
-  );
 }
 
 /** An address without what is written in different ways: scheme, `www.`, the last slash, letter case. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EntityType } from '../contract/types.ts';
-import { leadsOf, readCatalogueFile } from './catalogue-file.ts';
+import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
 import { writeCatalogue } from './catalogue-index.ts';
 import { createFile, openFile } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
@@ -10,7 +10,7 @@ import { type Lead, leadsFrom, ofType } from './lead.ts';
 import { createSearch } from './search.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 10;
+const form = 11;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 
@@ -18,8 +18,7 @@ export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
 
 /** Opens the catalogue of the user's own file, or of the demonstration. */
 export async function openCatalogueOf(stateDir: string, file: string | undefined) {
-  const { kind, content, leads } = file === undefined ? demonstration() : readCatalogueFile(file);
-  const path = await indexOf(stateDir, kind, content, leads);
+  const path = await indexOf(stateDir, file === undefined ? demonstrationFile() : readCatalogueFile(file));
   const rows = openFile(path, 'immutable');
   const search = createSearch(rows);
   // WebAssembly is slow at first. In a large catalogue that must not hold up the first request, and all others with it.
@@ -36,41 +35,24 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
         JSON.stringify(aliases),
       ),
-    /** Leads that have a host in their links or facts, `most` of them. */
-    mentioning(host: string, most: number): Lead[] {
-      const words = host.match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
-      const sql =
-        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?';
-      return words === '' ? [] : leadsFrom(rows, sql, [`{links facts} : "${words}"`, most]);
-    },
   };
-}
-
-function demonstration() {
-  const { content, text } = demonstrationFile();
-  return { kind: 'demonstration', content, leads: () => leadsOf('the demonstration', text()) };
 }
 
 /**
  * The index of a catalogue, made when there is none of that content yet. It is written under another name and renamed when
  * whole, and never changed after that, so any number of processes may read it without a lock.
  */
-async function indexOf(
-  stateDir: string,
-  kind: string,
-  content: Buffer,
-  leads: () => Parameters<typeof writeCatalogue>[1],
-): Promise<string> {
-  const hash = createHash('sha256').update(`${form}:${kind}:`).update(content).digest('hex').slice(0, 16);
-  const path = join(stateDir, `catalogue-${hash}.db`);
+async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
+  const hash = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
+  const path = join(stateDir, `catalogue-${hash.slice(0, 16)}.db`);
   if (existsSync(path)) return path;
-  const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
+  const part = path.replace(/db$/, `${randomUUID()}.part`);
   createFile(part);
   try {
     const rows = openFile(part);
     try {
       rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-      await writeCatalogue(rows, leads());
+      await writeCatalogue(rows, leadsOf(file));
       rows.exec('COMMIT');
     } finally {
       rows.close();

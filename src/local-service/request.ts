@@ -4,7 +4,7 @@ import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../co
 import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers } from '../json/text.ts';
-import { FieldError } from './fields.ts';
+import { invalid } from './fields.ts';
 import type { Exchange } from './service.ts';
 
 /** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
@@ -29,10 +29,10 @@ export async function receive({ operation, incoming, outgoing }: Exchange): Prom
 function checkMediaType({ headers }: IncomingMessage): void {
   const [mediaType = '', ...parameters] = (headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')
-    throw new FieldError('Content-Type must be application/json');
+    throw invalid('Content-Type must be application/json');
   const charset = parameters.find((parameter) => /^\s*charset\s*=/i.test(parameter))?.split('=')[1];
   if (charset !== undefined && !/^"?utf-?8"?$/i.test(charset.trim()))
-    throw new FieldError('the charset of the request body must be UTF-8');
+    throw invalid('the charset of the request body must be UTF-8');
 }
 
 // rule: common.key
@@ -41,7 +41,7 @@ function idempotencyKeyOf({ headers }: IncomingMessage, endpoint: Endpoint): str
   if (key === undefined && endpoint.idempotencyKey !== 'required') return randomUUID();
   const { min, max } = limits.idempotencyKey;
   if (key !== undefined && key.length >= min && key.length <= max) return key;
-  throw new FieldError(`the header Idempotency-Key must have ${min} to ${max} characters`);
+  throw invalid(`the header Idempotency-Key must have ${min} to ${max} characters`);
 }
 
 /** Where the document states no limit: more than this no field needs, and memory has an end. */
@@ -49,23 +49,21 @@ const mostBytes = 16 * limits.requestBody.max;
 
 /** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
 // rule: common.body-limit
-function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const refuse = (what: string) => reject(new FieldError(`the request body ${what}`));
-    const onData = (chunk: Buffer) => {
+async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let left = limit;
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      left -= chunk.length;
+      if (left < 0) break;
       chunks.push(chunk);
-      length += chunk.length;
-      if (length <= limit) return;
-      incoming.off('data', onData);
-      incoming.resume();
-      refuse(`is larger than ${limit} bytes`);
-    };
-    incoming.on('data', onData);
-    incoming.on('end', () => resolve(Buffer.concat(chunks)));
-    for (const end of ['error', 'close']) incoming.on(end, () => refuse('ended too early'));
-  });
+    }
+  } catch {
+    throw invalid('the request body ended too early');
+  }
+  if (left >= 0) return Buffer.concat(chunks);
+  incoming.resume();
+  throw invalid(`the request body is larger than ${limit} bytes`);
 }
 
 // rule: common.json
@@ -78,5 +76,5 @@ function parse(bytes: Buffer): Pick<Received, 'text' | 'fields'> {
   } catch {
     // Neither is what can't be read.
   }
-  throw new FieldError('the request body must be one JSON object in UTF-8, with each field once');
+  throw invalid('the request body must be one JSON object in UTF-8, with each field once');
 }

@@ -100,12 +100,6 @@ function toKey(lower: string): string {
   return withoutAccents(lower).replace(/(?<=\p{Script=Latin}{3})s(?!\p{L})/gu, '');
 }
 
-/** A phrase as it is looked up, in the singular. */
-export function toPhraseKey(text: string): string {
-  const words = text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}&+#]+/gu, ' ');
-  return toKey(words.trim());
-}
-
 export function withoutAccents(lower: string): string {
   // The signs of Japanese that make one sound of another stay.
   const bare = lower.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
