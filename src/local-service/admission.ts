@@ -1,9 +1,13 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { limits } from '../contract/limits.ts';
+import { isObject } from '../json/object.ts';
+import { allMembers } from '../json/text.ts';
 import { authenticate } from './access.ts';
 import type { Rows } from './database.ts';
-import { Refusal } from './fields.ts';
+import { invalid, Refusal } from './fields.ts';
 import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
-import { type Received, receive } from './request.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
 /** What a request costs at most: `price` for each of `units`. */
@@ -55,6 +59,61 @@ export async function takeIn<Wanted extends Cost>(
     throw fault.refusal;
   }
   return { caller, wanted, earlier };
+}
+
+export type Received = Awaited<ReturnType<typeof receive>>;
+
+/** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
+// rule: common.media-type, common.key, common.key-generated, extract.key, create.headers
+async function receive({ operation, incoming, outgoing }: Exchange) {
+  const endpoint: Endpoint = endpoints[operation];
+  const { 'content-type': type = '', [requestHeaders.idempotencyKey.toLowerCase()]: key } = incoming.headers;
+  if (!/^\s*application\/json\s*(?:;|$)/i.test(type)) throw invalid('Content-Type must be application/json');
+  const charset = /;\s*charset\s*=\s*"?([^;"]*)/i.exec(type)?.[1] ?? 'utf-8';
+  if (!/^utf-?8\s*$/i.test(charset)) throw invalid('the charset of the request body must be UTF-8');
+  const { min, max } = limits.idempotencyKey;
+  const length = key?.length ?? (endpoint.idempotencyKey === 'required' ? 0 : min);
+  if (length < min || length > max)
+    throw invalid(`the header Idempotency-Key must have ${min} to ${max} characters`);
+  const bytes = await readBody(incoming, endpoint.bodyLimit ? limits.requestBody.max : mostBytes);
+  const idempotencyKey = typeof key === 'string' ? key : randomUUID();
+  outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
+  return { bytes, idempotencyKey, ...parse(bytes) };
+}
+
+/** Where the document states no limit: more than this no field needs, and memory has an end. */
+const mostBytes = 16 * limits.requestBody.max;
+
+/** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
+// rule: common.body-limit
+async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let left = limit;
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      left -= chunk.length;
+      if (left < 0) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw invalid('the request body ended too early');
+  }
+  if (left >= 0) return Buffer.concat(chunks);
+  incoming.resume();
+  throw invalid(`the request body is larger than ${limit} bytes`);
+}
+
+// rule: common.json
+function parse(bytes: Buffer) {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const fields: unknown = JSON.parse(text);
+    const names = isObject(fields) ? allMembers(text).map(([name]) => name) : undefined;
+    if (isObject(fields) && new Set(names).size === names?.length) return { text, fields };
+  } catch {
+    // Neither is what can't be read.
+  }
+  throw invalid('the request body must be one JSON object in UTF-8, with each field once');
 }
 
 // rule: common.no-duplicates, common.conflict

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
 import { checkEnabled } from './access.ts';
-import { takeIn } from './admission.ts';
+import { type Received, takeIn } from './admission.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
-import type { Received } from './request.ts';
 import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 

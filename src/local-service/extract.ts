@@ -65,38 +65,37 @@ const notPublic = new BlockList();
 for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
   notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Of each platform: its site, whose names its members have, and how long its ids are; those above 2^53 show who rounds. */
-const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
-  x: ['https://x.example', 'twitter_creator', 19],
-  ins: ['https://instagram.example', 'instagram_creator', 17],
-  tiktok: ['https://tiktok.example', 'tiktok_creator', 19],
-  github: ['https://github.example', 'person', 9],
+/** Whose names the members of a platform have. */
+const platforms = {
+  x: 'twitter_creator',
+  ins: 'instagram_creator',
+  tiktok: 'tiktok_creator',
+  github: 'person',
 };
 
 /**
- * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts (some of their
- * numbers are larger than JavaScript's), or why there are none.
+ * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts, since their ids
+ * are larger than JavaScript's numbers and show who rounds; or why there are none.
  */
 function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
-  const [platform = ''] = type.split('_');
-  const [site, members, idDigits] = platforms[platform] ?? ['', 'person', 0];
+  const platform = type.split('_')[0] as keyof typeof platforms;
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
   // The account of this name does not exist on any platform, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
-  const leads = catalogue.all(members);
-  const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
+  const leads = catalogue.all(platforms[platform] as EntityType);
+  const seed = Number(digitsOf(`${type}:${account.join('/')}`).slice(0, 9));
   return Array.from({ length: Math.min(limit, leads.length, 40 + (seed % 400)) }, (_, index) => {
     const { id, identity, name, facts } = leads[(seed + index) % leads.length] as Lead;
     const handle = plainText(name).replace(/[^a-z0-9]/g, '') || `user${id}`;
     return objectOf([
-      ['id', digitsOf(identity, idDigits)],
+      ['id', digitsOf(identity)],
       [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
       ['name', JSON.stringify(name)],
-      ['url', JSON.stringify(`${site}/${handle}`)],
+      ['url', JSON.stringify(`https://${platform}.example/${handle}`)],
       ...facts.flatMap(([fact, number]) =>
         fact === 'followers' ? [['followers_count', number] as const] : [],
       ),
@@ -104,10 +103,10 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
   });
 }
 
-/** Digits of a hash; those of 19 fit into 64 bits. */
-function digitsOf(text: string, digits: number): string {
+/** 19 digits of a hash, which fit into 64 bits. */
+function digitsOf(text: string): string {
   const number = BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 30)}`).toString();
-  return `1${number.padStart(digits, '7').slice(-(digits - 1))}`;
+  return `1${number.padStart(18, '7').slice(-18)}`;
 }
 
 /** Words of an instruction that say how a list is to be made, and not of what. */

@@ -56,19 +56,12 @@ export function fetchPage(service: Service, exchange: Exchange): string {
 }
 
 /** A stream or a task as the state has it. */
-interface SearchRow {
-  readonly search_id: string;
-  readonly request_id: string;
-  readonly entity_limit: number;
-  readonly status: 'created' | 'running' | 'done' | 'error';
-  readonly stop_reason: string;
-  readonly found: number;
-  readonly considered: number;
-  readonly ready_count: number;
-  readonly verified_count: number;
-  readonly fails_after: number | null;
-  readonly created_at: number;
-}
+type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reason', string>> &
+  Readonly<Record<'entity_limit' | 'found' | 'considered' | 'ready_count' | 'verified_count', number>> & {
+    readonly status: 'created' | 'running' | 'done' | 'error';
+    readonly fails_after: number | null;
+    readonly created_at: number;
+  };
 
 /** Reads a task of the calling key, with its progress as of now. Another key's does not exist for it. */
 // rule: status.id, fetch.id, task.owner, fetch.not-found, states.settlement
