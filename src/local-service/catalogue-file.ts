@@ -4,6 +4,7 @@ import { entityTypes } from '../contract/types.ts';
 import { csvRowsOf, delimiterOf } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
+import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf } from '../json/text.ts';
 import { invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
@@ -13,12 +14,6 @@ import type { NewLead } from './lead.ts';
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
 }
-
-const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission denied',
-};
 
 /** A catalogue as it is stored: its kind, its bytes, and the text that they are. */
 export type CatalogueFile = ReturnType<typeof readCatalogueFile>;
@@ -31,9 +26,7 @@ export function readCatalogueFile(path: string) {
     const content = readFileSync(path);
     return { path, kind, content, text: () => decodeText(content, path) };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new CatalogueError(`can't read ${path}: ${unreadable[code] ?? code}`);
+    throw new CatalogueError(`can't read ${path}: ${reasonOf(error)}`);
   }
 }
 
