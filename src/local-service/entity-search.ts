@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
-import { checkEnabled } from './access.ts';
-import { type Received, takeIn } from './admission.ts';
+import { checkEnabled, type Received, takeIn } from './admission.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';

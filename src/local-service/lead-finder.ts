@@ -1,6 +1,5 @@
 import type { EntityType } from '../contract/types.ts';
-import type { Catalogue } from './catalogue.ts';
-import { bareAddress, plainText } from './catalogue-index.ts';
+import { bareAddress, type Catalogue, plainText } from './catalogue.ts';
 import type { Lead } from './lead.ts';
 
 export function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {

@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { answer, answerRefusal, reset, toEnvelope } from './answer.ts';
 import { extract } from './extract.ts';
 import { invalid, Refusal } from './fields.ts';
 import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
 import type { Exchange, Service } from './service.ts';
-import { search } from './stream.ts';
+import { reset, search } from './stream.ts';
 import { createTask, fetchPage, status } from './tasks.ts';
 
 /** What answers each endpoint of the contract: with a body, or by itself. */
@@ -41,7 +40,7 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
       const run = serve(service, exchange).finally(() => running.delete(run));
       running.add(run);
     } catch (error) {
-      answerRefusal({ outgoing, fault: undefined }, toRefusal(service, error), switches);
+      refuse(service, { outgoing, fault: undefined }, error);
     }
   });
   // What is not HTTP, is too large to be a request's head, or did not come in time: there is no request to answer to.
@@ -86,7 +85,7 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
       if (body !== undefined) answer(exchange, 200, body, headers);
     }
   } catch (error) {
-    answerRefusal(exchange, toRefusal(service, error), service.switches);
+    refuse(service, exchange, error);
   } finally {
     service.answering.delete(requestId);
   }
@@ -96,9 +95,52 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
   if (!outgoing.writableEnded) outgoing.destroy();
 }
 
-function toRefusal({ failed, log }: Service, error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  failed?.(error);
-  log?.((error as Error).stack ?? String(error));
-  return new Refusal(500, 'the local service failed while it answered this request');
+type Addressee = Pick<Exchange, 'outgoing' | 'fault'>;
+
+/** Writes a whole answer, unless the scenario has something else in store for it. */
+function answer(
+  { outgoing, fault }: Addressee,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  // The connection stays open, and nothing comes, until the client gives up.
+  if (fault?.fault === 'stall') return;
+  if (fault?.fault === 'lost_response') {
+    reset(outgoing);
+    return;
+  }
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const all = { 'Content-Type': 'application/json', 'Content-Length': String(bytes.length), ...headers };
+  for (const [name, value] of Object.entries(all)) outgoing.setHeader(name, value);
+  if (status === 204 || status === 304) outgoing.removeHeader('Content-Length');
+  outgoing.writeHead(status);
+  if (fault?.fault === 'cut') outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy());
+  else outgoing.end(bytes);
+}
+
+function refuse({ failed, log, switches }: Service, to: Addressee, error: unknown): void {
+  const internal = new Refusal(500, 'the local service failed while it answered this request');
+  const { status, message, said } = error instanceof Refusal ? error : internal;
+  if (!(error instanceof Refusal)) {
+    failed?.(error);
+    log?.((error as Error).stack ?? String(error));
+  }
+  if (to.outgoing.headersSent) to.outgoing.destroy();
+  if (to.outgoing.destroyed) return;
+  const { type, headers, body = toEnvelope(message, type, switches) } = said;
+  const kind = typeof body === 'string' ? { 'Content-Type': 'text/plain' } : {};
+  answer(to, status, body, { ...kind, ...headers });
+}
+
+/** The error envelope; where the type stands in it is not documented, hence a switch. */
+// rule: errors.envelope
+function toEnvelope(
+  message: string,
+  type: string | undefined,
+  { error_type_at: at }: Service['switches'],
+): object {
+  if (at === 'none' || type === undefined) return { error: { message } };
+  if (at === 'type') return { error: { message }, type };
+  return { error: { message, [at === 'error.code' ? 'code' : 'type']: type } };
 }

@@ -6,8 +6,7 @@ import {
   noResultTexts,
 } from '../contract/types.ts';
 import { allMembers } from '../json/text.ts';
-import { authenticate, checkEnabled } from './access.ts';
-import { billed, type Outcome } from './admission.ts';
+import { authenticate, billed, checkEnabled, type Outcome } from './admission.ts';
 import { fillSchema, toSchema } from './enrichment.ts';
 import { oneOf, readFields, text } from './fields.ts';
 import { type Lead, referenceOf } from './lead.ts';

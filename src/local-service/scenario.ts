@@ -6,7 +6,11 @@ import { isObject } from '../json/object.ts';
 import { flag, integer, invalid, object, oneOf, optional, Refusal, readFields } from './fields.ts';
 import { longestWaitMs } from './switches.ts';
 
+const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
+  integer({ min: 0, max, default: otherwise });
+
 /**
+ * An entry of a scenario file, `{"faults": [...]}`: of the requests of an operation it lets `skip` through, and hits `count`.
  * What a fault does to a request:
  *
  * status           answers `status`, with `headers` and `body` where given, instead of doing anything; with
@@ -19,8 +23,11 @@ import { longestWaitMs } from './switches.ts';
  * lost_response    does everything, charges for it, and resets the connection instead of answering
  * task_error       lets the task end in `error` after `after_batches` times the batch size
  */
-const faultKinds = [
-  ...([
+const faultFields = {
+  operation: oneOf([...(Object.keys(endpoints) as EndpointName[]), '*']),
+  skip: whole(0),
+  count: whole(1),
+  fault: oneOf([
     'status',
     'delay',
     'cut',
@@ -29,18 +36,7 @@ const faultKinds = [
     'duplicate_batch',
     'lost_response',
     'task_error',
-  ] as const),
-];
-
-const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
-  integer({ min: 0, max, default: otherwise });
-
-/** An entry of a scenario file, `{"faults": [...]}`: of the requests of an operation it lets `skip` through, and hits `count`. */
-const faultFields = {
-  operation: oneOf([...(Object.keys(endpoints) as EndpointName[]), '*']),
-  skip: whole(0),
-  count: whole(1),
-  fault: oneOf(faultKinds),
+  ]),
   status: integer({ min: 200, max: 599, default: 500 }),
   headers: optional(toHeaders, {}),
   /** A text is sent as it is, anything else as JSON; absent: the error envelope. */

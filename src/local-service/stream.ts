@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { wait } from '../clock.ts';
 import { type EntitySearchDone, streamSentinel } from '../contract/types.ts';
 import { alreadyExists } from './admission.ts';
-import { reset } from './answer.ts';
 import { beginSearch } from './entity-search.ts';
 import { endStream } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
@@ -87,4 +86,9 @@ function noteSent({ store }: Service, searchId: string, sent: number): void {
 // rule: events.frames
 function frame(payload: string): string {
   return `data: ${payload}\n\n`;
+}
+
+/** Ends a connection the way a crashing machine does. */
+export function reset(outgoing: Exchange['outgoing']): void {
+  outgoing.socket?.resetAndDestroy();
 }

@@ -1,8 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
 import { allMembers, objectOf } from '../json/text.ts';
-import { authenticate } from './access.ts';
-import { alreadyExists } from './admission.ts';
+import { alreadyExists, authenticate } from './admission.ts';
 import type { Rows } from './database.ts';
 import { beginSearch, isWhole } from './entity-search.ts';
 import { invalid, queryDigits, Refusal } from './fields.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/contract/endpoints.ts';
-import { bareAddress, plainText } from '../../src/local-service/catalogue-index.ts';
+import { bareAddress, plainText } from '../../src/local-service/catalogue.ts';
 import { fillSchema } from '../../src/local-service/enrichment.ts';
 import { parseObjective } from '../../src/local-service/objective.ts';
 import { paid, type Running, running, someLeads, usual } from './running.ts';
