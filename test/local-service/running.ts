@@ -10,7 +10,7 @@ import { type ServiceOptions, startService } from '../helpers/local-service.ts';
 await loadSqlite();
 
 /** A clock whose wall time stands still until it is moved, so that tasks advance when a test says so. */
-export class SteppedClock {
+class SteppedClock {
   time = Date.UTC(2026, 0, 5, 12);
   now = (): Date => new Date(this.time);
   monotonic = machineClock.monotonic;
