@@ -20,8 +20,8 @@ export interface LocalOptions {
   readonly alone?: true;
   /** 0 means any free port. */
   readonly port: number;
-  readonly catalogFile?: string;
-  readonly scenarioFile?: string;
+  readonly catalogFile?: string | undefined;
+  readonly scenarioFile?: string | undefined;
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
   readonly log?: (line: string) => void;

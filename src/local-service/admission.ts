@@ -1,10 +1,65 @@
-import { createHash } from 'node:crypto';
-import { authenticate } from './access.ts';
-import { Refusal, Rehearsed } from './answer.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { limits } from '../contract/limits.ts';
+import { isObject } from '../json/object.ts';
+import { allMembers } from '../json/text.ts';
 import type { Rows } from './database.ts';
-import { endOrphans, forgetOld, fundsOf, release, settle } from './ledger.ts';
-import { type Received, receive } from './request.ts';
+import { invalid, Refusal } from './fields.ts';
+import { type LocalKey, localKeys } from './keys.ts';
+import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
 import type { Caller, Exchange, Service } from './service.ts';
+
+/** Who asks: 401 and 403 for a key that must not, 503 where the operation is switched off. */
+// rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
+export function authenticate(service: Service, { operation, incoming }: Exchange): Caller {
+  const { path, access }: Endpoint = endpoints[operation];
+  const text = suppliedKey(incoming.headers, path, service.switches.auth_header === 'any');
+  const key: LocalKey | undefined = localKeys.find((row) => row.key === text);
+  if (key === undefined) throw new Refusal(401, 'the API key is unknown');
+  // The state never holds a key itself.
+  const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  const state = key.state ?? (hasExpired(service, fingerprint) ? 'expired' : undefined);
+  if (state !== undefined) throw new Refusal(403, `the API key is ${state}`);
+  if (key.access?.includes(access) === false) throw new Refusal(403, `the API key has no ${access} access`);
+  checkEnabled(service, operation);
+  return { key, fingerprint };
+}
+
+/** Which form the document shows where. */
+const withPlain = /\/(?:entity-search|contact-search|create_task|status|fetch|balance)$/;
+const withBearer = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
+
+function suppliedKey(
+  { authorization, 'x-api-key': plain }: Exchange['incoming']['headers'],
+  path: string,
+  isAnyTaken: boolean,
+): string {
+  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  if (authorization !== undefined && bearer === undefined)
+    throw new Refusal(401, 'Authorization must have the form: Bearer <API_KEY>');
+  if (plain !== undefined && bearer !== undefined && plain !== bearer)
+    throw new Refusal(401, 'the two API key headers hold different keys');
+  const taken = [isAnyTaken || withPlain.test(path) ? plain : undefined];
+  taken.push(isAnyTaken || withBearer.test(path) ? bearer : undefined);
+  const key = taken.find((one) => one !== undefined);
+  if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new Refusal(401, 'the API key is missing or malformed');
+}
+
+function hasExpired({ store, switches, now }: Service, fingerprint: string): boolean {
+  if (switches.key_lifetime_s === 0) return false;
+  const sql =
+    'INSERT INTO keys VALUES (?, ?) ON CONFLICT DO UPDATE SET first_seen = first_seen RETURNING first_seen AS at';
+  const seen = store.transaction((rows) => rows.get<{ at: number }>(sql, [fingerprint, now()]));
+  return now() - (seen?.at ?? 0) >= switches.key_lifetime_s * 1000;
+}
+
+/** An operation, entity type or contact type may be switched off here. */
+// rule: general.rollout
+export function checkEnabled({ switches }: Service, name: string): void {
+  if (switches.disabled.split(/[\s,]+/).includes(name)) throw new Refusal(503, `${name} is not enabled here`);
+}
 
 /** What a request costs at most: `price` for each of `units`. */
 interface Cost {
@@ -13,10 +68,9 @@ interface Cost {
 }
 
 /** An earlier admitted request with the same key and body. */
-export interface Earlier {
+interface Earlier {
   readonly searchId: string | null;
   readonly answer: string | null;
-  readonly state: 'open' | 'settled' | 'released';
 }
 
 /**
@@ -40,37 +94,92 @@ export async function takeIn<Wanted extends Cost>(
   const received = await receive(exchange);
   const wanted = toWanted(received);
   const { store, now } = service;
+  const { requestId, operation, fault } = exchange;
   const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
   const earlier = store.transaction((rows) => {
     forgetOld(rows, now());
     endOrphans(service, rows);
-    const request = [caller.key.account, exchange.operation, received.idempotencyKey, bodyHash] as const;
-    const known = earlierOf(rows, caller, request);
-    if (known === undefined) reserve(rows, service, caller, wanted, [exchange.requestId, ...request]);
+    const request = [caller.key.account, operation, received.idempotencyKey, bodyHash];
+    const known = earlierOf(rows, [...request, caller.fingerprint]);
+    if (known === undefined) reserve(rows, service, caller, wanted, [requestId, ...request]);
     return known;
   });
-  if (earlier === undefined && exchange.fault?.fault === 'status') {
+  if (earlier === undefined && fault?.refusal) {
     // A rehearsed failure of a request that was admitted: the reservation is released, the key is used.
-    store.transaction((rows) => release(rows, exchange.requestId, now()));
-    throw new Rehearsed();
+    store.transaction((rows) => settle(rows, requestId, 0, now()));
+    throw fault.refusal;
   }
   return { caller, wanted, earlier };
 }
 
-type Request = readonly [account: string, operation: string, idempotencyKey: string, bodyHash: string];
+export type Received = Awaited<ReturnType<typeof receive>>;
+
+/** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
+// rule: common.media-type, common.key, common.key-generated, extract.key, create.headers
+async function receive({ operation, incoming, outgoing }: Exchange) {
+  const endpoint: Endpoint = endpoints[operation];
+  const { 'content-type': type = '', [requestHeaders.idempotencyKey.toLowerCase()]: key } = incoming.headers;
+  if (!/^\s*application\/json\s*(?:;|$)/i.test(type)) throw invalid('Content-Type must be application/json');
+  const charset = /;\s*charset\s*=\s*"?([^;"]*)/i.exec(type)?.[1] ?? 'utf-8';
+  if (!/^utf-?8\s*$/i.test(charset)) throw invalid('the charset of the request body must be UTF-8');
+  const { min, max } = limits.idempotencyKey;
+  const length = key?.length ?? (endpoint.idempotencyKey === 'required' ? 0 : min);
+  if (length < min || length > max)
+    throw invalid(`the header Idempotency-Key must have ${min} to ${max} characters`);
+  const bytes = await readBody(incoming, endpoint.bodyLimit ? limits.requestBody.max : mostBytes);
+  const idempotencyKey = typeof key === 'string' ? key : randomUUID();
+  outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
+  return { bytes, idempotencyKey, ...parse(bytes) };
+}
+
+/** Where the document states no limit: more than this no field needs, and memory has an end. */
+const mostBytes = 16 * limits.requestBody.max;
+
+/** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
+// rule: common.body-limit
+async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let left = limit;
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      left -= chunk.length;
+      if (left < 0) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw invalid('the request body ended too early');
+  }
+  if (left >= 0) return Buffer.concat(chunks);
+  incoming.resume();
+  throw invalid(`the request body is larger than ${limit} bytes`);
+}
+
+// rule: common.json
+function parse(bytes: Buffer) {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const fields: unknown = JSON.parse(text);
+    const names = isObject(fields) ? allMembers(text).map(([name]) => name) : undefined;
+    if (isObject(fields) && new Set(names).size === names?.length) return { text, fields };
+  } catch {
+    // Neither is what can't be read.
+  }
+  throw invalid('the request body must be one JSON object in UTF-8, with each field once');
+}
 
 // rule: common.no-duplicates, common.conflict
-function earlierOf(rows: Rows, { fingerprint }: Caller, [account, operation, key, bodyHash]: Request) {
-  const earlier = rows.get<Earlier & { isSame: number; apiKey: string | null }>(
-    `SELECT operation = ? AND body_hash = ? AS isSame, searches.search_id AS searchId, answer, state, key AS apiKey
+function earlierOf(rows: Rows, request: string[]): Earlier | undefined {
+  const earlier = rows.get<Earlier & { isSame: number; isReadable: number }>(
+    `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
+       searches.search_id AS searchId, answer
      FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
-     WHERE requests.account = ? AND idempotency_key = ?`,
-    [operation, bodyHash, account, key],
+     WHERE requests.account = ?1 AND idempotency_key = ?3`,
+    request,
   );
   if (earlier?.isSame === 0)
     throw new Refusal(409, 'the Idempotency-Key was already used for another request');
   // It can't read what that one made, and a second one would be charged to the same account.
-  if (earlier && earlier.apiKey !== null && earlier.apiKey !== fingerprint)
+  if (earlier?.isReadable === 0)
     throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
   return earlier;
 }
@@ -81,7 +190,7 @@ function reserve(
   service: Service,
   caller: Caller,
   { price, units }: Cost,
-  request: readonly [requestId: string, ...Request],
+  request: string[],
 ): void {
   const { store, now, switches } = service;
   const { account, concurrency = switches.user_concurrency } = caller.key;
@@ -104,7 +213,7 @@ function reserve(
 
 export function alreadyExists(): Refusal {
   const message = 'a request with this Idempotency-Key was already accepted';
-  return new Refusal(409, message, 'request_already_exists');
+  return new Refusal(409, message, { type: 'request_already_exists' });
 }
 
 /** What a request did: its answer as JSON text, and how many units of its cost it used. */
@@ -138,7 +247,7 @@ export function billed(toJob: (service: Service, received: Received) => Job) {
       );
       return text;
     } catch (error) {
-      store.transaction((rows) => release(rows, exchange.requestId, now()));
+      store.transaction((rows) => settle(rows, exchange.requestId, 0, now()));
       throw error;
     }
   };

@@ -1,16 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EntityType } from '../contract/types.ts';
-import { leadsOf, readCatalogueFile } from './catalogue-file.ts';
-import { writeCatalogue } from './catalogue-index.ts';
-import { createFile, openFile } from './database.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type EntityType, entityTypes } from '../contract/types.ts';
+import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
+import { createFile, openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
-import { type Lead, leadsFrom, ofType } from './lead.ts';
-import { createSearch } from './search.ts';
+import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
+import { toIndexText } from './objective.ts';
+import { createSearch, typeWord } from './search.ts';
+import { withoutAccents } from './vocabulary.ts';
 
 /** Raised when the tables or what is written into them change: an index of an older form is not read. */
-const form = 10;
+const form = 11;
 /** Indexes of catalogues that were used lately are kept. */
 const indexesKept = 4;
 
@@ -18,8 +20,7 @@ export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
 
 /** Opens the catalogue of the user's own file, or of the demonstration. */
 export async function openCatalogueOf(stateDir: string, file: string | undefined) {
-  const { kind, content, leads } = file === undefined ? demonstration() : readCatalogueFile(file);
-  const path = await indexOf(stateDir, kind, content, leads);
+  const path = await indexOf(stateDir, file === undefined ? demonstrationFile() : readCatalogueFile(file));
   const rows = openFile(path, 'immutable');
   const search = createSearch(rows);
   // WebAssembly is slow at first. In a large catalogue that must not hold up the first request, and all others with it.
@@ -36,41 +37,24 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
         JSON.stringify(aliases),
       ),
-    /** Leads that have a host in their links or facts, `most` of them. */
-    mentioning(host: string, most: number): Lead[] {
-      const words = host.match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
-      const sql =
-        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?';
-      return words === '' ? [] : leadsFrom(rows, sql, [`{links facts} : "${words}"`, most]);
-    },
   };
-}
-
-function demonstration() {
-  const { content, text } = demonstrationFile();
-  return { kind: 'demonstration', content, leads: () => leadsOf('the demonstration', text()) };
 }
 
 /**
  * The index of a catalogue, made when there is none of that content yet. It is written under another name and renamed when
  * whole, and never changed after that, so any number of processes may read it without a lock.
  */
-async function indexOf(
-  stateDir: string,
-  kind: string,
-  content: Buffer,
-  leads: () => Parameters<typeof writeCatalogue>[1],
-): Promise<string> {
-  const hash = createHash('sha256').update(`${form}:${kind}:`).update(content).digest('hex').slice(0, 16);
-  const path = join(stateDir, `catalogue-${hash}.db`);
+async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
+  const hash = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
+  const path = join(stateDir, `catalogue-${hash.slice(0, 16)}.db`);
   if (existsSync(path)) return path;
-  const part = join(stateDir, `catalogue-${hash}.${randomUUID()}.part`);
+  const part = path.replace(/db$/, `${randomUUID()}.part`);
   createFile(part);
   try {
     const rows = openFile(part);
     try {
       rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-      await writeCatalogue(rows, leads());
+      await writeCatalogue(rows, leadsOf(file));
       rows.exec('COMMIT');
     } finally {
       rows.close();
@@ -89,4 +73,88 @@ function prune(stateDir: string, current: string): void {
     .map((name) => ({ name, time: statSync(join(stateDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.time - a.time);
   for (const { name } of others.slice(indexesKept - 1)) rmSync(join(stateDir, name), { force: true });
+}
+
+/** `aliases`: plain names and bare addresses of leads. */
+const schema = `
+  CREATE TABLE leads (id INTEGER PRIMARY KEY, entity_type TEXT, lead TEXT NOT NULL);
+  CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE aliases (alias TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
+  CREATE VIRTUAL TABLE words USING fts5 (
+    name, description, links, facts, kind, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+  );
+`;
+
+/** Facts that say where a lead is. A place that is asked for is never made up for by other words. */
+const placeFacts = /^(city|country|location|region|state)$/;
+/** Facts that say what a lead is. A word that is in one of these says more than the same word elsewhere. */
+const kindFacts =
+  /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage|city|country|location|region|state)$/;
+
+/** A word that nobody writes, so that no phrase goes on from one fact to the next. */
+const apart = ' ǀ ';
+
+/** Fills a new database with leads, and gives everything else its turn in between. */
+async function writeCatalogue(rows: Rows, leads: Iterable<NewLead>): Promise<void> {
+  rows.exec(schema);
+  let id = 0;
+  for (const lead of leads) {
+    id += 1;
+    writeLead(rows, { ...lead, id, identity: identityOf(lead) });
+    if (id % 100 === 0) await nextTurn();
+  }
+  rows.exec(
+    'CREATE INDEX leads_by_type ON leads (entity_type); CREATE INDEX aliases_by_alias ON aliases (alias)',
+  );
+}
+
+function writeLead(rows: Rows, lead: Lead): void {
+  const { id, entityType, name, description, facts } = lead;
+  const links = lead.links.map(([, link]) => link);
+  const textsOf = (isMeant: (fact: string) => boolean) =>
+    facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
+  const kinds = textsOf((fact) => kindFacts.test(fact));
+  const others = textsOf((fact) => !kindFacts.test(fact));
+  const places = textsOf((fact) => placeFacts.test(fact)).flatMap(placeNames);
+  rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(lead)]);
+  for (const alias of [plainText(name), ...links.map(bareAddress)])
+    rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
+  for (const place of places) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
+  rows.run(
+    'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    [
+      id,
+      ...[name, description, links.join(' '), others.join(apart), kinds.join(apart)].map(toIndexText),
+      (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
+    ],
+  );
+}
+
+/** The same lead has the same name and the same links. Without links, two are the same when nothing differs. */
+function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
+  const addresses = links.map(([, link]) => link).sort();
+  const whole = JSON.stringify([record, facts, email, phone]);
+  const hash = createHash('sha256').update(whole).digest('hex');
+  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash}`;
+}
+
+/** "New York (NYC)" and "Berlin, Germany" are found as a whole and by their parts, but not as "New" and "York". */
+function placeNames(place: string): string[] {
+  const lower = withoutAccents(place.toLowerCase());
+  return [lower, ...lower.split(/[,;/()]+/).map((part) => part.trim())].filter((part) => part.length > 1);
+}
+
+/** An address without what is written in different ways: scheme, `www.`, the last slash, letter case. */
+export function bareAddress(address: string): string {
+  return address
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .replace(/^www\./, '')
+    .replace(/(?<![/.])[/.]+$/, '');
+}
+
+/** A text as its words alone, each between two spaces: without letter case, accents and punctuation. */
+export function plainText(text: string): string {
+  const letters = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return ` ${letters.replace(/[^\p{L}\p{N}]+/gu, ' ').trim()} `;
 }

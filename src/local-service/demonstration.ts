@@ -2,20 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import type { EntityType } from '../contract/types.ts';
+import type { CatalogueFile } from './catalogue-file.ts';
 import type { Lead } from './lead.ts';
 
 /**
  * The demonstration catalogue: invented leads of all nine entity types, in the form of anybody's own. Addresses are
  * on the reserved `.example` domain and phone numbers in ranges kept for fiction, so that none reaches anyone.
  */
-export function demonstrationFile(): { content: Buffer; text: () => string } {
+export function demonstrationFile(): CatalogueFile {
   const file = join(import.meta.dirname, 'demonstration.jsonl');
   // The build packs it.
-  const packed = `${file}.br`;
-  const isPacked = existsSync(packed);
-  const content = readFileSync(isPacked ? packed : file);
+  const isPacked = existsSync(`${file}.br`);
+  const content = readFileSync(isPacked ? `${file}.br` : file);
   const text = () => (isPacked ? brotliDecompressSync(content) : content).toString();
-  return { content, text: () => text().split('\n').map(filled).join('\n') };
+  const whole = () => text().split('\n').map(filled).join('\n');
+  return { path: 'the demonstration', kind: 'demonstration', content, text: whole };
 }
 
 /**
@@ -33,36 +34,32 @@ function filled(line: string): string {
   });
 }
 
-/** What a lead of each type is called, and the facts by which they are found. */
-const knowledge: Readonly<Record<EntityType, readonly [one: string, ...facts: string[]]>> = {
-  person: ['person', 'title', 'city', 'industry'],
-  company: ['company', 'industry', 'city'],
-  twitter_creator: ['creator on X', 'topic', 'language', 'country'],
-  youtube_creator: ['creator on YouTube', 'topic', 'language', 'country'],
-  tiktok_creator: ['creator on TikTok', 'topic', 'language', 'country'],
-  instagram_creator: ['creator on Instagram', 'topic', 'language', 'country'],
-  shopify_store: ['store', 'product_category', 'country'],
-  xiaohongshu: ['account on Xiaohongshu', 'topic', 'city'],
-  wechat: ['account on WeChat', 'topic', 'city'],
+/** The facts by which leads are found; of creators where nothing else stands. */
+const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where: string, ...string[]]>>> = {
+  person: ['title', 'city', 'industry'],
+  company: ['industry', 'city'],
+  shopify_store: ['product_category', 'country'],
+  xiaohongshu: ['topic', 'city'],
+  wechat: ['topic', 'city'],
 };
 const mostNamed = 15;
 
 /** What a search that found nothing might have looked for, line by line. */
 export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] {
-  const [one, ...facts] = knowledge[type];
+  const facts = telling[type] ?? ['topic', 'language', 'country'];
   const known = facts.map((fact) => {
     const values = commonestOf(leads, fact);
     const more = values.length > mostNamed ? ` · ${values.length - mostNamed} more` : '';
     return `${fact.replace('_', ' ')}: ${values.slice(0, mostNamed).join(' · ')}${more}`;
   });
-  const [what = '', where = ''] = facts;
+  const [what, where] = facts;
   const [example = ''] = commonestOf(leads, what);
   const [place = ''] = commonestOf(
-    leads.filter((lead) => lead.facts.get(what) === example),
+    leads.filter(({ facts }) => new Map(facts).get(what) === example),
     where,
   );
   return [
-    `The demonstration has no ${one} that matches. It has:`,
+    `The demonstration has no ${type.replace('_', ' ')} that matches. It has:`,
     ...known,
     `For example: ${example} in ${place}`,
   ];
@@ -70,9 +67,7 @@ export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] 
 
 function commonestOf(leads: readonly Lead[], fact: string): string[] {
   const counts = new Map<string, number>();
-  for (const { facts } of leads) {
-    const value = facts.get(fact) ?? '';
-    if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1);
-  }
-  return [...counts].sort(([, a], [, b]) => b - a).map(([value]) => value);
+  for (const [name, text] of leads.flatMap(({ facts }) => facts))
+    if (name === fact && text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([text]) => text);
 }

@@ -2,13 +2,13 @@ import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
 import { numberIn } from './conditions.ts';
-import { FieldError } from './fields.ts';
+import { invalid } from './fields.ts';
 import { answersOf, bareName, type Lead } from './lead.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 // rule: enrich.schema, enrich.schema-size
 export function toSchema(value: unknown, source: string): Schema {
-  const refuse = (message: string) => new FieldError(`enrich_fields ${message}`);
+  const refuse = (message: string) => invalid(`enrich_fields ${message}`);
   if (!isObject(value)) throw refuse('is required and must be a JSON Schema object');
   if (value.type !== 'object') throw refuse('must have "type": "object" at its root');
   if (!isObject(value.properties) || Object.keys(value.properties).length === 0)

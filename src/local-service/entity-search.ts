@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
-import { checkEnabled } from './access.ts';
-import { takeIn } from './admission.ts';
+import { checkEnabled, type Received, takeIn } from './admission.ts';
 import { whatIsKnown } from './demonstration.ts';
-import { FieldError, flag, integer, oneOf, readFields, text, texts } from './fields.ts';
+import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
-import type { Received } from './request.ts';
 import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
@@ -29,7 +27,7 @@ function toSearch(service: Service, { fields }: Received, isTask: boolean) {
   const { entity_type, enable_web_search, enrich_fields, limit } = search;
   // rule: create.web-search
   if (webSearchEntityTypes.some((type) => type === entity_type) && !enable_web_search)
-    throw new FieldError(`enable_web_search must be true for ${entity_type}`);
+    throw invalid(`enable_web_search must be true for ${entity_type}`);
   checkEnabled(service, entity_type);
   const { price_search, price_enrich_fields, price_web_search } = service.switches;
   const price =
@@ -49,38 +47,39 @@ export async function beginSearch(service: Service, exchange: Exchange) {
   const { caller, wanted, earlier } = await takeIn(service, exchange, (received) =>
     toSearch(service, received, isTask),
   );
-  if (earlier !== undefined) return { earlier };
+  if (earlier !== undefined) return { isNew: false, searchId: earlier.searchId, leads: [], stopReason: '' };
   const found = await findLeads(service, caller, wanted);
-  return { ...found, searchId: record(service, exchange, caller, wanted.limit, found) };
+  return { ...found, isNew: true, searchId: record(service, exchange, caller, wanted.limit, found) };
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
 // rule: search.up-to-limit, events.unique
 async function findLeads(service: Service, caller: Caller, search: Search) {
+  const { switches, catalogue, hint } = service;
   const names = new Set(search.dedup_custom_leads.map(nameKey));
   const taken = deliveredBy(service, caller, search.dedup_service_leads);
-  const { matches, considered } = await service.catalogue.search(search.entity_type, search.objective);
+  const { matches, considered } = await catalogue.search(search.entity_type, search.objective);
   const leads: { identity: string; record: string }[] = [];
-  const { switches } = service;
-  let stopReason: 'source_finished' | 'limit' | 'rejected_streak' | 'no_data_timeout' = 'source_finished';
+  let stopReason: string | undefined;
   let fits = false;
   for (const match of matches) {
     fits = true;
     const { identity, name, id } = match.lead;
     if (switches.web_only > 0 && id % switches.web_only === 0 && !search.enable_web_search) continue;
     if (names.has(nameKey(name)) || taken.has(identity)) continue;
-    const early = (['rejected_streak', 'no_data_timeout'] as const).find(
+    stopReason = (['rejected_streak', 'no_data_timeout'] as const).find(
       (reason) => switches[reason] > 0 && switches[reason] === leads.length,
     );
-    if (early === undefined) leads.push({ identity, record: toRecord(match, search.enrich_fields) });
+    if (stopReason !== undefined) break;
+    leads.push({ identity, record: toRecord(match, search.enrich_fields) });
     taken.add(identity);
-    stopReason = early ?? (leads.length === search.limit ? 'limit' : stopReason);
-    if (stopReason !== 'source_finished') break;
+    if (leads.length === search.limit) stopReason = 'limit';
+    if (stopReason !== undefined) break;
   }
-  const { catalogue, hint } = service;
   // The interface has no place for it: it is said beside the answer, where somebody listens.
   if (!fits && catalogue.fictional && hint !== undefined)
     for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
+  stopReason ??= 'source_finished';
   return { leads, stopReason, considered: Math.max(considered, leads.length) };
 }
 

@@ -4,9 +4,8 @@ import { limits, web2listLimit } from '../contract/limits.ts';
 import { type EntityType, type ExtractionType, extractionTypes } from '../contract/types.ts';
 import { objectOf } from '../json/text.ts';
 import { billed } from './admission.ts';
-import type { Catalogue } from './catalogue.ts';
-import { bareAddress, plainText } from './catalogue-index.ts';
-import { FieldError, integer, nullable, oneOf, readFields, text } from './fields.ts';
+import { bareAddress, type Catalogue, plainText } from './catalogue.ts';
+import { integer, invalid, nullable, oneOf, readFields, text } from './fields.ts';
 import type { Lead } from './lead.ts';
 import { firstOf, typeIn } from './lead-finder.ts';
 
@@ -24,9 +23,8 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   const { type, target, instruction } = given;
   const isPage = type === 'web2list';
   // rule: extract.web2list-instruction
-  if (isPage && !instruction?.trim()) throw new FieldError('instruction is required for web2list');
-  if (isPage && !isPublicUrl(target))
-    throw new FieldError('target must be a public HTTP or HTTPS URL for web2list');
+  if (isPage && !instruction?.trim()) throw invalid('instruction is required for web2list');
+  if (isPage && !isPublicUrl(target)) throw invalid('target must be a public HTTP or HTTPS URL for web2list');
   const limit = isPage ? web2listLimit : given.limit;
   // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = { type, target, instruction, limit };
@@ -66,103 +64,61 @@ const notPublic = new BlockList();
 for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
   notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Items as JSON texts (some of their numbers are larger than JavaScript's), or why there are none. */
-type Items = readonly string[] | string;
-
-/** Of each platform: its site, whose names its members have, and how long its ids are; those above 2^53 show who rounds. */
-const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
-  x: ['https://x.example', 'twitter_creator', 19],
-  ins: ['https://instagram.example', 'instagram_creator', 17],
-  tiktok: ['https://tiktok.example', 'tiktok_creator', 19],
-  github: ['https://github.example', 'person', 9],
+/** Whose names the members of a platform have. */
+const platforms = {
+  x: 'twitter_creator',
+  ins: 'instagram_creator',
+  tiktok: 'tiktok_creator',
+  github: 'person',
 };
 
-/** Members of a list on a platform: invented, and the same each time for the same target. */
-function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number): Items {
+/**
+ * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts, since their ids
+ * are larger than JavaScript's numbers and show who rounds; or why there are none.
+ */
+function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
-  const [platform = ''] = type.split('_');
-  const [site, members, idDigits] = platforms[platform] ?? ['', 'person', 0];
+  const platform = type.split('_')[0] as keyof typeof platforms;
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
   // The account of this name does not exist on any platform, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
-  const leads = catalogue.all(members);
-  const seed = hashOf(`${type}:${account.join('/')}`);
-  const size = Math.min(limit, leads.length, 40 + (seed % 400));
-  return Array.from({ length: size }, (_, index) => {
-    const lead = leads[(seed + index) % leads.length] as Lead;
-    const handle = handleOf(lead);
-    const followers = lead.facts.get('followers') ?? lead.facts.get('subscribers') ?? '';
-    const members: [string, string][] = [
-      ['id', idOf(lead.identity, idDigits)],
+  const leads = catalogue.all(platforms[platform] as EntityType);
+  const seed = Number(digitsOf(`${type}:${account.join('/')}`).slice(0, 9));
+  return Array.from({ length: Math.min(limit, leads.length, 40 + (seed % 400)) }, (_, index) => {
+    const { id, identity, name, facts } = leads[(seed + index) % leads.length] as Lead;
+    const handle = plainText(name).replace(/[^a-z0-9]/g, '') || `user${id}`;
+    return objectOf([
+      ['id', digitsOf(identity)],
       [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
-      ['name', JSON.stringify(lead.name)],
-      ['url', JSON.stringify(`${site}/${handle}`)],
-    ];
-    if (type === 'github_repo_contributors')
-      members.push(['contributions', String(1 + (hashOf(lead.name) % 900))]);
-    if (/^\d+$/.test(followers)) members.push(['followers_count', followers]);
-    return objectOf(members);
+      ['name', JSON.stringify(name)],
+      ['url', JSON.stringify(`https://${platform}.example/${handle}`)],
+      ...facts.flatMap(([fact, number]) =>
+        fact === 'followers' ? [['followers_count', number] as const] : [],
+      ),
+    ]);
   });
 }
 
-function handleOf({ name, id }: Lead): string {
-  const letters = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '');
-  return letters === '' ? `user${id}` : letters.slice(0, 30);
-}
-
-/** Digits of a hash; those of 19 fit into 64 bits. */
-function idOf(text: string, digits: number): string {
+/** 19 digits of a hash, which fit into 64 bits. */
+function digitsOf(text: string): string {
   const number = BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 30)}`).toString();
-  return `1${number.padStart(digits, '7').slice(-(digits - 1))}`;
-}
-
-function hashOf(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE(0);
+  return `1${number.padStart(18, '7').slice(-18)}`;
 }
 
 /** Words of an instruction that say how a list is to be made, and not of what. */
 const making =
   /\b(?:return|extract|list|get|each|every|all|their|its|as|columns?|fields?|items?|rows?|entries|page|site|shown|listed|names?|titles?|websites?|links?|urls?|descriptions?|city|cities|country|countries|headcounts?|number of employees|industry|industries|topics?|subscribers|followers)\b/gi;
 
-/**
- * A page of the catalogue's: what it has of the site, and of any other page what fits, as the instruction says. The
- * fields that the instruction names are those of the items.
- */
-async function itemsOfPage(
-  catalogue: Catalogue,
-  target: string,
-  instruction: string,
-  limit: number,
-): Promise<Items> {
-  const type = typeIn(instruction);
-  const ofSite = catalogue.mentioning(new URL(target).hostname.replace(/^www\./, ''), limit);
-  const { matches } = await catalogue.search(type, instruction.replace(making, ' '));
-  const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
-  const ids = new Set(fitting.map(({ id }) => id));
-  const chosen = ofSite.filter(({ id, entityType }) =>
-    // An instruction of which the catalogue has no word leaves all that is there.
-    ids.size > 0 ? ids.has(id) : type === undefined || entityType === null || entityType === type,
-  );
-  const leads = ofSite.length === 0 ? fitting : chosen;
-  if (leads.length === 0) return `nothing on ${target} matches the instruction`;
-  const items = leads.map(
-    ({ name, facts, links, description }) =>
-      new Map([['name', name], ...facts, ...links, ['description', description]]),
-  );
-  const plain = plainText(instruction.replaceAll('_', ' ')).replace(/s(?= )/g, '');
-  const isNamed = (member: string) =>
-    plain.includes(plainText(member.replaceAll('_', ' ')).replace(/s(?= )/g, ''));
-  const named = new Set(items.flatMap((item) => [...item.keys()]).filter(isNamed));
-  const isShown = (member: string, value: string) =>
-    named.size === 0 ? value !== '' : member === 'name' || named.has(member);
-  return items.map((item) => {
-    const shown = [...item].filter(([member, value]) => isShown(member, value));
-    return objectOf(shown.map(([member, value]) => [member, JSON.stringify(value)]));
+/** There are no pages here: whatever the page, the leads that fit the instruction. */
+async function itemsOfPage(catalogue: Catalogue, target: string, instruction: string, limit: number) {
+  const { matches } = await catalogue.search(typeIn(instruction), instruction.replace(making, ' '));
+  const items = firstOf(matches, limit).map(({ lead: { name, facts, links, description } }) => {
+    const members = [['name', name] as const, ...facts, ...links, ['description', description] as const];
+    const said = members.filter(([, text]) => text !== '');
+    return objectOf(new Map(said.map(([member, text]) => [member, JSON.stringify(text)])));
   });
+  return items.length === 0 ? `nothing on ${target} matches the instruction` : items;
 }

@@ -1,9 +1,30 @@
+import { type ErrorType, errorRows } from '../contract/errors.ts';
 import type { Limit } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 
-/** Thrown for a field that is not what it must be; the message names the field, and what it must be. */
-export class FieldError extends Error {
-  override readonly name = 'FieldError';
+interface Said {
+  readonly type?: ErrorType | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the error envelope: a text as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+/** What is answered to a request that breaks a rule, or that a scenario lets fail: with the document's type for the status. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly said: Said;
+
+  constructor(status: number, message: string, said: Said = {}) {
+    super(message);
+    this.status = status;
+    this.said = { type: errorRows.find((row) => row.status === status)?.type, ...said };
+  }
+}
+
+/** For a field that is not what it must be; the message names the field, and what it must be. */
+export function invalid(message: string): Refusal {
+  return new Refusal(422, message);
 }
 
 type Check<Value> = (given: unknown, name: string) => Value;
@@ -15,8 +36,7 @@ type WithDefault = Pick<Limit, 'min' | 'max'> & { readonly default: number };
 // rule: common.unknown-fields
 export function readFields<Table extends Checks>(given: object, table: Table, more?: 'open'): Read<Table> {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(table, name));
-  if (unknown !== undefined && more !== 'open')
-    throw new FieldError(`unknown field ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined && more !== 'open') throw invalid(`unknown field ${JSON.stringify(unknown)}`);
   const read = Object.entries(table).map(([name, check]) => [
     name,
     check((given as Record<string, unknown>)[name], name),
@@ -40,25 +60,25 @@ export function nullable<Value, Otherwise>(check: Check<Value>, otherwise: Other
 export function oneOf<Value extends string>(allowed: readonly Value[]): Check<Value> {
   return (given, name) => {
     const value = allowed.find((one) => one === given);
-    if (value === undefined) throw new FieldError(`${name} must be one of ${allowed.join(', ')}`);
+    if (value === undefined) throw invalid(`${name} must be one of ${allowed.join(', ')}`);
     return value;
   };
 }
 
 export function object(given: unknown, name: string): Readonly<Record<string, unknown>> {
-  if (!isObject(given)) throw new FieldError(`${name} must be an object`);
+  if (!isObject(given)) throw invalid(`${name} must be an object`);
   return given;
 }
 
 /** A text, trimmed where its limit is. */
 export function text({ unit, trimmed, min, max }: Omit<Limit, 'field'>): Check<string> {
   return (given, name) => {
-    if (typeof given !== 'string') throw new FieldError(`${name} is required and must be a string`);
+    if (typeof given !== 'string') throw invalid(`${name} is required and must be a string`);
     const counted = trimmed ? given.trim() : given;
     const length = unit === 'bytes' ? Buffer.byteLength(counted) : [...counted].length;
     if (length >= min && length <= max) return counted;
     const after = trimmed ? ' after trimming' : '';
-    throw new FieldError(`${name} must have ${min} to ${max} ${unit}${after}, not ${length}`);
+    throw invalid(`${name} must have ${min} to ${max} ${unit}${after}, not ${length}`);
   };
 }
 
@@ -67,21 +87,20 @@ export function integer({ min, max, default: otherwise }: WithDefault): Check<nu
     if (given === undefined) return otherwise;
     if (Number.isInteger(given) && (given as number) >= min && (given as number) <= max)
       return given as number;
-    throw new FieldError(`${name} must be a whole number from ${min} to ${max}`);
+    throw invalid(`${name} must be a whole number from ${min} to ${max}`);
   };
 }
 
 export const flag = optional((given, name) => {
-  if (typeof given !== 'boolean') throw new FieldError(`${name} must be true or false`);
+  if (typeof given !== 'boolean') throw invalid(`${name} must be true or false`);
   return given;
 }, false);
 
 export function texts({ max }: Limit): Check<readonly string[]> {
   return optional((given, name) => {
     if (!Array.isArray(given) || given.some((item) => typeof item !== 'string'))
-      throw new FieldError(`${name} must be an array of strings`);
-    if (given.length > max)
-      throw new FieldError(`${name} must have at most ${max} items, not ${given.length}`);
+      throw invalid(`${name} must be an array of strings`);
+    if (given.length > max) throw invalid(`${name} must have at most ${max} items, not ${given.length}`);
     return given as string[];
   }, []);
 }
@@ -90,6 +109,6 @@ export function texts({ max }: Limit): Check<readonly string[]> {
 export function queryDigits(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1 || !/^\d{1,1000}$/.test(values[0] ?? '0'))
-    throw new FieldError(`${name} must be one integer, at least 0`);
+    throw invalid(`${name} must be one integer, at least 0`);
   return values[0]?.replace(/^0+(?=\d)/, '');
 }

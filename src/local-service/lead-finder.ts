@@ -1,6 +1,5 @@
 import type { EntityType } from '../contract/types.ts';
-import type { Catalogue } from './catalogue.ts';
-import { bareAddress, plainText } from './catalogue-index.ts';
+import { bareAddress, type Catalogue, plainText } from './catalogue.ts';
 import type { Lead } from './lead.ts';
 
 export function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
@@ -17,7 +16,7 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   const about = text.replace(asking, ' ');
   const plain = plainText(about);
   const { matches } = await catalogue.search(undefined, about);
-  const fitting = firstOf(matches, 100).filter(({ coverage }) => coverage === 1);
+  const fitting = firstOf(matches, 100).filter(({ isWhole }) => isWhole);
   const byName = fitting.find(({ lead }) => isNamed(plain, lead.name));
   // One word is enough to name a lead, but not to describe one.
   const described = byName ?? fitting.find(({ words }) => words > 1);
@@ -33,20 +32,15 @@ const mostNameWords = 12;
 
 /** Of several leads that are named, the one most of whose facts are in the text; then the longer name. */
 function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
-  const words = plain.split(' ').filter(Boolean);
-  const names = words.flatMap((_, start) =>
-    words
-      .slice(start, start + mostNameWords)
-      .map((_, more) => words.slice(start, start + more + 1).join(' ')),
-  );
-  const weightOf = ({ name, facts, links }: Lead): number => {
-    const said = [...facts.values(), ...links.values()].filter(
-      (one) => one.length > 2 && isNamed(plain, one),
-    );
-    return 1000 * said.length + name.length;
-  };
-  const leads = catalogue.called([...new Set(names)].map((name) => ` ${name} `));
-  const weighed = leads.map((lead) => ({ lead, weight: weightOf(lead) }));
+  const words = plain.trim().split(' ');
+  const names = words.flatMap((_, start) => {
+    const run = words.slice(start, start + mostNameWords);
+    return run.map((_, more) => ` ${run.slice(0, more + 1).join(' ')} `);
+  });
+  const weighed = catalogue.called([...new Set(names)]).map((lead) => {
+    const said = [...lead.facts, ...lead.links].filter(([, text]) => text.length > 2 && isNamed(plain, text));
+    return { lead, weight: 1000 * said.length + lead.name.length };
+  });
   return weighed.sort((a, b) => b.weight - a.weight)[0]?.lead;
 }
 

@@ -2,19 +2,22 @@ import type { EntityType } from '../contract/types.ts';
 import type { Rows } from './database.ts';
 import { otherNames } from './vocabulary.ts';
 
+/** By their names, each once. */
+type Texts = readonly (readonly [name: string, text: string])[];
+
 /** A lead as it is read from a file. */
 export interface NewLead {
   /** Null: found under every type. */
   readonly entityType: EntityType | null;
   readonly name: string;
   readonly description: string;
-  readonly links: ReadonlyMap<string, string>;
+  readonly links: Texts;
   /** What a search returns, as it was written, without its score. */
   readonly record: string;
   /** By name; numbers as they were written. */
-  readonly facts: ReadonlyMap<string, string>;
+  readonly facts: Texts;
   /** Where a fact is from, for those of which it is known. */
-  readonly sources: ReadonlyMap<string, string>;
+  readonly sources: Texts;
   readonly email: string | null;
   readonly phone: string | null;
 }
@@ -26,20 +29,12 @@ export interface Lead extends NewLead {
   readonly identity: string;
 }
 
-/** How a lead is kept: the parts that are maps as their entries. */
-export function toRow({ links, facts, sources, ...rest }: Lead): string {
-  return JSON.stringify({ ...rest, links: [...links], facts: [...facts], sources: [...sources] });
-}
-
 /** The condition for leads of type ?1; '' is any, and a lead without a type is of every one. */
 export const ofType = "(?1 = '' OR entity_type = ?1 OR entity_type IS NULL)";
 
 /** The leads that a query selects: what stands after FROM, with its values. */
 export function leadsFrom(rows: Rows, sql: string, values: string | number | (string | number)[]): Lead[] {
-  return rows.all<{ lead: string }>(`SELECT lead FROM ${sql}`, values).map(({ lead }) => {
-    const { links, facts, sources, ...rest } = JSON.parse(lead);
-    return { ...rest, links: new Map(links), facts: new Map(facts), sources: new Map(sources) };
-  });
+  return rows.all<{ lead: string }>(`SELECT lead FROM ${sql}`, values).map(({ lead }) => JSON.parse(lead));
 }
 
 /** Fields that only Contact Search may answer. */
@@ -49,17 +44,14 @@ const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 /** Answers fields by their names, from the facts, links and description of a lead, with where the answer is from. */
 export function answersOf(lead: Lead) {
   const usual = referenceOf(lead);
-  const { name, description, links, facts, sources } = lead;
+  const { name, description, links, facts } = lead;
+  const sources = new Map(lead.sources);
   const known = new Map<string, { readonly text: string; readonly reference: string }>();
-  for (const [field, text] of [
-    ['name', name] as const,
-    ['description', description] as const,
-    ...links,
-    ...facts,
-  ]) {
-    const reference = facts.has(field) ? (sources.get(field) ?? usual) : usual;
-    if (text !== '') known.set(bareName(field), { text, reference });
-  }
+  const note = (field: string, text: string, reference = usual) =>
+    text !== '' && known.set(bareName(field), { text, reference });
+  for (const [field, text] of [['name', name] as const, ['description', description] as const, ...links])
+    note(field, text);
+  for (const [field, text] of facts) note(field, text, sources.get(field));
   return (field: string) => {
     if (contactField.test(field.replace(/_/g, ' '))) return undefined;
     const asked = bareName(field);
@@ -69,7 +61,7 @@ export function answersOf(lead: Lead) {
 }
 
 export function referenceOf({ links }: Lead): string {
-  return links.get('website') ?? [...links.values()][0] ?? '';
+  return new Map(links).get('website') ?? links[0]?.[1] ?? '';
 }
 
 /** A name as it is compared: its letters and digits. */

@@ -19,7 +19,7 @@ export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, no
   ) as { available: number; updatedAt: number };
 }
 
-/** Ends a request's reservation, in `state`, and charges `credits` of it; a request that has ended stays as it is. */
+/** Ends a request's reservation, and charges `credits` of it; a request that has ended stays as it is. */
 // rule: general.settle
 export function settle(
   rows: Rows,
@@ -27,23 +27,17 @@ export function settle(
   credits: number,
   now: number,
   answer: string | null = null,
-  state: 'settled' | 'released' = 'settled',
 ): void {
   const request = rows.get<{ account: string; reserved: number; settled: number }>(
-    `UPDATE requests SET state = ?, settled = min(?, reserved), owner = NULL, answer = ?
-     WHERE request_id = ? AND state = 'open' RETURNING account, reserved, settled`,
-    [state, credits, answer, requestId],
+    `UPDATE requests SET state = iif(?1 > 0, 'settled', 'released'), settled = min(?1, reserved), owner = NULL, answer = ?2
+     WHERE request_id = ?3 AND state = 'open' RETURNING account, reserved, settled`,
+    [credits, answer, requestId],
   );
   if (request === undefined) return;
   rows.run(
     'UPDATE accounts SET reserved = reserved - ?, settled = settled + ?, updated_at = ? WHERE account = ?',
     [request.reserved, request.settled, now, request.account],
   );
-}
-
-/** Ends a request's reservation without a charge. */
-export function release(rows: Rows, requestId: string, now: number): void {
-  settle(rows, requestId, 0, now, null, 'released');
 }
 
 /** Ends a stream and charges for it; a dropped one as the switch says. */
@@ -54,18 +48,13 @@ export function endStream(
   { switches, now }: Pick<Service, 'switches' | 'now'>,
 ): void {
   const bills = status === 'error' ? switches.dropped_stream : 'bills_sent';
-  const search = rows.get<{ id: string; ready: number }>(
+  const search = rows.get<{ id: string; credits: number }>(
     `UPDATE searches SET status = ?, ready_count = iif(?, found, ready_count) WHERE search_id = ?
-     RETURNING request_id AS id, ready_count AS ready`,
+     RETURNING request_id AS id,
+       ready_count * (SELECT price FROM requests WHERE requests.request_id = searches.request_id) AS credits`,
     [status, bills === 'bills_all' ? 1 : 0, searchId],
   );
-  if (search === undefined) return;
-  const price = rows.get<{ price: number }>(
-    'SELECT price FROM requests WHERE request_id = ?',
-    search.id,
-  )?.price;
-  if (bills === 'bills_nothing') release(rows, search.id, now());
-  else settle(rows, search.id, (price ?? 0) * search.ready, now());
+  if (search !== undefined) settle(rows, search.id, bills === 'bills_nothing' ? 0 : search.credits, now());
 }
 
 /**
@@ -83,7 +72,7 @@ export function endOrphans(service: Service, rows: Rows): void {
   );
   for (const { id, operation, owner, searchId } of running) {
     if (owner === store.owner ? answering.has(id) : isAlive(owner, store.folder)) continue;
-    if (searchId === null) release(rows, id, now());
+    if (searchId === null) settle(rows, id, 0, now());
     else endStream(rows, searchId, 'error', service);
     if (searchId === null && (operation === 'search' || operation === 'createTask'))
       rows.run('DELETE FROM requests WHERE request_id = ?', id);
@@ -92,20 +81,21 @@ export function endOrphans(service: Service, rows: Rows): void {
 
 /** How long a request that has ended is remembered, with its idempotency key and its leads: 30 days. */
 const remembered = 30 * 24 * 3_600_000;
-/** Each has up to 1000 leads, and nobody should have to wait for this. */
-const forgottenAtOnce = 5;
 
-/** Forgets requests that ended long ago; a few each time, which is more than are added. */
+/** Forgets requests that ended long ago; a few each time (each has up to 1000 leads), which is more than are added. */
 export function forgetOld(rows: Rows, now: number): void {
-  const old = rows.all<{ id: string; account: string; settled: number; searchId: string | null }>(
-    `SELECT request_id AS id, account, settled, search_id AS searchId FROM requests
-     WHERE state <> 'open' AND created_at < ? ORDER BY created_at LIMIT ?`,
-    [now - remembered, forgottenAtOnce],
+  const old = rows.all<{ id: string; searchId: string | null }>(
+    `SELECT request_id AS id, search_id AS searchId FROM requests
+     WHERE state <> 'open' AND created_at < ? ORDER BY created_at LIMIT 5`,
+    now - remembered,
   );
-  for (const { id, account, settled, searchId } of old) {
+  for (const { id, searchId } of old) {
     rows.run('DELETE FROM entities WHERE search_id = ?', searchId);
     rows.run('DELETE FROM searches WHERE search_id = ?', searchId);
+    rows.run(
+      'UPDATE accounts SET forgotten = forgotten + r.settled FROM requests r WHERE request_id = ? AND r.account = accounts.account',
+      id,
+    );
     rows.run('DELETE FROM requests WHERE request_id = ?', id);
-    rows.run('UPDATE accounts SET forgotten = forgotten + ? WHERE account = ?', [settled, account]);
   }
 }

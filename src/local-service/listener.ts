@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { answer, answerFault, Refusal, Rehearsed, reset, toEnvelope } from './answer.ts';
 import { extract } from './extract.ts';
-import { FieldError } from './fields.ts';
+import { invalid, Refusal } from './fields.ts';
 import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
 import type { Exchange, Service } from './service.ts';
-import { search } from './stream.ts';
-import { createTask, fetchPage, status } from './task-routes.ts';
+import { reset, search } from './stream.ts';
+import { createTask, fetchPage, status } from './tasks.ts';
 
-type Body = object | string;
 /** What answers each endpoint of the contract: with a body, or by itself. */
-const routes: Record<
-  EndpointName,
-  (service: Service, exchange: Exchange) => Body | Promise<Body | undefined>
-> = {
+const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unknown> = {
   ...{ search, createTask, status, fetch: fetchPage, contactSearch, deepSearch, enrich, extract, balance },
 };
 // rule: balance.no-store
@@ -24,22 +19,23 @@ const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'bala
 
 /** Takes the HTTP requests of a server to the routes, and nowhere else; returns what is running. */
 export function listenTo(server: Server, service: Service): ReadonlySet<Promise<void>> {
+  const { clock, log, scenario, switches } = service;
   const running = new Set<Promise<void>>();
   server.on('request', (incoming, outgoing) => {
     // rule: general.request-id, contact.headers
     const requestId = `req_${randomUUID()}`;
     outgoing.setHeader(responseHeaders.requestId, requestId);
-    const start = service.clock.monotonic();
+    const start = clock.monotonic();
     const gone = new AbortController();
     outgoing.on('close', () => {
       if (!outgoing.writableFinished) gone.abort();
       const outcome = outgoing.writableFinished ? outgoing.statusCode : `${outgoing.statusCode} cut`;
-      const ms = Math.round(service.clock.monotonic() - start);
-      service.log?.(`${incoming.method} ${incoming.url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
+      const ms = Math.round(clock.monotonic() - start);
+      log?.(`${incoming.method} ${incoming.url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
     });
     try {
-      const { operation, query } = toOperation(incoming, outgoing);
-      const fault = service.scenario.next(operation);
+      const { operation, query } = toOperation(incoming);
+      const fault = scenario(operation);
       const exchange = { operation, requestId, incoming, outgoing, query, gone: gone.signal, fault };
       const run = serve(service, exchange).finally(() => running.delete(run));
       running.add(run);
@@ -49,8 +45,8 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
   });
   // What is not HTTP, is too large to be a request's head, or did not come in time: there is no request to answer to.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
-    const refusal = new Refusal(422, `the request can't be read: ${code}`);
-    const body = JSON.stringify(toEnvelope(refusal, service.switches));
+    const { message, said } = invalid(`the request can't be read: ${code}`);
+    const body = JSON.stringify(toEnvelope(message, said.type, switches));
     const id = `${responseHeaders.requestId}: req_${randomUUID()}`;
     const head = `HTTP/1.1 422 Unprocessable Entity\r\nContent-Type: application/json\r\n${id}\r\nConnection: close`;
     if (socket.writable) socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
@@ -60,20 +56,19 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
 }
 
 /** The operation that a request asks for, with its query; throws a Refusal where there is none. */
-function toOperation({ url = '', method, headers }: IncomingMessage, outgoing: ServerResponse) {
+function toOperation({ url = '', method, headers }: IncomingMessage) {
   // A web page must not reach the service under a name of its own (DNS rebinding).
   const host = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(headers.host ?? '');
   if (host === null)
     throw new Refusal(403, 'the Host header must name this machine: 127.0.0.1, localhost or [::1]');
   const [path = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');
   if (Number(host[1] ?? 0) > 65_535 || !path.startsWith('/'))
-    throw new FieldError('the request has no valid address');
+    throw invalid('the request has no valid address');
   const operation = (Object.keys(endpoints) as EndpointName[]).find((name) => endpoints[name].path === path);
   if (operation === undefined) throw new Refusal(404, 'there is no such endpoint');
-  const accepted = endpoints[operation].method;
-  if (accepted === method) return { operation, query: new URLSearchParams(query.join('?')) };
-  outgoing.setHeader('Allow', accepted);
-  throw new Refusal(405, `this endpoint accepts ${accepted} only`);
+  const { method: Allow } = endpoints[operation];
+  if (Allow === method) return { operation, query: new URLSearchParams(query.join('?')) };
+  throw new Refusal(405, `this endpoint accepts ${Allow} only`, { headers: { Allow } });
 }
 
 /** Runs a route; whatever it throws becomes the error envelope, once. */
@@ -82,7 +77,7 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
   service.answering.add(requestId);
   try {
     if (fault?.delayMs) await wait(service.clock, fault.delayMs, gone);
-    if (fault?.fault === 'status' && !fault.admitted) throw new Rehearsed();
+    if (fault?.refusal && !fault.admitted) throw fault.refusal;
     if (fault?.fault === 'reset' && operation !== 'search') reset(outgoing);
     else {
       const body = await routes[operation](service, exchange);
@@ -90,8 +85,7 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
       if (body !== undefined) answer(exchange, 200, body, headers);
     }
   } catch (error) {
-    if (error instanceof Rehearsed) answerFault(exchange, service.switches);
-    else refuse(service, exchange, error);
+    refuse(service, exchange, error);
   } finally {
     service.answering.delete(requestId);
   }
@@ -101,14 +95,52 @@ async function serve(service: Service, exchange: Exchange): Promise<void> {
   if (!outgoing.writableEnded) outgoing.destroy();
 }
 
-function refuse(service: Service, to: Parameters<typeof answer>[0], error: unknown): void {
-  let refusal = error instanceof FieldError ? new Refusal(422, error.message) : error;
-  if (!(refusal instanceof Refusal)) {
-    service.failed?.(error);
-    service.log?.((error as Error).stack ?? String(error));
-    refusal = new Refusal(500, 'the local service failed while it answered this request');
+type Addressee = Pick<Exchange, 'outgoing' | 'fault'>;
+
+/** Writes a whole answer, unless the scenario has something else in store for it. */
+function answer(
+  { outgoing, fault }: Addressee,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  // The connection stays open, and nothing comes, until the client gives up.
+  if (fault?.fault === 'stall') return;
+  if (fault?.fault === 'lost_response') {
+    reset(outgoing);
+    return;
   }
-  const { status } = refusal as Refusal;
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const all = { 'Content-Type': 'application/json', 'Content-Length': String(bytes.length), ...headers };
+  for (const [name, value] of Object.entries(all)) outgoing.setHeader(name, value);
+  if (status === 204 || status === 304) outgoing.removeHeader('Content-Length');
+  outgoing.writeHead(status);
+  if (fault?.fault === 'cut') outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy());
+  else outgoing.end(bytes);
+}
+
+function refuse({ failed, log, switches }: Service, to: Addressee, error: unknown): void {
+  const internal = new Refusal(500, 'the local service failed while it answered this request');
+  const { status, message, said } = error instanceof Refusal ? error : internal;
+  if (!(error instanceof Refusal)) {
+    failed?.(error);
+    log?.((error as Error).stack ?? String(error));
+  }
   if (to.outgoing.headersSent) to.outgoing.destroy();
-  else if (!to.outgoing.destroyed) answer(to, status, toEnvelope(refusal as Refusal, service.switches));
+  if (to.outgoing.destroyed) return;
+  const { type, headers, body = toEnvelope(message, type, switches) } = said;
+  const kind = typeof body === 'string' ? { 'Content-Type': 'text/plain' } : {};
+  answer(to, status, body, { ...kind, ...headers });
+}
+
+/** The error envelope; where the type stands in it is not documented, hence a switch. */
+// rule: errors.envelope
+function toEnvelope(
+  message: string,
+  type: string | undefined,
+  { error_type_at: at }: Service['switches'],
+): object {
+  if (at === 'none' || type === undefined) return { error: { message } };
+  if (at === 'type') return { error: { message }, type };
+  return { error: { message, [at === 'error.code' ? 'code' : 'type']: type } };
 }

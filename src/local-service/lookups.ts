@@ -6,8 +6,7 @@ import {
   noResultTexts,
 } from '../contract/types.ts';
 import { allMembers } from '../json/text.ts';
-import { authenticate, checkEnabled } from './access.ts';
-import { billed, type Outcome } from './admission.ts';
+import { authenticate, billed, checkEnabled, type Outcome } from './admission.ts';
 import { fillSchema, toSchema } from './enrichment.ts';
 import { oneOf, readFields, text } from './fields.ts';
 import { type Lead, referenceOf } from './lead.ts';
@@ -100,9 +99,9 @@ function toOutcome({ switches }: Service, answer: object | undefined, none: stri
 async function aboutOne(catalogue: Service['catalogue'], query: string) {
   const lead = await findLead(catalogue, query);
   if (lead === undefined || !query.toLowerCase().includes(lead.name.toLowerCase())) return undefined;
-  const facts = [...lead.facts].map(([name, fact]) => `${name.replaceAll('_', ' ')}: ${fact}`);
+  const facts = lead.facts.map(([name, fact]) => `${name.replaceAll('_', ' ')}: ${fact}`);
   const known = facts.length === 0 ? '' : ` Known facts: ${facts.join('; ')}.`;
-  return { Result: `${describe(lead)}${known}`, Citations: [...lead.links.values()] };
+  return { Result: `${describe(lead)}${known}`, Citations: lead.links.map(([, link]) => link) };
 }
 
 /** Counting stops here: nobody needs the exact number of more leads. */

@@ -1,4 +1,4 @@
-import { type Condition, takeConditions } from './conditions.ts';
+import { takeConditions } from './conditions.ts';
 import {
   andWords,
   denial,
@@ -17,10 +17,9 @@ import {
 /** A word or phrase to find. */
 export interface Term {
   readonly surface: string;
-  /** All the ways in which it may be said, in lower case. */
-  readonly forms: readonly string[];
   /** An FTS5 expression. */
   readonly query: string;
+  readonly isPlace: boolean;
   /** Says what somebody is: nothing else makes up for it. */
   readonly isRole?: boolean;
   /** Chinese and Japanese have no spaces: what is not found whole is searched by its pairs of characters. */
@@ -40,7 +39,7 @@ interface Known {
 const mostTerms = 40;
 const mostWords = 160;
 /** The most words that are one thing: in what a lead is, and in the vocabulary. */
-export const longestPhrase = 3;
+const longestPhrase = 3;
 const longestMeaning = 5;
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
@@ -49,8 +48,7 @@ const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
 export function parseObjective(objective: string, known: Known) {
   const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
   const excluded: Term[] = [];
-  const positive = rest.replace(deniedRuns, (...match) => {
-    const { denied, other } = match.at(-1) as { denied?: string; other?: string };
+  const positive = rest.replace(deniedRuns, (_, denied?: string, other?: string) => {
     excluded.push(...toRuns(denied ?? other ?? '', known));
     return ' ';
   });
@@ -60,10 +58,14 @@ export function parseObjective(objective: string, known: Known) {
   const ofRuns = runs.flatMap((run) => toRuns(run.replace(typeRuns, ' '), known));
   return {
     terms: unique([...joinAlternatives(wanted), ...ofRuns]),
-    conditions: conditions as readonly Condition[],
+    conditions,
     excluded: unique([...excluded, ...denied]),
     namesType: units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(typeRuns) >= 0),
   };
+}
+
+function unique(terms: readonly Term[]): Term[] {
+  return [...new Map(terms.map((term) => [term.query, term])).values()].slice(0, mostTerms);
 }
 
 /** A word of an objective, several that are one thing, or a sign between them. */
@@ -110,17 +112,12 @@ function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | unde
   return undefined;
 }
 
-/** A term, and whether only "or" or a comma stands between it and the one before. */
-interface Wanted {
-  readonly term: Term;
-  readonly isPlace: boolean;
-  readonly after: 'or' | 'comma' | 'other';
-}
+/** A term that is wanted, and whether only "or" or a comma stands between it and the one before. */
+type Wanted = Term & { readonly after: 'or' | 'comma' | 'other' };
 
 function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; denied: Term[] } {
   const wanted: Wanted[] = [];
   const denied: Term[] = [];
-  const isPlace = ({ forms }: Term) => forms.some(known.isPlace);
   let after: Wanted['after'] = 'other';
   /** What is denied at present; a list of places goes on after commas. */
   let scope: Unit[] | undefined;
@@ -130,30 +127,25 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
     const named = scope.filter(({ kind }) => kind === 'content');
     const terms = (named.length === 0 ? scope.slice(0, 1) : named).flatMap((one) => toTerm(one, known) ?? []);
     if (terms.length > 0) denied.push(joined(terms, 'AND'));
-    places = terms.every(isPlace);
+    places = terms.every(({ isPlace }) => isPlace);
     scope = undefined;
   };
   for (const unit of units) {
     const { kind, lower } = unit;
     const isOr = lower === '/' || orWords.has(lower);
-    if (kind === 'denial') {
-      closeScope();
-      scope = [];
-    } else if (kind === 'break' || isOr || andWords.has(lower)) {
-      const goesOn = isOr && lower !== '/' && scope !== undefined;
+    const isBetween = kind === 'break' || isOr || andWords.has(lower);
+    if (kind === 'denial' || kind === 'stop' || isBetween) {
+      const goesOn = kind === 'denial' || (scope !== undefined && isOr && lower !== '/');
       closeScope();
       if (goesOn) scope ??= [];
-      after = isOr ? 'or' : lower === ',' ? 'comma' : 'other';
-    } else if (kind === 'stop') {
-      closeScope();
-      if (scope === undefined) places = false;
-      after = 'other';
+      else if (!isBetween && scope === undefined) places = false;
+      if (kind !== 'denial') after = isOr ? 'or' : lower === ',' ? 'comma' : 'other';
     } else if (scope !== undefined) scope.push(unit);
     else if (kind === 'content') {
       const term = toTerm(unit, known);
-      if (term !== undefined && places && isPlace(term)) denied.push(term);
+      if (term !== undefined && places && term.isPlace) denied.push(term);
       else if (term !== undefined) {
-        wanted.push({ term, after, isPlace: isPlace(term) });
+        wanted.push({ ...term, after });
         places = false;
       }
       after = 'other';
@@ -173,26 +165,17 @@ function joinAlternatives(wanted: readonly Wanted[]): Term[] {
     if (next?.after === 'or' || isInList) group.unshift(one);
     else groups.unshift([one]);
   }
-  return groups.map((group) =>
-    joined(
-      group.map(({ term }) => term),
-      'OR',
-    ),
-  );
+  return groups.map((group) => joined(group, 'OR'));
 }
 
 function joined(terms: readonly Term[], operator: 'AND' | 'OR'): Term {
   if (terms.length === 1) return terms[0] as Term;
   return {
     surface: terms.map(({ surface }) => surface).join(operator === 'OR' ? ' or ' : ' '),
-    forms: operator === 'OR' ? terms.flatMap(({ forms }) => forms) : [],
     query: `(${terms.map(({ query }) => query).join(` ${operator} `)})`,
+    isPlace: terms.some(({ isPlace }) => isPlace),
     isRole: terms.every(({ isRole }) => isRole),
   };
-}
-
-function unique(terms: readonly Term[]): Term[] {
-  return [...new Map(terms.map((term) => [term.query, term])).values()].slice(0, mostTerms);
 }
 
 /** "seed-stage" asks for both of its words, apart from those that say nothing. */
@@ -202,17 +185,18 @@ function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Know
     const forms = [...new Set([lower, ...meaning.forms])];
     const isRole = meaning.isRole && known.hasTitles;
     const query = `(${forms.map(phrase).join(' OR ')})`;
-    return { surface, forms, isRole, query: isRole ? `({kind name} : ${query})` : query };
+    const isPlace = forms.some(known.isPlace);
+    return { surface, isPlace, isRole, query: isRole ? `({kind name} : ${query})` : query };
   }
   const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
-  if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, surface);
+  if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, known, surface);
   const telling = parts.filter((part) => !hyphenEndings.has(part)).slice(0, mostTerms);
   const [first] = telling;
   if (first === undefined || parts.every((part) => stopWords.has(part))) return undefined;
   if (telling.length === 1) return toTerm({ surface, lower: first }, known);
-  if (telling.some((part) => part.length < 3 || stopWords.has(part))) return toPhrase(surface);
-  const both = telling.map((part) => toPhrase(part));
-  return { ...joined(both, 'AND'), surface, forms: telling };
+  if (telling.some((part) => part.length < 3 || stopWords.has(part))) return toPhrase(surface, known);
+  const both = telling.map((part) => toPhrase(part, known));
+  return { ...joined(both, 'AND'), surface };
 }
 
 /** Words without spaces: those with a meaning, and what is left between them and what says nothing. */
@@ -224,18 +208,18 @@ function toRuns(text: string, known: Known): Term[] {
   });
   for (const run of rest.replace(stopRuns, ' ').split(' ').filter(Boolean)) {
     const characters = [...run].slice(0, mostTerms);
-    const pairs = characters.slice(1).map((character, index) => toPhrase(`${characters[index]}${character}`));
-    terms.push({ ...toPhrase(run), pairs });
+    const pairs = characters.slice(1).map((second, at) => toPhrase(`${characters[at]}${second}`, known));
+    terms.push({ ...toPhrase(run, known), pairs });
   }
   return terms;
 }
 
-function toPhrase(text: string, surface = text): Term {
+function toPhrase(text: string, known: Known, surface = text): Term {
   const lower = text.toLowerCase();
-  return { surface, forms: [lower], query: phrase(lower) };
+  return { surface, query: phrase(lower), isPlace: known.isPlace(lower) };
 }
 
-function phrase(text: string): string {
+export function phrase(text: string): string {
   return `"${toIndexText(text).replaceAll('"', ' ').trim()}"`;
 }
 

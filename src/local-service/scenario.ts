@@ -3,10 +3,14 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
-import { FieldError, flag, integer, object, oneOf, optional, readFields } from './fields.ts';
+import { flag, integer, invalid, object, oneOf, optional, Refusal, readFields } from './fields.ts';
 import { longestWaitMs } from './switches.ts';
 
+const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
+  integer({ min: 0, max, default: otherwise });
+
 /**
+ * An entry of a scenario file, `{"faults": [...]}`: of the requests of an operation it lets `skip` through, and hits `count`.
  * What a fault does to a request:
  *
  * status           answers `status`, with `headers` and `body` where given, instead of doing anything; with
@@ -19,8 +23,11 @@ import { longestWaitMs } from './switches.ts';
  * lost_response    does everything, charges for it, and resets the connection instead of answering
  * task_error       lets the task end in `error` after `after_batches` times the batch size
  */
-const faultKinds = [
-  ...([
+const faultFields = {
+  operation: oneOf([...(Object.keys(endpoints) as EndpointName[]), '*']),
+  skip: whole(0),
+  count: whole(1),
+  fault: oneOf([
     'status',
     'delay',
     'cut',
@@ -29,18 +36,7 @@ const faultKinds = [
     'duplicate_batch',
     'lost_response',
     'task_error',
-  ] as const),
-];
-
-const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
-  integer({ min: 0, max, default: otherwise });
-
-/** An entry of a scenario file, `{"faults": [...]}`: of the requests of an operation it lets `skip` through, and hits `count`. */
-const faultFields = {
-  operation: oneOf([...(Object.keys(endpoints) as EndpointName[]), '*']),
-  skip: whole(0),
-  count: whole(1),
-  fault: oneOf(faultKinds),
+  ]),
   status: integer({ min: 200, max: 599, default: 500 }),
   headers: optional(toHeaders, {}),
   /** A text is sent as it is, anything else as JSON; absent: the error envelope. */
@@ -55,58 +51,48 @@ export class ScenarioError extends Error {
   override readonly name = 'ScenarioError';
 }
 
-export interface Scenario {
-  /** The fault of this request, when it gets one. Every call counts as a request. */
-  next(operation: EndpointName): Fault | undefined;
-}
+export type Fault = Readonly<ReturnType<typeof toFault>>;
 
-export function readScenario(path: string | undefined): Scenario {
-  const left = path === undefined ? [] : parse(path).map((fault) => ({ ...fault }));
-  return {
-    next(operation) {
-      for (const fault of left) {
-        if (fault.operation !== '*' && fault.operation !== operation) continue;
-        if (fault.skip > 0) fault.skip -= 1;
-        else if (fault.count > 0) {
-          fault.count -= 1;
-          return fault;
-        }
+/** Reads a scenario file; the fault of each request, when it gets one. Every call counts as a request. */
+export function readScenario(path: string | undefined): (operation: EndpointName) => Fault | undefined {
+  const faults = path === undefined ? [] : read(path);
+  return (operation) =>
+    faults.find((fault) => {
+      if (fault.operation !== '*' && fault.operation !== operation) return false;
+      if (fault.skip > 0) fault.skip -= 1;
+      else if (fault.count > 0) {
+        fault.count -= 1;
+        return true;
       }
-      return undefined;
-    },
-  };
+      return false;
+    });
 }
 
-function parse(path: string) {
-  const text = decodeText(
-    readable(path, () => readFileSync(path)),
-    path,
-  );
-  const scenario: unknown = readable(path, () => JSON.parse(text));
-  if (!isObject(scenario) || !Array.isArray(scenario.faults))
-    throw new ScenarioError(`${path}: "faults" must be an array`);
-  return scenario.faults.map((entry, index) => {
-    try {
-      return toFault(object(entry, 'it'));
-    } catch (error) {
-      throw new ScenarioError(`${path}: fault ${index + 1}: ${(error as Error).message}`);
-    }
-  });
-}
-
-function readable<Result>(path: string, read: () => Result): Result {
+function read(path: string) {
+  let where = '';
   try {
-    return read();
+    const scenario: unknown = JSON.parse(decodeText(readFileSync(path), path));
+    if (!isObject(scenario) || !Array.isArray(scenario.faults)) throw new Error('"faults" must be an array');
+    return scenario.faults.map((entry, index) => {
+      where = `fault ${index + 1}: `;
+      return toFault(object(entry, 'it'));
+    });
   } catch (error) {
-    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
+    throw new ScenarioError(`${path}: ${where}${(error as Error).message}`);
   }
 }
 
-export type Fault = Readonly<ReturnType<typeof toFault>>;
-
 function toFault(entry: object) {
   const { delay_ms, after_batches: afterBatches, ...fault } = readFields(entry, faultFields);
-  return { ...fault, afterBatches, delayMs: delay_ms ?? (fault.fault === 'delay' ? 1000 : 0) };
+  const { status, headers, body } = fault;
+  const { type = 'internal_error' } = new Refusal(status, '').said;
+  const refusal = new Refusal(status, 'a fault from the scenario file', { type, headers, body });
+  return {
+    ...fault,
+    afterBatches,
+    delayMs: delay_ms ?? (fault.fault === 'delay' ? 1000 : 0),
+    refusal: fault.fault === 'status' ? refusal : undefined,
+  };
 }
 
 function toHeaders(given: unknown, name: string): Record<string, string> {
@@ -118,7 +104,7 @@ function toHeaders(given: unknown, name: string): Record<string, string> {
       validateHeaderName(header);
       validateHeaderValue(header, text);
     } catch {
-      throw new FieldError(`the name or value of the header ${header} is not valid`);
+      throw invalid(`the name or value of the header ${header} is not valid`);
     }
   }
   return Object.fromEntries(headers);

@@ -1,16 +1,16 @@
 import type { EntityType } from '../contract/types.ts';
-import { type Condition, factOf, numberIn } from './conditions.ts';
+import { factOf, numberIn } from './conditions.ts';
 import type { openFile } from './database.ts';
 import { type Lead, leadsFrom, ofType } from './lead.ts';
-import { parseObjective, type Term } from './objective.ts';
-import { toPhraseKey, withoutAccents } from './vocabulary.ts';
+import { parseObjective, phrase, type Term, toIndexText } from './objective.ts';
+import { withoutAccents } from './vocabulary.ts';
 
 export interface Match {
   readonly lead: Lead;
   /** From 0 to 1. */
   readonly score: number;
-  /** The share of what was asked for that it has, and how many words. */
-  readonly coverage: number;
+  /** Whether it has all that was asked for, and how many words that are. */
+  readonly isWhole: boolean;
   readonly words: number;
   readonly reason: string;
 }
@@ -20,9 +20,11 @@ interface Word {
   readonly surface: string;
   readonly isNeeded: boolean;
   readonly isPlace: boolean;
+  /** The same for places that no lead is in two of, since to be in one of these will do. "Berlin, Germany" is a place in a place. */
+  slot: number;
 }
 
-/** A lead with some of the words, told by their positions: how well it has them, and how much it says of them. */
+/** A lead with some of the words, by their positions: how well it has them, and how much it says of them. */
 interface Candidate {
   readonly id: number;
   readonly has: number[];
@@ -62,67 +64,66 @@ const hits = `
   )`;
 
 /** How a type stands in the index; as a word that no objective has. */
-export function typeWord(type: EntityType): string {
+export function typeWord(type: string): string {
   return `type${type.replaceAll('_', '')}`;
-}
-
-/** What the facts of a type are, from some of its leads: they are the same for every lead of a type. */
-interface Sample {
-  /** The facts that are numbers. */
-  readonly numeric: readonly string[];
-  readonly hasFacts: boolean;
-  readonly hasTitles: boolean;
 }
 
 /**
  * Finds the leads that have what an objective asks for; where there are none, those that have most of it. Words are looked
- * up one by one; a lead's coverage is the share of them it has. Number conditions and what somebody is must be met, and
+ * up one by one; a lead is ranked by how many of them it has. Number conditions and what somebody is must be met, and
  * what is denied be absent, whatever else fits.
  */
 export function createSearch(rows: ReturnType<typeof openFile>) {
-  const samples = new Map<string, Sample>();
-  const isKnown = (kind: 'phrase' | 'place', text: string): boolean =>
-    rows.get('SELECT 1 FROM known WHERE kind = ? AND text = ?', [kind, text]) !== undefined;
-  const isPlace = (form: string): boolean => isKnown('place', withoutAccents(form));
+  const isThere = (from: string, text: string): boolean =>
+    rows.get(`SELECT 1 FROM ${from}`, text) !== undefined;
+  const isPlace = (form: string): boolean => isThere('places WHERE place = ?', withoutAccents(form));
+  // A word that is not indexed makes no phrase of the others.
+  const isPhrase = (text: string): boolean =>
+    toIndexText(text) === text && isThere('words WHERE words MATCH ? LIMIT 1', `{kind} : ${phrase(text)}`);
 
-  const sampleOf = (type: string): Sample => {
-    const leads = leadsFrom(rows, `leads WHERE ${ofType} LIMIT 200`, type);
-    const facts = leads.flatMap((lead) => [...lead.facts]);
+  /** What the facts of a type are, from some of its leads: they are the same for every lead of a type. */
+  const samples = new Map<string, ReturnType<typeof sampleOf>>();
+  const sampleOf = (type: string) => {
+    const facts = leadsFrom(rows, `leads WHERE ${ofType} LIMIT 200`, type).flatMap((lead) => lead.facts);
     const numeric = facts.filter(([, fact]) => numberIn(fact) !== undefined).map(([name]) => name);
     const hasTitles = type === 'person' && facts.some(([name]) => /^(job_)?title$/.test(name));
     return { numeric: [...new Set(numeric)], hasFacts: facts.length > 0, hasTitles };
   };
 
-  const find = (type: string, query: string) =>
-    rows.inTurns<{ id: number; rank: number; strength: number }>(
-      hits,
-      type === '' ? query : `(types : ${typeWord(type as EntityType)}) AND (${query})`,
-    );
+  /** The best first, each read when it is asked for; `considered`: how many leads were looked at, rejected ones included. */
+  return async (entityType: EntityType | undefined, objective: string) => {
+    const type = entityType ?? '';
+    const { numeric, hasFacts, hasTitles } = samples.get(type) ?? sampleOf(type);
+    samples.set(type, { numeric, hasFacts, hasTitles });
+    const asked = parseObjective(objective, { isPhrase, isPlace, hasTitles });
+    const conditions = asked.conditions.flatMap((condition) => {
+      const about = factOf(condition, numeric);
+      return about === undefined ? [] : [{ ...condition, ...about }];
+    });
+    // The noun of a number condition is answered by the number.
+    const nouns = conditions.map(({ word }) => word);
+    const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
 
-  const everyLead = (type: string): Candidate[] =>
-    rows
-      .all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType}`, type)
-      .map(({ id }) => ({ id, has: [], firm: 0, strength: 0, rank: 0 }));
-
-  /** The words of the terms, and the leads that have any. */
-  const lookUp = async (type: string, terms: readonly Term[], firm: number) => {
+    const find = (query: string, take: (hit: { id: number; rank: number; strength: number }) => void) =>
+      rows.each(hits, type === '' ? query : `(types : ${typeWord(type)}) AND (${query})`, take);
     const words: Word[] = [];
     const candidates = new Map<number, Candidate>();
-    const isFound = async ({ query, forms, surface, isRole = false }: Term): Promise<boolean> => {
+    const add = ({ surface, isPlace, isRole = false }: Term): void => {
+      words.push({ surface, isNeeded: isRole, isPlace, slot: words.length });
+    };
+    const isFound = async (term: Term): Promise<boolean> => {
       let isThere = false;
-      for await (const some of find(type, query))
-        for (const { id, rank, strength } of some) {
-          isThere = true;
-          const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
-          candidate.has.push(words.length);
-          candidate.strength += strength;
-          candidate.firm += strength >= firm ? 1 : 0;
-          candidate.rank += rank;
-          candidates.set(id, candidate);
-        }
-      if (!isThere) return false;
-      words.push({ surface, isNeeded: isRole, isPlace: forms.some(isPlace) });
-      return true;
+      await find(term.query, ({ id, rank, strength }) => {
+        isThere = true;
+        const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
+        candidate.has.push(words.length);
+        candidate.strength += strength;
+        candidate.firm += strength >= firmStrength || !hasFacts ? 1 : 0;
+        candidate.rank += rank;
+        candidates.set(id, candidate);
+      });
+      if (isThere) add(term);
+      return isThere;
     };
     for (const term of terms) {
       let found = await isFound(term);
@@ -130,113 +131,73 @@ export function createSearch(rows: ReturnType<typeof openFile>) {
       if (!found)
         for (const pair of term.pairs ?? [])
           if (words.length < mostWords && (await isFound(pair))) found = true;
-      if (!found) words.push({ surface: term.surface, isNeeded: term.isRole === true, isPlace: false });
+      if (!found) add(term);
     }
-    return { words, candidates: [...candidates.values()] };
-  };
+    const namesNoWord = conditions.length > 0 || asked.excluded.length > 0 || asked.namesType;
+    if (terms.length === 0 && namesNoWord)
+      for (const { id } of rows.all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType}`, type))
+        candidates.set(id, { id, has: [], firm: 0, strength: 0, rank: 0 });
+    for (const { query } of asked.excluded) await find(query, ({ id }) => void candidates.delete(id));
+    const fitting = [...candidates.values()];
+    shareSlots(words, fitting);
 
-  /** The leads of the first tier in which any meets the conditions. */
-  function* toMatches(
-    tiers: Iterable<readonly Ranked[]>,
-    conditions: readonly (Condition & { readonly fact: string })[],
-    reasonOf: (has: readonly number[], kept: readonly string[]) => string,
-  ): Generator<Match, void, undefined> {
-    for (const tier of tiers) {
-      let hasMatches = false;
-      for (const { id, has, coverage, score } of tier) {
-        const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
-        const kept = conditions.flatMap(({ low, high, denied, text, fact }) => {
-          const known = lead.facts.get(fact) ?? '';
-          const value = numberIn(known);
-          const isMet = value !== undefined && (value >= low && value <= high) !== denied;
-          return isMet ? [`${fact} ${known} (${text})`] : [];
-        });
-        if (kept.length < conditions.length) continue;
-        hasMatches = true;
-        yield { lead, coverage, words: has.length, score, reason: reasonOf(has, kept) };
-      }
-      if (hasMatches) return;
-    }
-  }
-
-  /** The best first, each read when it is asked for; `considered`: how many leads were looked at, rejected ones included. */
-  return async (entityType: EntityType | undefined, objective: string) => {
-    const type = entityType ?? '';
-    const sample = samples.get(type) ?? sampleOf(type);
-    samples.set(type, sample);
-    const isPhrase = (text: string) => isKnown('phrase', toPhraseKey(text));
-    const asked = parseObjective(objective, { isPhrase, isPlace, hasTitles: sample.hasTitles });
-    const conditions = asked.conditions.flatMap((condition) => {
-      const about = factOf(condition, sample.numeric);
-      return about === undefined ? [] : [{ ...condition, ...about }];
-    });
-    // The noun of a number condition is answered by the number.
-    const nouns = conditions.map(({ word }) => word);
-    const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
-    const excluded = new Set<number>();
-    for (const { query } of asked.excluded)
-      for await (const some of find(type, query)) for (const { id } of some) excluded.add(id);
-    const isAny =
-      terms.length === 0 && (conditions.length > 0 || asked.excluded.length > 0 || asked.namesType);
-    const { words, candidates } = await lookUp(type, terms, sample.hasFacts ? firmStrength : 0);
-    const fitting = (isAny ? everyLead(type) : candidates).filter(({ id }) => !excluded.has(id));
-    const slots = slotsOf(words, fitting);
-    const without = asked.excluded.map(({ surface }) => `not ${surface}`);
-    return {
-      considered: fitting.length,
-      matches: toMatches(inOrder(words, slots, fitting), conditions, (has, kept) => {
-        const matched = [...has.map((at) => words[at]?.surface), ...kept].join(', ');
-        const what = matched === '' ? `is a ${type.replace('_', ' ') || 'lead'}` : `matches ${matched}`;
-        const lacks = slots.filter((slot) => !isIn(slot, has)).flat();
-        const lacking = lacks.sort((a, b) => a - b).map((at) => words[at]?.surface);
-        const reason = [what, ...without].join(', ');
-        return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
-      }),
+    const reasonOf = (has: readonly number[], kept: readonly string[]): string => {
+      const matched = [...has.map((at) => words[at]?.surface), ...kept].join(', ');
+      const what = matched === '' ? `is a ${type.replace('_', ' ') || 'lead'}` : `matches ${matched}`;
+      const lacking = words.filter(({ slot }) => !isIn(slot, words, has)).map(({ surface }) => surface);
+      const reason = [what, ...asked.excluded.map(({ surface }) => `not ${surface}`)].join(', ');
+      return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
     };
+    /** The leads of the first tier in which any meets the conditions. */
+    function* matches(): Generator<Match, void, undefined> {
+      for (const tier of tiersOf(words, fitting)) {
+        let hasMatches = false;
+        for (const { id, has, score, isWhole } of tier) {
+          const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
+          const facts = new Map(lead.facts);
+          const kept = conditions.flatMap(({ low, high, denied, text, fact }) => {
+            const known = facts.get(fact) ?? '';
+            const value = numberIn(known);
+            const isMet = value !== undefined && (value >= low && value <= high) !== denied;
+            return isMet ? [`${fact} ${known} (${text})`] : [];
+          });
+          if (kept.length < conditions.length) continue;
+          hasMatches = true;
+          yield { lead, isWhole, words: has.length, score, reason: reasonOf(has, kept) };
+        }
+        if (hasMatches) return;
+      }
+    }
+    return { considered: fitting.length, matches: matches() };
   };
 }
 
-/**
- * What is asked for, each as the positions of its words: one, or places that no lead is in two of, since to be in one of
- * these will do. "Berlin, Germany" is a place in a place.
- */
-function slotsOf(words: readonly Word[], candidates: readonly Candidate[]): number[][] {
-  const slots: number[][] = [];
-  const places: number[][] = [];
-  for (const [at, { isPlace }] of words.entries()) {
-    const isElsewhere = (place: readonly number[]) =>
-      candidates.every(({ has }) => !has.includes(at) || !isIn(place, has));
-    const slot = isPlace ? places.find(isElsewhere) : undefined;
-    if (slot !== undefined) slot.push(at);
-    else {
-      slots.push([at]);
-      if (isPlace) places.push(slots.at(-1) as number[]);
-    }
+function isIn(slot: number, words: readonly Word[], has: readonly number[]): boolean {
+  return has.some((at) => words[at]?.slot === slot);
+}
+
+function shareSlots(words: readonly Word[], candidates: readonly Candidate[]): void {
+  const places = new Set<number>();
+  for (const [at, word] of words.entries()) {
+    if (!word.isPlace) continue;
+    const isElsewhere = (place: number) =>
+      candidates.every(({ has }) => !has.includes(at) || !isIn(place, words, has));
+    word.slot = [...places].find(isElsewhere) ?? at;
+    places.add(word.slot);
   }
-  return slots;
 }
-
-function isIn(slot: readonly number[], has: readonly number[]): boolean {
-  return slot.some((at) => has.includes(at));
-}
-
-type Ranked = ReturnType<typeof bestFirst>[number];
 
 /** Those with the most of what is asked for, then those with less of it: each the best first. */
-function* inOrder(
-  words: readonly Word[],
-  slots: readonly number[][],
-  candidates: readonly Candidate[],
-): Generator<Ranked[]> {
-  const asked = slots.length;
-  const places = slots.filter(([at = 0]) => words[at]?.isPlace);
+function* tiersOf(words: readonly Word[], candidates: readonly Candidate[]) {
+  const asked = new Set(words.map(({ slot }) => slot)).size;
   const tiers: Candidate[][] = [];
   for (const candidate of candidates) {
     const { has, firm } = candidate;
     if (has.length < asked && firm / asked <= most) continue;
     if (words.some(({ isNeeded }, at) => isNeeded && !has.includes(at))) continue;
     // Of those that lack as much, first those that are where they are to be.
-    const tier = 2 * has.length + (places.every((slot) => isIn(slot, has)) ? 1 : 0);
+    const isThere = words.every(({ isPlace, slot }) => !isPlace || isIn(slot, words, has));
+    const tier = 2 * has.length + (isThere ? 1 : 0);
     tiers[tier] ??= [];
     tiers[tier].push(candidate);
   }
@@ -248,9 +209,9 @@ function bestFirst(tier: readonly Candidate[], asked: number) {
   const [least = 0, greatest = 0] = [ranks[0], ranks.at(-1)];
   const ranked = tier.map(({ id, has, strength, rank }) => {
     const said = greatest === least ? 1 : (rank - least) / (greatest - least);
-    const score = Math.round(100 * (strength / asked) * (leastSaid + (1 - leastSaid) * said)) / 100;
-    if (asked === 0) return { id, has, coverage: 1, score: scoreWithoutWords };
-    return { id, has, coverage: Math.min(1, has.length / asked), score: Math.min(0.99, score) };
+    const share = (strength / asked) * (leastSaid + (1 - leastSaid) * said);
+    const score = asked === 0 ? scoreWithoutWords : Math.min(0.99, Math.round(100 * share) / 100);
+    return { id, has, isWhole: has.length >= asked, score };
   });
   return ranked.sort((a, b) => b.score - a.score || a.id - b.id);
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
-import { openCatalogueOf } from './catalogue.ts';
+import { type Catalogue, openCatalogueOf } from './catalogue.ts';
 import { loadSqlite } from './database.ts';
 import { endOrphans } from './ledger.ts';
 import { listenTo } from './listener.ts';
@@ -14,9 +14,10 @@ import { createSwitches, type Switches } from './switches.ts';
 import { advanceTasks, watchTasks } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
-export { isSqliteError, LockTimeout } from './database.ts';
+export { isSqliteError } from './database.ts';
 export { localKeys } from './keys.ts';
 export { ScenarioError } from './scenario.ts';
+export { LockTimeout } from './store.ts';
 export { SwitchError, toSwitches } from './switches.ts';
 
 export interface LocalServiceOptions extends Listeners {
@@ -48,16 +49,18 @@ export async function startLocalService(options: LocalServiceOptions) {
   await makePrivateFolder(stateDir);
   await loadSqlite();
   const store = openStore({ stateDir, pid, monotonic: () => clock.monotonic() });
-  const open: { close(): void }[] = [store];
-  const closeAll = () => {
-    for (const part of open.reverse()) part.close();
+  let catalogue: Catalogue | undefined;
+  const closeFiles = () => {
+    catalogue?.close();
+    store.close();
   };
   try {
-    const catalogue = await openCatalogueOf(stateDir, options.catalogFile);
-    open.push(catalogue);
+    catalogue = await openCatalogueOf(stateDir, options.catalogFile);
     const now = () => clock.now().getTime();
-    const parts = { store, catalogue, switches, scenario, clock, now, log, failed, hint };
-    const service: Service = { ...parts, answering: new Set() };
+    const answering = new Set<string>();
+    const service: Service = {
+      ...{ store, catalogue, switches, scenario, clock, now, log, failed, hint, answering },
+    };
     store.transaction((rows) => {
       endOrphans(service, rows);
       advanceTasks(rows, service);
@@ -82,11 +85,11 @@ export async function startLocalService(options: LocalServiceOptions) {
         await Promise.all(running);
         // What was running may have begun a task.
         service.cancelLook?.();
-        closeAll();
+        closeFiles();
       },
     };
   } catch (error) {
-    closeAll();
+    closeFiles();
     throw error;
   }
 }

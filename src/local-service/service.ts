@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { EndpointName } from '../contract/endpoints.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { LocalKey } from './keys.ts';
-import type { Fault, Scenario } from './scenario.ts';
+import type { Fault } from './scenario.ts';
 import type { Store } from './store.ts';
 import type { Switches } from './switches.ts';
 
@@ -21,7 +21,8 @@ export interface Service extends Listeners {
   readonly catalogue: Catalogue;
   readonly switches: Switches;
   readonly clock: Clock;
-  readonly scenario: Scenario;
+  /** The fault of the next request. */
+  readonly scenario: (operation: EndpointName) => Fault | undefined;
   /** The IDs of the requests that are being answered. */
   readonly answering: Set<string>;
   /** Milliseconds since 1970. */

@@ -1,5 +1,7 @@
-import { chmodSync } from 'node:fs';
-import { type DatabaseOptions, openDatabase } from './database.ts';
+import { chmodSync, existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { claimLock } from '../files/folder-lock.ts';
+import { createFile, openFile, type Rows } from './database.ts';
 
 /**
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
@@ -45,15 +47,80 @@ const steps = [
    CREATE INDEX requests_ended ON requests (created_at) WHERE state <> 'open';`,
 ];
 
+const patienceMs = 10_000;
+
+/** Thrown when another process held the lock for longer than the patience. */
+export class LockTimeout extends Error {
+  override readonly name = 'LockTimeout';
+}
+
 export type Store = ReturnType<typeof openStore>;
 
-export function openStore(options: DatabaseOptions) {
-  chmodSync(options.stateDir, 0o700);
-  const database = openDatabase(options);
-  database.transaction((rows) => {
+/** Opens the state in a folder, which several processes read and write, one transaction at a time. */
+export function openStore(options: { stateDir: string; pid: number; monotonic: () => number }) {
+  const { stateDir, pid, monotonic } = options;
+  chmodSync(stateDir, 0o700);
+  const path = join(stateDir, 'state.db');
+  // SQLite would write to wherever a link leads.
+  for (const file of [path, `${path}-journal`])
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
+  if (!existsSync(path)) createFile(path);
+  const lock = claimLock(stateDir, pid);
+  const rows = openFile(path);
+  const hold = <Result>(action: () => Result): Result => {
+    const deadline = monotonic() + patienceMs;
+    for (let other = lock.take(); other !== undefined; other = lock.take()) {
+      if (monotonic() > deadline)
+        throw new LockTimeout(
+          `process ${other.split('.')[0]} has locked ${stateDir} for more than ${patienceMs / 1000} seconds`,
+        );
+      // Transactions are synchronous, and so is waiting for one.
+      Atomics.wait(sleeper, 0, 0, 2);
+    }
+    try {
+      return action();
+    } finally {
+      lock.giveBack();
+    }
+  };
+  /** The only way in: everything happens under the lock, and in a transaction. */
+  const transaction = <Result>(work: (rows: Rows) => Result): Result =>
+    hold(() => {
+      rows.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work(rows);
+        rows.exec('COMMIT');
+        return result;
+      } catch (error) {
+        try {
+          rows.exec('ROLLBACK');
+        } catch {
+          // SQLite has done so itself: on a full disk.
+        }
+        throw error;
+      }
+    });
+  hold(() => {
+    // The journal file stays, which is cheaper than making and removing one; its header says whether it counts.
+    rows.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL');
+    if (existsSync(`${path}-journal`)) chmodSync(`${path}-journal`, 0o600);
+  });
+  transaction(() => {
     const known = rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
     for (const step of steps.slice(known)) rows.exec(step);
     if (known < steps.length) rows.exec(`PRAGMA user_version = ${steps.length}`);
   });
-  return database;
+  return {
+    /** Names this process to others; see `isAlive`. */
+    owner: lock.owner,
+    folder: stateDir,
+    transaction,
+    close() {
+      rows.close();
+      lock.close();
+    },
+  };
 }
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));

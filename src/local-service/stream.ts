@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { wait } from '../clock.ts';
 import { type EntitySearchDone, streamSentinel } from '../contract/types.ts';
 import { alreadyExists } from './admission.ts';
-import { reset } from './answer.ts';
 import { beginSearch } from './entity-search.ts';
 import { endStream } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
@@ -11,17 +10,15 @@ import type { Exchange, Service } from './service.ts';
 export async function search(service: Service, exchange: Exchange): Promise<undefined> {
   const { store, clock, switches } = service;
   const { outgoing, gone, fault } = exchange;
-  const begun = await beginSearch(service, exchange);
-  if ('earlier' in begun) throw alreadyExists();
-  const { searchId, leads, stopReason } = begun;
+  const { isNew, searchId, leads, stopReason } = await beginSearch(service, exchange);
+  if (!isNew || searchId === null) throw alreadyExists();
   const isLost = fault?.fault === 'lost_response';
   const isBroken = fault !== undefined && ['cut', 'reset', 'stall'].includes(fault.fault);
   if (isLost) noteSent(service, searchId, leads.length);
   else await sendBatches(service, exchange, searchId, leads, isBroken ? fault.afterBatches : leads.length);
   const isWhole = isLost || !(gone.aborted || isBroken);
   store.transaction((rows) => endStream(rows, searchId, isWhole ? 'done' : 'error', service));
-  if (isLost) reset(outgoing);
-  else if (isWhole) {
+  if (isWhole && !isLost) {
     // rule: events.done, events.order, events.ids
     const done: EntitySearchDone = {
       object: 'entity_search_done',
@@ -31,12 +28,12 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
       finish: true,
     };
     outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
-  } else {
-    // What was sent gets a moment to arrive.
-    await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
-    if (fault?.fault === 'cut') outgoing.end();
-    else if (fault?.fault === 'reset') reset(outgoing);
+    return;
   }
+  // What was sent gets a moment to arrive.
+  if (!isLost) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
+  if (fault?.fault === 'cut') outgoing.end();
+  else if (isLost || fault?.fault === 'reset') reset(outgoing);
 }
 
 /** Sends batch after batch, up to `most`, no faster than they are taken. */
@@ -82,15 +79,16 @@ async function sendBatches(
 }
 
 function noteSent({ store }: Service, searchId: string, sent: number): void {
-  store.transaction((rows) =>
-    rows.run('UPDATE searches SET ready_count = ?1, verified_count = ?1 WHERE search_id = ?2', [
-      sent,
-      searchId,
-    ]),
-  );
+  const sql = 'UPDATE searches SET ready_count = ?1, verified_count = ?1 WHERE search_id = ?2';
+  store.transaction((rows) => rows.run(sql, [sent, searchId]));
 }
 
 // rule: events.frames
 function frame(payload: string): string {
   return `data: ${payload}\n\n`;
+}
+
+/** Ends a connection the way a crashing machine does. */
+export function reset(outgoing: Exchange['outgoing']): void {
+  outgoing.socket?.resetAndDestroy();
 }

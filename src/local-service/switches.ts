@@ -75,8 +75,8 @@ export class SwitchError extends Error {
 /** The defaults, with some of them replaced. Throws SwitchError. */
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
   const defaults = Object.entries(switchTable).map(([name, row]) => [name, row.default]);
-  const changed = Object.entries(changes).map(([name, value]) => [name, checked(name, value)]);
-  return Object.fromEntries([...defaults, ...changed]) as Switches;
+  for (const [name, value] of Object.entries(changes)) check(name, value);
+  return { ...Object.fromEntries(defaults), ...changes } as Switches;
 }
 
 /** Reads `name=value` texts, as they stand on a command line. Throws SwitchError. */
@@ -84,19 +84,22 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
   const changes = assignments.map((assignment) => {
     const [, name, text = ''] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
     if (name === undefined) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
-    return [name, checked(name, /^\d+$/.test(text) ? Number(text) : text)];
+    const isNumber = /^\d+$/.test(text) && typeof switchTable[name as keyof Switches]?.default === 'number';
+    const value = isNumber ? Number(text) : text;
+    check(name, value);
+    return [name, value];
   });
   return Object.fromEntries(changes) as Partial<Switches>;
 }
 
-function checked(name: string, value: unknown): string | number {
-  const row: SwitchRow | undefined = Object.entries(switchTable).find(([known]) => known === name)?.[1];
+function check(name: string, value: unknown): void {
+  const row = Object.hasOwn(switchTable, name) ? switchTable[name as keyof Switches] : undefined;
   if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
-  const { max = Number.MAX_SAFE_INTEGER, values } = row;
-  if (typeof row.default === 'string') {
-    if (values?.includes(String(value)) ?? true) return String(value);
+  const { default: usual, max = Number.MAX_SAFE_INTEGER, values }: SwitchRow = row;
+  if (typeof usual === 'string') {
+    if (typeof value === 'string' && (values?.includes(value) ?? true)) return;
     throw new SwitchError(`the switch ${name} must be one of ${values?.join(', ')}`);
   }
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number;
-  throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
+    throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
 }

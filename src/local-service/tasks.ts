@@ -1,23 +1,89 @@
+import { limits } from '../contract/limits.ts';
+import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
+import { allMembers, objectOf } from '../json/text.ts';
+import { alreadyExists, authenticate } from './admission.ts';
 import type { Rows } from './database.ts';
-import { settle } from './ledger.ts';
-import type { Service } from './service.ts';
+import { beginSearch, isWhole } from './entity-search.ts';
+import { invalid, queryDigits, Refusal } from './fields.ts';
+import { endOrphans, settle } from './ledger.ts';
+import type { Caller, Exchange, Service } from './service.ts';
 
-/** A stream or a task as the state has it. */
-export interface SearchRow {
-  readonly search_id: string;
-  readonly request_id: string;
-  readonly entity_limit: number;
-  readonly status: 'created' | 'running' | 'done' | 'error';
-  readonly stop_reason: string;
-  readonly found: number;
-  readonly considered: number;
-  readonly ready_count: number;
-  readonly verified_count: number;
-  readonly fails_after: number | null;
-  readonly created_at: number;
+/** POST /v1/entity-search/create_task */
+// rule: create.id
+export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
+  const { searchId, isNew } = await beginSearch(service, exchange);
+  // An existing task has none yet, or never will when it failed after admission.
+  if (searchId === null) throw alreadyExists();
+  if (isNew) watchTasks(service);
+  return { leads_search_id: searchId };
 }
 
-const active = "status IN ('created', 'running') AND form = 'task'";
+/** GET /v1/entity-search/status */
+// rule: task.status, credits.free-reads
+export function status(service: Service, exchange: Exchange): EntitySearchStatusResponse {
+  const caller = authenticate(service, exchange);
+  return readSearch(service, exchange, caller, ({ status, ready_count, verified_count, stop_reason }) => {
+    const hasEnded = status === 'done' || status === 'error';
+    return { status: { status, ready_count, verified_count, stop_reason: hasEnded ? stop_reason : '' } };
+  });
+}
+
+/** GET /v1/entity-search/fetch */
+// rule: fetch.pts, fetch.num
+export function fetchPage(service: Service, exchange: Exchange): string {
+  const caller = authenticate(service, exchange);
+  // As it was asked for: a position may be beyond what a number can hold.
+  const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
+  const { min, max, default: usual } = limits.fetchNum;
+  const num = Number(queryDigits(exchange.query, 'num') ?? usual);
+  if (num < min || num > max) throw invalid(`num must be from ${min} to ${max}, not ${num}`);
+  return readSearch(service, exchange, caller, ({ search_id, status, ready_count, entity_limit }, rows) => {
+    // rule: page.next, fetch.available, states.running-fetch
+    const entities = rows.all<{ record: string }>(
+      'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
+      [search_id, Math.min(Number(pts), ready_count), Math.min(Number(pts) + num, ready_count)],
+    );
+    // rule: page.fields, page.object, page.task, page.state, page.echo, page.count, page.limit
+    const rest = { num, count: entities.length, ready_count, limit: entity_limit };
+    return objectOf([
+      ...allMembers(JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status })),
+      ['pts', pts],
+      ...allMembers(JSON.stringify(rest)),
+      ['entities', `[${entities.map(({ record }) => record).join(',')}]`],
+    ]);
+  });
+}
+
+/** A stream or a task as the state has it. */
+type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reason', string>> &
+  Readonly<Record<'entity_limit' | 'found' | 'considered' | 'ready_count' | 'verified_count', number>> & {
+    readonly status: 'created' | 'running' | 'done' | 'error';
+    readonly fails_after: number | null;
+    readonly created_at: number;
+  };
+
+/** Reads a task of the calling key, with its progress as of now. Another key's does not exist for it. */
+// rule: status.id, fetch.id, task.owner, fetch.not-found, states.settlement
+function readSearch<Answer>(
+  service: Service,
+  { query }: Exchange,
+  { fingerprint }: Caller,
+  toAnswer: (search: SearchRow, rows: Rows) => Answer,
+): Answer {
+  const [searchId = '', ...others] = query.getAll('leads_search_id');
+  if (searchId === '' || others.length > 0) throw invalid('leads_search_id is required exactly once');
+  const forms = service.switches.stream_fetch === 'on' ? 'task stream' : 'task';
+  return service.store.transaction((rows) => {
+    endOrphans(service, rows);
+    advanceTasks(rows, service);
+    const search = rows.get<SearchRow>(
+      'SELECT * FROM searches WHERE search_id = ? AND key = ? AND instr(?, form) > 0',
+      [searchId, fingerprint, forms],
+    );
+    if (search === undefined || !isWhole(searchId)) throw new Refusal(404, 'there is no such task');
+    return toAnswer(search, rows);
+  });
+}
 
 /**
  * How far a task is depends on nothing but the time since it was created: it goes on without a client, without
@@ -29,7 +95,8 @@ const active = "status IN ('created', 'running') AND form = 'task'";
 export function advanceTasks(rows: Rows, { switches, now }: Service): boolean {
   let areActive = false;
   for (const task of rows.all<SearchRow & { readonly price: number }>(
-    `SELECT price, searches.* FROM searches JOIN requests USING (request_id) WHERE ${active}`,
+    `SELECT price, searches.* FROM searches JOIN requests USING (request_id)
+     WHERE status IN ('created', 'running') AND form = 'task'`,
   )) {
     const { status, ready, verified } = progressOf(task, switches, now());
     const hasEnded = status === 'done' || status === 'error';
@@ -62,12 +129,12 @@ function progressOf(
   const rejected = task.considered - task.found;
   // rule: task.verified
   const verified = ready + (hasEnded ? rejected : Math.floor((rejected * ready) / Math.max(1, found)));
-  const end: SearchRow['status'] = task.fails_after === null ? 'done' : 'error';
+  const end = task.fails_after === null ? 'done' : 'error';
   return {
     status: hasEnded ? end : 'running',
     ready: Math.max(ready, task.ready_count),
     verified: Math.max(verified, task.verified_count),
-  } as const;
+  };
 }
 
 /** Looks at the tasks now and then for as long as any are under way. */

@@ -24,24 +24,26 @@ export const deniedRuns =
 /** Stands in the text for everything that denies what comes after it. */
 export const denial = '¬';
 
-/** What objectives say that says nothing: a verb, and not what somebody does in the mountains; a figure of speech, and not where satellites are. */
-const empty = [
-  /(?<!\p{L})(?:[dlnmtscj]|qu)['’](?=\p{L})/giu,
-  /\b(?:not|nicht) (?:only|just|nur)\b/giu,
-  /\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu,
-  /\brunning (?=(?:an?|the|their|its|on)\b)/gi,
-  /(?<=\p{L}) (?:space|scene)(?= (?:in|of|at|for|with|from)\b|\s*(?:$|[,.;]))/giu,
-];
-const denials = [
-  /\b(?:other than|rather than|instead of|apart from|(?:with|but|and|have|has) no|(?:any|every)(?:where|thing|one) but|outside(?: of)?(?! sales)|not|nor|never|except(?: for)?|excluding|exclude|without|(?:is|are|do|does|have|has|was|were)n['’]t|nicht|ohne|kein(?:e[nrms]?)?|ausgenommen|hors(?: de)?|sauf|sans|excepto|salvo|sin|fuera de)\b|(?<!\p{L})(?:auß(?:er|erhalb)(?: von)?|en dehors de|pas (?:à|en|au|aux)|que no (?:están?|sean?))(?!\p{L})/giu,
-  /(?<=^|,) ?no (?!code)/gi,
-];
 const names =
   '(?:kanal|kanäle|blogger|influencer|podcasts?|läden|geschäfte|firma|firmen|unternehmen|startups|hersteller|anbieter)';
-/** What objectives say in more than one word, in its short form. German says of whom, and what of, in one word. */
+/**
+ * What objectives say in more than one word, in its short form. The first five say nothing: a verb, and not what somebody
+ * does in the mountains; a figure of speech, and not where satellites are. German says of whom, and what of, in one word.
+ */
 const rewordings: readonly (readonly [RegExp, string])[] = [
-  ...empty.map((pattern) => [pattern, ' '] as const),
-  ...denials.map((pattern) => [pattern, ` ${denial} `] as const),
+  [/(?<!\p{L})(?:[dlnmtscj]|qu)['’](?=\p{L})/giu, ' '],
+  [/\b(?:not|nicht) (?:only|just|nur)\b/giu, ' '],
+  [
+    /\b(?:raised|raising) (?:money|funds|capital)\b|\bgeld (?:aufgenommen|bekommen)\b|\bdes fonds\b|\bfondos\b/giu,
+    ' ',
+  ],
+  [/\brunning (?=(?:an?|the|their|its|on)\b)/gi, ' '],
+  [/(?<=\p{L}) (?:space|scene)(?= (?:in|of|at|for|with|from)\b|\s*(?:$|[,.;]))/giu, ' '],
+  [
+    /\b(?:other than|rather than|instead of|apart from|(?:with|but|and|have|has) no|(?:any|every)(?:where|thing|one) but|outside(?: of)?(?! sales)|not|nor|never|except(?: for)?|excluding|exclude|without|(?:is|are|do|does|have|has|was|were)n['’]t|nicht|ohne|kein(?:e[nrms]?)?|ausgenommen|hors(?: de)?|sauf|sans|excepto|salvo|sin|fuera de)\b|(?<!\p{L})(?:auß(?:er|erhalb)(?: von)?|en dehors de|pas (?:à|en|au|aux)|que no (?:están?|sean?))(?!\p{L})/giu,
+    ` ${denial} `,
+  ],
+  [/(?<=^|,) ?no (?!code)/gi, ` ${denial} `],
   [/(?<![\p{L}-])non-(\p{Lu}[\p{L}.]*)/gu, ` ${denial} $1, `],
   [/(?<!\p{L})(\p{L}+er)innen\b/giu, 'female $1'],
   [
@@ -98,12 +100,6 @@ export const knownRuns = anyOf(
 /** Without accents, and each word without an s at its end: "heads of sales" is "head of sale". */
 function toKey(lower: string): string {
   return withoutAccents(lower).replace(/(?<=\p{Script=Latin}{3})s(?!\p{L})/gu, '');
-}
-
-/** A phrase as it is looked up, in the singular. */
-export function toPhraseKey(text: string): string {
-  const words = text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}&+#]+/gu, ' ');
-  return toKey(words.trim());
 }
 
 export function withoutAccents(lower: string): string {

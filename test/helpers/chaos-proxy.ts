@@ -14,14 +14,7 @@ export function createRandom(seed: string): () => number {
   };
 }
 
-export interface ChaosProxy {
-  readonly url: string;
-  /** Random numbers for the connections to come; undefined lets everything through. */
-  disturb(random: (() => number) | undefined): void;
-  /** Faults so far, by name. */
-  readonly faults: ReadonlyMap<string, number>;
-  close(): Promise<void>;
-}
+export type ChaosProxy = Awaited<ReturnType<typeof startChaosProxy>>;
 
 type Fault = 'none' | 'refuse' | 'drop' | 'reset' | 'truncate' | 'stall';
 
@@ -41,7 +34,7 @@ const calm: Plan = { fault: 'none', after: Number.POSITIVE_INFINITY, slice: 65_5
 const longestStall = 700;
 
 /** A TCP proxy that delays, slices, drops, resets, truncates and stalls, each connection as the dice say. */
-export async function startChaosProxy(target: string): Promise<ChaosProxy> {
+export async function startChaosProxy(target: string) {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   const faults = new Map<string, number>();
@@ -73,12 +66,14 @@ export async function startChaosProxy(target: string): Promise<ChaosProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return closing({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    disturb(random) {
+    /** Random numbers for the connections to come; undefined lets everything through. */
+    disturb(random: (() => number) | undefined) {
       dice = random;
     },
+    /** Faults so far, by name. */
     faults,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         for (const socket of sockets) socket.destroy();
         server.close(() => resolve());
       }),
@@ -107,13 +102,8 @@ function toPlans(dice: () => number): [there: Plan, back: Plan] {
   const slice = 1 + Math.floor(dice() ** 3 * 2000);
   const pause = dice() < 0.5 ? 0 : dice() * 3;
   const stall = dice() * longestStall;
-  const plan = (fault: Fault, after: number): Plan => ({
-    fault,
-    after,
-    slice: Math.max(slice, 4),
-    pause,
-    stall,
-  });
+  const rest = { slice: Math.max(slice, 4), pause, stall };
+  const plan = (fault: Fault, after: number): Plan => ({ fault, after, ...rest });
   const whole = Number.POSITIVE_INFINITY;
   const [, faultThere, faultBack] = kinds.find(([upTo]) => kind < upTo) ?? [1, 'none', 'none'];
   return [
@@ -135,15 +125,9 @@ async function pump(from: Socket, to: Socket, plan: Plan): Promise<void> {
         at += size;
         left -= size;
         if (left > 0) continue;
-        if (fault === 'reset') {
-          reset(from);
-          reset(to);
-          return;
-        }
-        if (fault === 'truncate') {
-          to.end();
-          return;
-        }
+        if (fault === 'reset') reset(from);
+        if (fault === 'reset') return reset(to);
+        if (fault === 'truncate') return void to.end();
         if (fault === 'stall') await sleep(plan.stall);
         fault = 'none';
         left = Number.POSITIVE_INFINITY;

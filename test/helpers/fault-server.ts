@@ -10,18 +10,12 @@ export interface RawRequest {
   readonly body: string;
 }
 
-/** A raw TCP server: it writes bytes, not HTTP, so that it can break every rule there is. */
-export interface FaultServer {
-  readonly url: string;
-  readonly requests: RawRequest[];
-  /** TCP connections accepted so far. */
-  readonly connections: () => number;
-  close(): Promise<void>;
-}
-
 export type Answer = (socket: Socket, request: RawRequest) => void | Promise<void>;
 
-export async function startFaultServer(answer: Answer, host = '127.0.0.1'): Promise<FaultServer> {
+export type FaultServer = Awaited<ReturnType<typeof startFaultServer>>;
+
+/** A raw TCP server: it writes bytes, not HTTP, so that it can break every rule there is. */
+export async function startFaultServer(answer: Answer, host = '127.0.0.1') {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -45,9 +39,10 @@ export async function startFaultServer(answer: Answer, host = '127.0.0.1'): Prom
   return closing({
     url: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
     requests,
+    /** TCP connections accepted so far. */
     connections: () => connections,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         for (const socket of sockets) socket.destroy();
         server.close(() => resolve());
       }),
@@ -59,11 +54,9 @@ function toRequest(bytes: Buffer): (RawRequest & { size: number }) | undefined {
   if (end === -1) return undefined;
   const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const [method = '', path = ''] = first.split(' ');
+  const pairs = lines.map((line) => [line, line.indexOf(':')] as const);
   const headers = Object.fromEntries(
-    lines.map((line) => [
-      line.slice(0, line.indexOf(':')).toLowerCase(),
-      line.slice(line.indexOf(':') + 1).trim(),
-    ]),
+    pairs.map(([line, at]) => [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]),
   );
   const size = end + 4 + Number(headers['content-length'] ?? 0);
   if (bytes.length < size) return undefined;

@@ -16,31 +16,13 @@ export interface Purchase {
   readonly searchId: string | null;
 }
 
-/** A local service whose books are open. */
-export interface LedgerService {
-  readonly url: string;
-  /** Credits that all accounts have spent or reserved. */
-  spent(): number;
-  /** What the service did for a key; undefined when it never admitted a request with it. */
-  purchaseOf(idempotencyKey: string): Purchase | undefined;
-  /** The records of a search or task, in their order. */
-  recordsOf(searchId: string): string[];
-  /**
-   * Waits until nothing that was admitted is under way any more, or nothing with a key. Throws when the books as a whole
-   * do not add up.
-   */
-  quiet(idempotencyKey?: string): Promise<void>;
-  /** Ends what is under way; resolves to the credits spent in the end, by idempotency key. */
-  close(): Promise<ReadonlyMap<string, number>>;
-}
-
 export const ledgerKey = 'lp_local_demo';
 const companies = 40;
 
-export async function startLedgerService(
-  switches: Partial<Switches>,
-  faults: readonly object[] = [],
-): Promise<LedgerService> {
+export type LedgerService = Awaited<ReturnType<typeof startLedgerService>>;
+
+/** A local service whose books are open. */
+export async function startLedgerService(switches: Partial<Switches>, faults: readonly object[] = []) {
   const service = await startService({
     leads: someLeads(),
     faults,
@@ -56,24 +38,27 @@ export async function startLedgerService(
   };
   return closing({
     url: service.url,
+    /** Credits that all accounts have spent or reserved. */
     spent: () =>
       get<{ sum: number }>('SELECT coalesce(sum(reserved + settled), 0) AS sum FROM accounts')?.sum ?? 0,
-    purchaseOf: (key) =>
+    /** What the service did for a key; undefined when it never admitted a request with it. */
+    purchaseOf: (key: string) =>
       get<Purchase>(
         `SELECT r.state, r.settled, s.ready_count AS ready, s.search_id AS searchId
          FROM requests r LEFT JOIN searches s USING (request_id) WHERE r.idempotency_key = ?`,
         key,
       ),
-    recordsOf: (searchId) =>
-      store
-        .transaction((rows) =>
-          rows.all<{ record: string }>(
-            'SELECT record FROM entities WHERE search_id = ? ORDER BY position',
-            searchId,
-          ),
-        )
-        .map(({ record }) => record),
-    async quiet(idempotencyKey) {
+    /** The records of a search or task, in their order. */
+    recordsOf(searchId: string): string[] {
+      const sql = 'SELECT record FROM entities WHERE search_id = ? ORDER BY position';
+      const rows = store.transaction((all) => all.all<{ record: string }>(sql, searchId));
+      return rows.map(({ record }) => record);
+    },
+    /**
+     * Waits until nothing that was admitted is under way any more, or nothing with a key. Throws when the books as a whole
+     * do not add up.
+     */
+    async quiet(idempotencyKey?: string) {
       const ofKey = idempotencyKey === undefined ? '' : ' AND idempotency_key = ?';
       const keys = idempotencyKey === undefined ? [] : [idempotencyKey];
       const open = (): number =>
@@ -85,6 +70,7 @@ export async function startLedgerService(
       }
       if (idempotencyKey === undefined) expectToAddUp();
     },
+    /** Ends what is under way; resolves to the credits spent in the end, by idempotency key. */
     async close() {
       await service.close();
       expectToAddUp();

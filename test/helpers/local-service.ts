@@ -1,11 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type LocalService,
-  type LocalServiceOptions,
-  localKeys,
-  startLocalService,
-} from '../../src/local-service/server.ts';
+import { type LocalServiceOptions, localKeys, startLocalService } from '../../src/local-service/server.ts';
 import { machineClock } from './clock.ts';
 import { closing } from './closing.ts';
 import { keepIndexes, lendIndexes } from './demonstration.ts';
@@ -18,28 +13,26 @@ export interface ServiceOptions extends Partial<LocalServiceOptions> {
   readonly faults?: readonly object[];
 }
 
-export interface StartedService extends LocalService {
-  readonly stateDir: string;
-  /** The environment of a user who has nothing but this service. */
-  env(): Record<string, string>;
+/** A file of its own with this text. */
+export function fileOf(name: string, text: string): string {
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, text);
+  return path;
 }
 
+export type StartedService = Awaited<ReturnType<typeof startService>>;
+
 /** A local service in this process, with a state of its own. */
-export async function startService(options: ServiceOptions = {}): Promise<StartedService> {
+export async function startService(options: ServiceOptions = {}) {
   const { leads, faults, ...rest } = options;
   const stateDir = rest.stateDir ?? temporaryFolder();
-  const written = (name: string, text: string): string => {
-    const path = join(temporaryFolder(), name);
-    writeFileSync(path, text);
-    return path;
-  };
   lendIndexes(stateDir);
   const service = await startLocalService({
     port: 0,
     pid: process.pid,
     clock: machineClock,
-    ...(leads && { catalogFile: written('leads.jsonl', leads.join('\n')) }),
-    ...(faults && { scenarioFile: written('scenario.json', JSON.stringify({ faults })) }),
+    ...(leads && { catalogFile: fileOf('leads.jsonl', leads.join('\n')) }),
+    ...(faults && { scenarioFile: fileOf('scenario.json', JSON.stringify({ faults })) }),
     ...rest,
     stateDir,
   });
@@ -47,6 +40,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Starte
   return closing({
     ...service,
     stateDir,
+    /** The environment of a user who has nothing but this service. */
     env: () => ({ ...bareEnvironment(), ...pointedAt(service.url, localKeys[0].key) }),
   });
 }

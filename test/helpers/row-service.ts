@@ -25,33 +25,19 @@ export interface RowServiceOptions {
   readonly credits?: number;
 }
 
-/** A service that looks up contacts enriches and extracts, and keeps books. */
-export interface RowService {
-  readonly url: string;
-  /** What was charged, by idempotency key. */
-  readonly charged: ReadonlyMap<string, string>;
-  /** Every request for an answer that came, refused ones too. */
-  requests(): number;
-  /** Every request of whatever kind. */
-  requestsOfAll(): number;
-  /** Connections that were opened. */
-  connections(): number;
-  /** The most that were under way at once. */
-  most(): number;
-  readonly refusals: ReadonlyMap<number, number>;
-  close(): Promise<void>;
-}
-
 /** A gate for all requests, or for those that have a word in them. */
-export function createGate(word = ''): { gate: (body: string) => Promise<void> | undefined; open(): void } {
+export function createGate(word = '') {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });
-  return { gate: (body) => (body.includes(word) ? opened : undefined), open };
+  return { gate: (body: string) => (body.includes(word) ? opened : undefined), open };
 }
 
-export async function startRowService(options: RowServiceOptions = {}): Promise<RowService> {
+export type RowService = Awaited<ReturnType<typeof startRowService>>;
+
+/** A service that looks up contacts, enriches and extracts, and keeps books. */
+export async function startRowService(options: RowServiceOptions = {}) {
   const { latencyMs = 1, mostAtOnce = 1000, faults = 0, credits = Number.POSITIVE_INFINITY } = options;
   const random = createRandom(options.seed ?? 'rows');
   const charged = new Map<string, string>();
@@ -63,27 +49,23 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   let open = 0;
   let most = 0;
 
+  function send(response: ServerResponse, body: object | string, status = 200, headers = {}): void {
+    const head = { 'content-type': 'application/json', 'x-request-id': `req_${requests}`, ...headers };
+    response.writeHead(status, head);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }
+
   function refuse(response: ServerResponse, status: number, type: string, headers = {}): void {
     refusals.set(status, (refusals.get(status) ?? 0) + 1);
-    response.writeHead(status, {
-      'content-type': 'application/json',
-      'x-request-id': `req_${requests}`,
-      ...headers,
-    });
-    response.end(JSON.stringify({ error: { type, message: `refused: ${type}` } }));
+    send(response, { error: { type, message: `refused: ${type}` } }, status, headers);
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
     requestsOfAll++;
     if (request.url === '/v1/credit/balance') {
-      const available = Number.isFinite(credits) ? credits - charged.size : 1_000_000;
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const balance = {
-        object: 'credit_balance',
-        available_credits: available,
-        updated_at: '2026-01-01 00:00:00',
-      };
-      return void response.end(JSON.stringify(balance));
+      const available_credits = Number.isFinite(credits) ? credits - charged.size : 1_000_000;
+      const balance = { object: 'credit_balance', available_credits, updated_at: '2026-01-01 00:00:00' };
+      return send(response, balance);
     }
     const key = String(request.headers['idempotency-key']);
     requests++;
@@ -108,27 +90,22 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
       if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);
-      if (options.garbled) {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        return void response.end('<paid for>');
-      }
+      if (options.garbled) return send(response, '<paid for>');
       if (luck < faults) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);
-      response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': `req_${requests}` });
-      if (target !== undefined) return void response.end('{"success":true,"data":[{"id":1}]}');
+      if (target !== undefined) return send(response, { success: true, data: [{ id: 1 }] });
       if (entity_context !== undefined) {
         // Of a city nothing is known about those with an x.
         const answer = { city: 'Berlin', ...(entity_context.includes('x') ? {} : { size: 3 }) };
-        return void response.end(JSON.stringify({ success: true, answer }));
+        return send(response, { success: true, answer });
       }
-      response.end(
-        JSON.stringify({
-          object: 'contact_search_result',
-          request: { contact_type, objective },
-          result: { content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`, reference: null },
-          created_at: '2026-01-01T00:00:00Z',
-        }),
-      );
+      const content = `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`;
+      send(response, {
+        object: 'contact_search_result',
+        request: { contact_type, objective },
+        result: { content, reference: null },
+        created_at: '2026-01-01T00:00:00Z',
+      });
     } finally {
       open--;
     }
@@ -144,14 +121,19 @@ export async function startRowService(options: RowServiceOptions = {}): Promise<
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return closing({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** What was charged, by idempotency key. */
     charged,
+    /** Every request for an answer that came, refused ones too. */
     requests: () => requests,
+    /** Every request of whatever kind. */
     requestsOfAll: () => requestsOfAll,
+    /** Connections that were opened. */
     connections: () => connections,
+    /** The most that were under way at once. */
     most: () => most,
     refusals,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),

@@ -7,22 +7,13 @@ import { vi } from 'vitest';
 import { closing } from './closing.ts';
 import { temporaryFolder } from './run.ts';
 
-/** A real keychain of a user of its own: gnome-keyring on a private D-Bus session. */
-export interface SecretService {
-  /** The environment of that user's programs. */
-  readonly env: Readonly<Record<string, string>>;
-  lock(): void;
-  /** Everything that was kept for leadpipe, as another program sees it. */
-  contents(): string;
-  /** The bus answers no more, and its connections stay open. */
-  freeze(): void;
-  close(): Promise<void>;
-}
-
 const secretsService = ['org.freedesktop.secrets', '/org/freedesktop/secrets'] as const;
 const collection = '/org/freedesktop/secrets/collection/login';
 
-export async function startSecretService(home = temporaryFolder()): Promise<SecretService> {
+export type SecretService = Awaited<ReturnType<typeof startSecretService>>;
+
+/** A real keychain of a user of its own: gnome-keyring on a private D-Bus session. */
+export async function startSecretService(home = temporaryFolder()) {
   const env: Record<string, string> = {
     PATH: process.env.PATH ?? '',
     HOME: home,
@@ -52,11 +43,14 @@ export async function startSecretService(home = temporaryFolder()): Promise<Secr
   await vi.waitUntil(() => ask(...hasOwner, 'string:org.freedesktop.secrets').includes('true'), comes);
   await vi.waitUntil(() => ask(...readAlias, 'string:default').includes(collection), comes);
   return closing({
+    /** The environment of that user's programs. */
     env,
     lock: () =>
       void ask(...secretsService, 'org.freedesktop.Secret.Service.Lock', `array:objpath:${collection}`),
+    /** Everything that was kept for leadpipe, as another program sees it. */
     contents: () =>
       execFileSync('sh', ['-c', 'secret-tool search --all service leadpipe 2>&1'], { env, encoding: 'utf8' }),
+    /** The bus answers no more, and its connections stay open. */
     freeze: () => void bus.kill('SIGSTOP'),
     async close() {
       for (const child of [keyring, bus]) {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type FaultServer, type RawRequest, startFaultServer, wholeAnswer } from './fault-server.ts';
+import { type RawRequest, startFaultServer, wholeAnswer } from './fault-server.ts';
 
 /** A state with the number of leads that are ready in it. */
 export type Step = readonly [state: string, ready: number];
@@ -15,13 +15,6 @@ export interface TaskScript {
 export type Operation = 'create' | 'status' | 'fetch';
 export type Fault = string | ((socket: Socket) => void);
 
-export interface TaskServer extends FaultServer {
-  /** Requests of an operation so far. */
-  count(operation: Operation): number;
-  /** The start positions that were asked for. */
-  positions(): number[];
-}
-
 export const taskId = 'ls_task';
 /** Numbers that no JavaScript number can hold: records must stay text. */
 export const someEntities = Array.from(
@@ -30,8 +23,10 @@ export const someEntities = Array.from(
     `{"name":"Lead ${index}","follower_id":123456789012345678${String(index).padStart(2, '0')},"ratio":1.10}`,
 );
 
+export type TaskServer = Awaited<ReturnType<typeof startTaskServer>>;
+
 /** A service with one task, which goes as the script says; it creates that task for any request. */
-export async function startTaskServer(script: TaskScript): Promise<TaskServer> {
+export async function startTaskServer(script: TaskScript) {
   const { steps, entities = someEntities } = script;
   const counts = { create: 0, status: 0, fetch: 0 };
   let step: Step = ['created', 0];
@@ -45,7 +40,9 @@ export async function startTaskServer(script: TaskScript): Promise<TaskServer> {
   });
   return {
     ...server,
-    count: (operation) => counts[operation],
+    /** Requests of an operation so far. */
+    count: (operation: Operation) => counts[operation],
+    /** The start positions that were asked for. */
     positions: () =>
       server.requests
         .filter((request) => operationOf(request) === 'fetch')

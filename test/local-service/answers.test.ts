@@ -1,25 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { type Running, running, someLeads } from './running.ts';
-
-async function json(service: Running, path: string, body: object): Promise<unknown> {
-  const answer = await service.post(path, body);
-  expect(answer.status).toBe(200);
-  return answer.json();
-}
+import { running } from './running.ts';
 
 describe('contact search', () => {
   const linkedin = 'https://linkedin.example/in/lena-weber';
+  const lena = 'lena@kontora.example';
   it.each([
-    ['email', 'Lena Weber', 'lena@kontora.example', linkedin],
-    ['email', 'e-mail address of Lena Weber, CTO at Kontora in Berlin', 'lena@kontora.example', linkedin],
-    ['email', 'the CTO of Kontora', 'lena@kontora.example', linkedin],
-    [
-      'email',
-      'lena weber — I met her at a conference about payments last spring',
-      'lena@kontora.example',
-      linkedin,
-    ],
-    ['email', linkedin, 'lena@kontora.example', linkedin],
+    ['email', 'Lena Weber', lena, linkedin],
+    ['email', 'e-mail address of Lena Weber, CTO at Kontora in Berlin', lena, linkedin],
+    ['email', 'the CTO of Kontora', lena, linkedin],
+    ['email', 'lena weber — I met her at a conference about payments last spring', lena, linkedin],
+    ['email', linkedin, lena, linkedin],
     ['phone', 'Lena Weber', '+49 30 5550 101', linkedin],
     ['phone', 'Ana Ruiz', null, null],
     ['email', 'Kontora', 'hello@kontora.example', 'https://kontora.example'],
@@ -28,7 +18,7 @@ describe('contact search', () => {
     ['email', 'somebody in Berlin', null, null],
   ])('%s of %s', async (contact_type, objective, content, reference) => {
     const service = await running();
-    expect(await json(service, '/v1/contact-search', { contact_type, objective: ` ${objective} ` })).toEqual({
+    expect(await service.json('contactSearch', { contact_type, objective: ` ${objective} ` })).toEqual({
       object: 'contact_search_result',
       request: { contact_type, objective },
       result: { content, reference },
@@ -38,55 +28,37 @@ describe('contact search', () => {
 });
 
 describe('deep search', () => {
-  it('answers about a lead with its citations', async () => {
-    const service = await running();
-    expect(await json(service, '/v1/deep-search', { query: 'What is the headcount of Kontora?' })).toEqual({
-      success: true,
-      answer: {
-        Result: expect.stringMatching(/^Kontora: .*headcount: 12/),
-        Citations: ['https://kontora.example'],
-      },
-    });
-  });
-
-  it('answers about many', async () => {
-    const service = await running();
-    const answer = await json(service, '/v1/deep-search', {
-      query: 'Which seed fintech companies are in Berlin?',
-    });
-    expect(answer).toMatchObject({
-      success: true,
-      answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
-    });
-  });
-
-  it('says in the words of the document that it knows nothing', async () => {
-    const service = await running();
-    expect(await json(service, '/v1/deep-search', { query: 'What is the meaning of life?' })).toEqual({
-      success: false,
-      answer: { answer: 'No result generated from deep search' },
-    });
+  const known = expect.stringMatching(/^Kontora: .*headcount: 12/);
+  const counted = expect.stringMatching(/^Found in the catalogue: 2 leads/);
+  it.each([
+    ['What is the headcount of Kontora?', true, { Result: known, Citations: ['https://kontora.example'] }],
+    [
+      'Which seed fintech companies are in Berlin?',
+      true,
+      { Result: counted, Citations: ['https://kontora.example', 'https://pfandwerk.example'] },
+    ],
+    ['What is the meaning of life?', false, { answer: 'No result generated from deep search' }],
+  ])('%s', async (query, success, answer) => {
+    expect(await (await running()).json('deepSearch', { query })).toEqual({ success, answer });
   });
 });
 
 describe('enrich', () => {
-  const properties = {
-    headcount: { type: 'integer' },
-    employees: { type: 'string' },
-    funding_stage: { type: 'string', enum: ['Seed', 'Series A'] },
-    tags: { type: 'array', items: { type: 'string' } },
-    hobby: { type: ['string', 'null'] },
-    place: { type: 'object', properties: { city: { type: 'string' } } },
-  };
-
-  it('follows the schema, from the catalogue and the given context', async () => {
-    const service = await running();
-    const entity_context = 'Kontora, a fintech.\nTags: payments; ledgers';
-    expect(
-      await json(service, '/v1/enrich', { entity_context, enrich_fields: { type: 'object', properties } }),
-    ).toEqual({
-      success: true,
-      answer: {
+  const text = { type: 'string' };
+  const headcount = { type: 'integer' };
+  it.each<[string, string, object, object, string[]?]>([
+    [
+      'follows the schema, from the catalogue and the given context',
+      'Kontora, a fintech.\nTags: payments; ledgers',
+      {
+        headcount,
+        employees: text,
+        funding_stage: { type: 'string', enum: ['Seed', 'Series A'] },
+        tags: { type: 'array', items: text },
+        hobby: { type: ['string', 'null'] },
+        place: { type: 'object', properties: { city: text } },
+      },
+      {
         headcount: 12,
         employees: '12',
         funding_stage: 'Seed',
@@ -94,37 +66,31 @@ describe('enrich', () => {
         hobby: null,
         place: { city: 'Berlin' },
       },
-    });
-  });
-
-  it('never answers null where the schema has none', async () => {
+    ],
+    [
+      'never answers null where the schema has none',
+      'Kontora',
+      { city: text, hobby: text, motto: text, pets: headcount, any: {} },
+      { city: 'Berlin', motto: '', any: null },
+      ['motto'],
+    ],
+    [
+      'reads a JSON context, and trusts it more than the catalogue',
+      '{"name":"Kontora","facts":{"headcount":99}}',
+      { headcount },
+      { headcount: 99 },
+    ],
+  ])('%s', async (_, entity_context, properties, answer, required = []) => {
+    const enrich_fields = { type: 'object', properties, required };
     const service = await running();
-    const text = { type: 'string' };
-    const enrich_fields = {
-      type: 'object',
-      properties: { city: text, hobby: text, motto: text, pets: { type: 'integer' }, any: {} },
-      required: ['motto'],
-    };
-    expect(await json(service, '/v1/enrich', { entity_context: 'Kontora', enrich_fields })).toEqual({
+    expect(await service.json('enrich', { entity_context, enrich_fields })).toEqual({
       success: true,
-      answer: { city: 'Berlin', motto: '', any: null },
-    });
-  });
-
-  it('reads a JSON context, and trusts it more than the catalogue', async () => {
-    const service = await running();
-    const entity_context = JSON.stringify({ name: 'Kontora', facts: { headcount: 99 } });
-    const enrich_fields = { type: 'object', properties: { headcount: { type: 'integer' } } };
-    expect(await json(service, '/v1/enrich', { entity_context, enrich_fields })).toEqual({
-      success: true,
-      answer: { headcount: 99 },
+      answer,
     });
   });
 
   it('says in the words of the document that it knows nothing', async () => {
-    const service = await running();
-    const enrich_fields = { type: 'object', properties: { hobby: {} } };
-    expect(await json(service, '/v1/enrich', { entity_context: 'Nobody', enrich_fields })).toEqual({
+    expect(await (await running()).json('enrich', { entity_context: 'Nobody' })).toEqual({
       success: false,
       answer: { answer: 'No result generated from enrich' },
     });
@@ -133,66 +99,34 @@ describe('enrich', () => {
 
 describe('extract', () => {
   it('web2list takes from the catalogue, and echoes a limit of 100', async () => {
-    const service = await running();
-    const request = {
-      type: 'web2list',
-      target: 'https://example.com/x',
-      instruction: 'fintech in Madrid',
-      limit: 5,
-    };
-    expect(await json(service, '/v1/extract', request)).toMatchObject({
+    const request = { target: 'https://example.com/x', instruction: 'fintech in Madrid', limit: 5 };
+    expect(await (await running()).json('extract', request)).toMatchObject({
       success: true,
       data: [{ name: 'Mandato', city: 'Madrid', website: 'https://mandato.example' }],
-      metadata: { ...request, limit: 100 },
+      metadata: { type: 'web2list', ...request, limit: 100 },
     });
   });
 
   it.each([
-    ['the fintech companies', ['Kontora']],
-    ['all people with their name and title', ['Lena Weber']],
-    ['climate tech companies', []],
-    ['everything', ['Kontora', 'Lena Weber']],
-  ])('web2list of a page takes what the instruction says: %s', async (instruction, names) => {
-    const leads = someLeads.map((lead) =>
-      (lead as { name: string }).name === 'Lena Weber'
-        ? { ...lead, facts: { title: 'CTO', website: 'https://kontora.example' } }
-        : lead,
-    );
-    const service = await running({ leads });
-    const target = 'https://kontora.example/about';
-    const { data } = (await json(service, '/v1/extract', { type: 'web2list', target, instruction })) as {
-      data: { name: string }[] | string;
-    };
-    expect(typeof data === 'string' ? [] : data.map(({ name }) => name)).toEqual(names);
-    if (instruction.includes('title')) expect(data).toEqual([{ name: 'Lena Weber', title: 'CTO' }]);
-  });
-
-  it.each([
-    [{ type: 'web2list', target: 'https://example.com/x', instruction: 'plumbing' }, 100],
-    [{ type: 'x_followers', target: '@ada' }, 100],
-  ])('gives a reason when it has nothing: %j', async (request, limit) => {
-    const service = await running();
-    expect(await json(service, '/v1/extract', request)).toEqual({
+    { type: 'web2list', target: 'https://example.com/x', instruction: 'plumbing' },
+    { type: 'x_followers', target: '@ada', instruction: null },
+  ])('gives a reason when it has nothing: %j', async (request) => {
+    expect(await (await running()).json('extract', request)).toEqual({
       success: false,
       data: expect.stringMatching(/\w/),
-      metadata: { instruction: null, ...request, limit },
+      metadata: { ...request, limit: 100 },
     });
   });
 
   it('of the demonstration: the same list each time, with ids that JavaScript would round', async () => {
     const service = await running({ leads: 'demonstration' });
-    const post = async (body: object) => (await service.post('/v1/extract', body)).text();
-    const first = await post({ type: 'x_followers', target: '@ada', limit: 7 });
-    const items = first.match(/"id":\d+/g) ?? [];
-    expect(items).toHaveLength(7);
-    expect(new Set(items).size).toBe(7);
-    expect(first).toMatch(/"id":\d{19},/);
-    expect(await post({ type: 'x_followers', target: 'https://x.com/ada', limit: 7 })).toBe(
-      first.replace('"target":"@ada"', '"target":"https://x.com/ada"'),
-    );
-    expect(await post({ type: 'github_repo_contributors', target: 'ada/engine', limit: 2 })).toMatch(
-      /"contributions":\d/,
-    );
-    expect(await post({ type: 'ins_following', target: 'nobody' })).toContain('"success":false');
+    const ask = async (type: string, target: string) =>
+      (await service.ask('extract', { type, target, limit: 7, instruction: null })).text();
+    const first = await ask('x_followers', '@ada');
+    const ids = first.match(/"id":\d{19},/g) ?? [];
+    expect(new Set(ids).size).toBe(7);
+    const second = await ask('x_followers', 'https://x.com/ada');
+    expect(second).toBe(first.replace('"target":"@ada"', '"target":"https://x.com/ada"'));
+    expect(await ask('ins_following', 'nobody')).toContain('"success":false');
   });
 });

@@ -2,49 +2,38 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bareAddress, plainText } from '../../src/local-service/catalogue-index.ts';
+import { endpoints } from '../../src/contract/endpoints.ts';
+import { bareAddress, plainText } from '../../src/local-service/catalogue.ts';
 import { fillSchema } from '../../src/local-service/enrichment.ts';
 import { parseObjective } from '../../src/local-service/objective.ts';
-import { type Running, running, someLeads } from './running.ts';
+import { paid, type Running, running, someLeads, usual } from './running.ts';
 
-const paths = {
-  search: '/v1/entity-search',
-  createTask: '/v1/entity-search/create_task',
-  contact: '/v1/contact-search',
-  research: '/v1/deep-search',
-  enrich: '/v1/enrich',
-  extract: '/v1/extract',
-} as const;
+type Paid = (typeof paid)[number];
 
 const city = { type: 'object', properties: { city: { type: 'string' } } };
 
 /** Requests of every kind, with a text in each of their fields in turn. */
-function bodiesWith(word: string): readonly [path: string, body: object][] {
-  const company = { entity_type: 'company', objective: 'fintech' };
-  const kontora = { entity_context: 'Kontora', enrich_fields: city };
+function changesWith(word: string): readonly [name: Paid, changes: object][] {
   const properties = { [word]: {}, city: { [word]: {}, enum: [word] } };
   const ofScalars = { enum: [{ [word]: 1 }, null, 'Berlin'] };
   return [
-    [paths.search, { ...company, objective: word }],
-    [paths.search, { ...company, entity_type: word }],
-    [
-      paths.search,
-      { ...company, enrich_fields: [word], dedup_service_leads: [word], dedup_custom_leads: [word] },
-    ],
-    [paths.search, { ...company, objective: `over 10 ${word} or ${word} under 5` }],
-    [paths.search, { ...company, [word]: 1 }],
-    [paths.createTask, { ...company, objective: word }],
-    [paths.contact, { contact_type: 'email', objective: `${word} Weber` }],
-    [paths.contact, { contact_type: word, objective: 'Lena Weber' }],
-    [paths.research, { query: word }],
-    [paths.research, { query: 'Kontora', [word]: word }],
-    [paths.enrich, { ...kontora, entity_context: word }],
-    [paths.enrich, { ...kontora, entity_context: `{"${word}":"${word}"}` }],
-    [paths.enrich, { entity_context: `Kontora; ${word}: ${word}`, enrich_fields: { ...city, properties } }],
-    [paths.enrich, { ...kontora, enrich_fields: { ...city, properties: { city: ofScalars } } }],
-    [paths.extract, { type: word, target: '@ada' }],
-    [paths.extract, { type: 'x_followers', target: word }],
-    [paths.extract, { type: 'web2list', target: `https://${word}.example/`, instruction: word }],
+    ['search', { objective: word }],
+    ['search', { entity_type: word }],
+    ['search', { enrich_fields: [word], dedup_service_leads: [word], dedup_custom_leads: [word] }],
+    ['search', { objective: `over 10 ${word} or ${word} under 5` }],
+    ['search', { [word]: 1 }],
+    ['createTask', { objective: word }],
+    ['contactSearch', { objective: `${word} Weber` }],
+    ['contactSearch', { contact_type: word }],
+    ['deepSearch', { query: word }],
+    ['deepSearch', { [word]: word }],
+    ['enrich', { entity_context: word }],
+    ['enrich', { entity_context: `{"${word}":"${word}"}` }],
+    ['enrich', { entity_context: `Kontora; ${word}: ${word}`, enrich_fields: { ...city, properties } }],
+    ['enrich', { enrich_fields: { ...city, properties: { city: ofScalars } } }],
+    ['extract', { type: word, target: '@ada' }],
+    ['extract', { type: 'x_followers', target: word }],
+    ['extract', { target: `https://${word}.example/`, instruction: word }],
   ];
 }
 
@@ -59,69 +48,55 @@ const inheritedLeads = inherited.map((word) =>
   ),
 );
 
-async function send(service: Running, path: string, body: unknown): Promise<[status: number, text: string]> {
-  const answer = await service.post(path, body, { 'idempotency-key': crypto.randomUUID() });
+/** Sends a body as it is. */
+async function send(service: Running, name: Paid, body: string): Promise<[status: number, text: string]> {
+  const key = { 'idempotency-key': crypto.randomUUID() };
+  const answer = await service.post(endpoints[name].path, body, key);
   return [answer.status, await answer.text()];
 }
 
 describe('words that every JavaScript object has', () => {
   it('in every field', async () => {
     const service = await running({ leads: [...someLeads, ...inheritedLeads] });
-    for (const [path, body] of inherited.flatMap(bodiesWith)) {
-      const [status, text] = await send(service, path, body);
-      expect([200, 422], `${JSON.stringify(body)}: ${text}`).toContain(status);
+    for (const [name, changes] of inherited.flatMap(changesWith)) {
+      const answer = await service.ask(name, changes);
+      expect([200, 422], `${JSON.stringify(changes)}: ${await answer.text()}`).toContain(answer.status);
     }
   });
 
   it('in an address or a header', async () => {
     const service = await running();
     for (const word of inherited) {
-      const of = `leads_search_id=${word}`;
-      expect((await service.get(`/v1/entity-search/status?${of}`)).status).toBe(404);
-      expect((await service.get(`/v1/entity-search/fetch?${of}&pts=${word}`)).status).toBe(422);
-      expect((await service.get(`/v1/${word}`)).status).toBe(404);
-      expect((await service.get('/v1/credit/balance', { 'x-api-key': word })).status).toBe(401);
-      const headers = { 'idempotency-key': word };
-      expect((await service.post(paths.research, { query: word }, headers)).status).toBe(200);
-      expect((await service.post(paths.research, { query: word }, headers)).status).toBe(409);
+      const leads_search_id = word;
+      expect((await service.ask('status', { leads_search_id })).status).toBe(404);
+      expect((await service.ask('fetch', { leads_search_id, pts: word })).status).toBe(422);
+      expect((await service.post(`/v1/${word}`, {})).status).toBe(404);
+      expect((await service.ask('balance', {}, { 'x-api-key': word })).status).toBe(401);
+      const again = { 'idempotency-key': word };
+      expect((await service.ask('deepSearch', {}, again)).status).toBe(200);
+      expect((await service.ask('deepSearch', {}, again)).status).toBe(409);
     }
   });
 
   it('are found, answered and listed as any other', async () => {
     const service = await running({ leads: inheritedLeads });
     for (const word of inherited) {
-      const body = { entity_type: 'company', objective: word, enrich_fields: [word] };
-      const [, stream] = await send(service, paths.search, body);
+      const stream = await (await service.ask('search', { objective: word, enrich_fields: [word] })).text();
       const link = `https://${word}.example`;
       expect(stream).toContain(`"name":"${word}","links":{"${word}":"${link}"}`);
       expect(stream).toContain(`{"${word}":{"content":"x","reference":"y"}}`);
-      const page = { type: 'web2list', target: link, instruction: word };
-      expect((await send(service, paths.extract, page))[1]).toContain(`"${word}":"${link}"`);
-      const [, enriched] = await send(service, paths.enrich, {
-        entity_context: word,
-        enrich_fields: { type: 'object', properties: JSON.parse(`{"${word}":{}}`) },
-      });
+      const listed = await (await service.ask('extract', { target: link, instruction: word })).text();
+      expect(listed).toContain(`"${word}":"${link}"`);
+      const enrich_fields = { type: 'object', properties: JSON.parse(`{"${word}":{}}`) };
+      const enriched = await (await service.ask('enrich', { entity_context: word, enrich_fields })).text();
       expect(enriched).toBe(`{"success":true,"answer":{"${word}":"x"}}`);
     }
   });
 });
 
 describe('any body at all', () => {
-  const word = fc.oneof(
-    fc.constantFrom(
-      ...inherited,
-      'fintech',
-      'Berlin',
-      'Kontora',
-      'over 100k',
-      '粉丝超过',
-      'https://a.b/c',
-      '"',
-      '\0',
-    ),
-    fc.string({ unit: 'binary' }),
-    fc.string(),
-  );
+  const odd = ['fintech', 'Berlin', 'Kontora', 'over 100k', '粉丝超过', 'https://a.b/c', '"', '\0'];
+  const word = fc.oneof(fc.constantFrom(...inherited, ...odd), fc.string({ unit: 'binary' }), fc.string());
   const text = fc.array(word, { maxLength: 4 }).map((words) => words.join(' '));
   const anything = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -137,7 +112,7 @@ describe('any body at all', () => {
   // Fields as they should be, as often as not: what is refused at once tries nothing out.
   const field = (usual: fc.Arbitrary<unknown>) => fc.oneof({ arbitrary: usual, weight: 6 }, anything);
   const texts = fc.array(text, { maxLength: 5 });
-  const schema = fc.record({
+  const anySchema = fc.record({
     type: fc.constant('object'),
     properties: fc.dictionary(word, anything, { minKeys: 1, maxKeys: 4 }),
   });
@@ -149,12 +124,15 @@ describe('any body at all', () => {
     dedup_service_leads: field(texts),
     dedup_custom_leads: field(texts),
   };
-  const bodies: Record<keyof typeof paths, fc.Arbitrary<object>> = {
+  const bodies: Partial<Record<Paid, fc.Arbitrary<object>>> = {
     search: fc.record(search, { requiredKeys: [] }),
     createTask: fc.record({ ...search, enable_web_search: field(fc.boolean()) }, { requiredKeys: [] }),
-    contact: fc.record({ contact_type: field(fc.constantFrom('email', 'phone')), objective: field(text) }),
-    research: fc.record({ query: field(text) }),
-    enrich: fc.record({ entity_context: field(text), enrich_fields: field(schema) }),
+    contactSearch: fc.record({
+      contact_type: field(fc.constantFrom('email', 'phone')),
+      objective: field(text),
+    }),
+    deepSearch: fc.record({ query: field(text) }),
+    enrich: fc.record({ entity_context: field(text), enrich_fields: field(anySchema) }),
     extract: fc.record({
       type: field(fc.constantFrom('x_followers', 'web2list')),
       target: field(fc.oneof(text, fc.webUrl())),
@@ -162,8 +140,8 @@ describe('any body at all', () => {
     }),
   };
   const request = fc.oneof(
-    ...(Object.keys(paths) as (keyof typeof paths)[]).map((name) =>
-      fc.tuple(fc.constant(name), fc.oneof({ arbitrary: bodies[name], weight: 9 }, anything)),
+    ...paid.map((name) =>
+      fc.tuple(fc.constant(name), fc.oneof({ arbitrary: bodies[name] ?? anything, weight: 9 }, anything)),
     ),
   );
 
@@ -171,7 +149,7 @@ describe('any body at all', () => {
     const service = await running({ switches: { opening_credits: 1e9, user_concurrency: 100 } });
     await fc.assert(
       fc.asyncProperty(request, async ([name, body]) => {
-        const [status, answer] = await send(service, paths[name], JSON.stringify(body));
+        const [status, answer] = await send(service, name, JSON.stringify(body) ?? '');
         if (status !== 200)
           expect(JSON.parse(answer)).toMatchObject({
             error: { message: /./, type: 'invalid_request_error' },
@@ -182,58 +160,44 @@ describe('any body at all', () => {
     );
   });
 
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const objects = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  const schema = (of: string) => `{"type":"object","properties":{"city":${of}}}`;
   it.each([
-    ['deep', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
-    ['deep in a field', `{"query":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`],
-    ['deep in an unknown field', `{"query":"x","y":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+    ['deep', deep(500_000)],
+    ['deep in a field', `{"query":${objects}}`],
+    ['deep in an unknown field', `{"query":"x","y":${deep(200_000)}}`],
     [
       'deep in an enum',
-      `{"entity_context":"City: x","enrich_fields":{"type":"object","properties":{"city":{"enum":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}}}}`,
+      `{"entity_context":"City: x","enrich_fields":${schema(`{"enum":[${deep(100_000)}]}`)}}`,
     ],
-  ])('%s is not a crash', async (_, body) => {
-    const service = await running();
-    for (const path of Object.values(paths))
-      expect([200, 422]).toContain((await send(service, path, body))[0]);
-  });
-
-  it.each([
     [
-      'more members than can be compared in pairs',
-      `{${Array.from({ length: 300_000 }, (_, index) => `"m${index}":1`)}}`,
+      'of more members than can be compared in pairs',
+      `{${Array.from({ length: 300_000 }, (_, at) => `"m${at}":1`)}}`,
     ],
-    ['many levels', `{"query":"Kontora","more":${'['.repeat(101)}${']'.repeat(101)}}`],
+    ['of many levels', `{"query":"Kontora","more":${deep(101)}}`],
   ])('%s: is read or refused at once', async (_, body) => {
     const service = await running();
-    for (const path of Object.values(paths))
-      expect([200, 422]).toContain((await send(service, path, body))[0]);
+    for (const name of paid) expect([200, 422]).toContain((await send(service, name, body))[0]);
   });
 
   it('a mebibyte and a byte is refused where the document says so, and nowhere else', async () => {
     const service = await running();
-    const sized = (body: object) => JSON.stringify(body).padEnd(1_048_577);
-    const seen: Record<string, number> = {};
-    for (const [path, body] of [
-      [paths.search, { entity_type: 'company', objective: 'Kontora' }],
-      [paths.createTask, { entity_type: 'company', objective: 'Kontora' }],
-      [paths.contact, { contact_type: 'email', objective: 'Kontora' }],
-      [paths.research, { query: 'Kontora' }],
-      [paths.enrich, { entity_context: 'Kontora', enrich_fields: city }],
-      [paths.extract, { type: 'x_followers', target: '@ada' }],
-    ] as const)
-      [seen[path]] = await send(service, path, sized(body));
-    expect(Object.values(seen)).toEqual([422, 422, 422, 200, 200, 200]);
-    expect((await send(service, paths.research, '{"query":"Kontora"}'.padEnd(16 * 1_048_576 + 1)))[0]).toBe(
-      422,
-    );
+    const seen: number[] = [];
+    for (const name of paid)
+      seen.push((await send(service, name, JSON.stringify(usual[name]).padEnd(1_048_577)))[0]);
+    expect(seen).toEqual([422, 422, 422, 200, 200, 200]);
+    const tooLarge = JSON.stringify(usual.deepSearch).padEnd(16 * 1_048_576 + 1);
+    expect((await send(service, 'deepSearch', tooLarge))[0]).toBe(422);
   });
 
   it.each([
-    ['large', JSON.stringify(Array.from({ length: 30_000 }, (_, index) => ({ a: index })).slice(0, 20_000))],
-    ['deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['large', JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ a: index })))],
+    ['deep', deep(100_000)],
   ])('a schema with a %s default is taken', async (_, value) => {
-    const service = await running();
-    const body = `{"entity_context":"Kontora","enrich_fields":{"type":"object","properties":{"city":{"type":"string","default":${value}}}}}`;
-    expect(await send(service, paths.enrich, body)).toEqual([
+    const fields = schema(`{"type":"string","default":${value}}`);
+    const body = `{"entity_context":"Kontora","enrich_fields":${fields}}`;
+    expect(await send(await running(), 'enrich', body)).toEqual([
       200,
       '{"success":true,"answer":{"city":"Berlin"}}',
     ]);

@@ -1,28 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bareEnvironment, run } from '../helpers/run.ts';
-import { payloads, type Running, running, temporaryFolder } from './running.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { bareEnvironment, run, temporaryFolder } from '../helpers/run.ts';
+import { type FoundLead, payloads, running } from './running.ts';
 
-interface Lead {
-  readonly name: string;
-  readonly score?: { readonly reason: string };
-}
-
-async function streamed(service: Running, body: object): Promise<{ leads: Lead[]; stopReason: string }> {
-  const answer = await service.post('/v1/entity-search', { entity_type: 'company', ...body });
-  const events = payloads(await answer.text()) as { entities?: Lead[]; stop_reason?: string }[];
-  return {
-    leads: events.flatMap(({ entities }) => entities ?? []),
-    stopReason: events.at(-2)?.stop_reason ?? '',
-  };
-}
-
-function serveFile(name: string, content: string): Promise<Running> {
-  const catalogFile = join(temporaryFolder(), name);
-  writeFileSync(catalogFile, content);
-  return running({ catalogFile });
-}
+const serve = (name: string, content: string) => running({ catalogFile: fileOf(name, content) });
 
 describe('leads that are there more than once', () => {
   const lead = (index: number) => ({
@@ -32,25 +15,15 @@ describe('leads that are there more than once', () => {
   });
   const others = Array.from({ length: 60 }, (_, index) => lead(index + 1));
 
-  it('count once, and do not end a search before its limit', async () => {
+  it('count once, and do not end a search before its limit, also where an earlier search brought them', async () => {
     const service = await running({ leads: [...Array(60).fill(lead(0)), ...others] });
-    const { leads, stopReason } = await streamed(service, { objective: 'fintech', limit: 50 });
+    const { leads, done, id } = await service.search({ limit: 50 });
     expect(new Set(leads.map(({ name }) => name)).size).toBe(50);
-    expect(stopReason).toBe('limit');
-    const all = await streamed(service, { objective: 'fintech', limit: 100 });
-    expect(all.leads).toHaveLength(61);
-    expect(all.stopReason).toBe('source_finished');
-  });
-
-  it('are left out when an earlier search brought them', async () => {
-    const service = await running({ leads: [...Array(60).fill(lead(0)), ...others] });
-    const body = { entity_type: 'company', objective: 'fintech', limit: 50 };
-    const [first] = payloads(await (await service.post('/v1/entity-search', body)).text()) as [
-      { leads_search_id: string },
-    ];
-    const dedup_service_leads = [first.leads_search_id];
-    const { leads, stopReason } = await streamed(service, { ...body, dedup_service_leads });
-    expect([leads.length, stopReason]).toEqual([11, 'source_finished']);
+    expect(done.stop_reason).toBe('limit');
+    const all = { cum_count: 61, stop_reason: 'source_finished' };
+    expect((await service.search()).done).toMatchObject(all);
+    const rest = { cum_count: 11, stop_reason: 'source_finished' };
+    expect((await service.search({ limit: 50, dedup_service_leads: [id] })).done).toMatchObject(rest);
   });
 
   it.each([
@@ -77,7 +50,7 @@ describe('leads that are there more than once', () => {
         { ...base, ...other },
       ],
     });
-    expect((await streamed(service, { objective: 'fintech' })).leads).toHaveLength(count);
+    expect((await service.search()).leads).toHaveLength(count);
   });
 });
 
@@ -86,8 +59,8 @@ describe("a search's own output as a catalogue", () => {
   const search = ['search', 'company', 'fintech in Berlin', '--local', '--limit', '5', '--enrich-fields'];
 
   /** What a search says about a lead, apart from how it ranks it. */
-  const known = ({ score, ...rest }: Lead): object => rest;
-  const sorted = (leads: readonly Lead[]) =>
+  const known = ({ score, ...rest }: FoundLead): object => rest;
+  const sorted = (leads: readonly FoundLead[]) =>
     leads.map(known).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
   it('has the same links, fields and references', async () => {
@@ -98,7 +71,7 @@ describe("a search's own output as a catalogue", () => {
     const lines = readFileSync(join(cwd, 'leads.jsonl'), 'utf8').trim().split('\n');
     for (const file of ['leads.jsonl', 'leads.csv']) {
       const service = await running({ catalogFile: join(cwd, file) });
-      const { leads } = await streamed(service, { objective: 'fintech in Berlin', enrich_fields: fields });
+      const { leads } = await service.search({ objective: 'fintech in Berlin', enrich_fields: fields });
       expect(sorted(leads)).toEqual(sorted(lines.map((line) => JSON.parse(line))));
     }
   });
@@ -141,14 +114,14 @@ describe("a search's own output as a catalogue", () => {
       { links: { homepage_reference: 'https://b.example' } },
     ],
   ])('%s', async (_, csv, expected) => {
-    const service = await serveFile('leads.csv', csv);
-    const { leads } = await streamed(service, { objective: 'companies', enrich_fields: ['homepage'] });
+    const service = await serve('leads.csv', csv);
+    const { leads } = await service.search({ objective: 'companies', enrich_fields: ['homepage'] });
     expect(leads).toMatchObject([expected]);
   });
 
   it('the position of a lead in its search is not part of it', async () => {
-    const service = await serveFile('leads.jsonl', '{"leads_search_id":"ls_1","position":3,"name":"Ada"}\n');
-    const { leads } = await streamed(service, { objective: 'Ada' });
+    const service = await serve('leads.jsonl', '{"leads_search_id":"ls_1","position":3,"name":"Ada"}\n');
+    const { leads } = await service.search({ objective: 'Ada' });
     expect(leads.map(known)).toEqual([{ name: 'Ada' }]);
   });
 });
@@ -163,7 +136,7 @@ describe('leads without a type', () => {
           { name: 'Bo', description: 'fintech' },
         ],
       });
-      expect(await (await service.post('/v1/deep-search', { query })).json()).toMatchObject({
+      expect(await service.json('deepSearch', { query })).toMatchObject({
         success: true,
         answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
       });
@@ -173,9 +146,8 @@ describe('leads without a type', () => {
 
 describe('a file of many lines', () => {
   it('carriage returns between values do not end a line of the stream', async () => {
-    const service = await serveFile('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
-    const answer = await service.post('/v1/entity-search', { entity_type: 'company', objective: 'Ada' });
-    const text = await answer.text();
+    const service = await serve('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
+    const text = await (await service.ask('search', { objective: 'Ada' })).text();
     expect(text).not.toContain('\r');
     expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
   });

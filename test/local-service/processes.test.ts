@@ -6,14 +6,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive } from '../../src/files/folder-lock.ts';
-import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { bundle } from '../helpers/bundle.ts';
+import { temporaryFolder } from '../helpers/run.ts';
 import { admitForTest } from './ledger-steps.ts';
-import { expectToAddUp, someLeads, temporaryFolder, withRows } from './running.ts';
-
-await loadSqlite();
+import { expectToAddUp, someLeads, withRows } from './running.ts';
 
 /** Real processes on one state, killed at the worst of times. */
 let ledgerWorker = '';
@@ -224,14 +221,3 @@ function statusOf(url: string, agent: Agent): Promise<number | undefined> {
       .end();
   });
 }
-
-describe('isAlive', () => {
-  it.each([
-    ['this process', `${process.pid}..x`, true],
-    ['no process', '999999999..x', false],
-    ['a pid that was given to another process since', `${process.pid}.1.x`, process.platform !== 'linux'],
-    ['nonsense', 'nonsense', false],
-  ])('%s', (_, owner, alive) => {
-    expect(isAlive(owner, temporaryFolder())).toBe(alive);
-  });
-});

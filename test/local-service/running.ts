@@ -1,113 +1,117 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import type { Rows } from '../../src/local-service/database.ts';
-import { loadSqlite } from '../../src/local-service/database.ts';
-import {
-  type LocalService,
-  type LocalServiceOptions,
-  startLocalService,
-} from '../../src/local-service/server.ts';
+import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+import type { Entity } from '../../src/contract/types.ts';
+import { loadSqlite, type Rows } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { audit } from '../helpers/audit.ts';
+import { machineClock } from '../helpers/clock.ts';
+import { closing } from '../helpers/closing.ts';
+import { type ServiceOptions, startService } from '../helpers/local-service.ts';
 
 await loadSqlite();
 
 /** A clock whose wall time stands still until it is moved, so that tasks advance when a test says so. */
-export class SteppedClock {
+class SteppedClock {
   time = Date.UTC(2026, 0, 5, 12);
   now = (): Date => new Date(this.time);
-  monotonic = (): number => performance.now();
-  after = (ms: number, callback: () => void): (() => void) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  };
+  monotonic = machineClock.monotonic;
+  after = machineClock.after;
   forward(ms: number): void {
     this.time += ms;
   }
 }
 
-/** A folder that is gone after the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'leadpipe-local-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+/** A request of each operation that is paid for, as it should be. */
+export const usual: Partial<Record<EndpointName, object>> = {
+  search: { entity_type: 'company', objective: 'fintech' },
+  createTask: { entity_type: 'company', objective: 'fintech' },
+  contactSearch: { contact_type: 'email', objective: 'Lena Weber' },
+  deepSearch: { query: 'What is Kontora?' },
+  enrich: {
+    entity_context: 'Kontora',
+    enrich_fields: { type: 'object', properties: { city: { type: 'string' } } },
+  },
+  extract: { type: 'web2list', target: 'https://example.com/list', instruction: 'fintech in Berlin' },
+};
+export const operations = Object.keys(endpoints) as EndpointName[];
+export const paid = Object.keys(usual) as EndpointName[];
 
-export interface Running extends LocalService {
-  readonly stateDir: string;
-  readonly clock: SteppedClock;
-  /** POSTs JSON, with the demo key unless `headers` has another. */
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  get(path: string, headers?: Record<string, string>): Promise<Response>;
-  balance(key?: string): Promise<number>;
-}
+/** A lead as a search brings it. */
+export type FoundLead = Entity & {
+  readonly name: string;
+  readonly description: string;
+  score: { score: string; reason: string };
+};
 
-export interface RunningOptions extends Partial<Omit<LocalServiceOptions, 'clock'>> {
+interface RunningOptions extends Omit<ServiceOptions, 'clock' | 'leads'> {
   /** `demonstration`: those that come along. */
   readonly leads?: readonly object[] | 'demonstration';
-  readonly scenario?: object;
   readonly clock?: SteppedClock;
 }
+export type Running = Awaited<ReturnType<typeof running>>;
 
 /** A local service over a small catalogue, closed after the test; its ledger must add up then. */
-export async function running(options: RunningOptions = {}): Promise<Running> {
-  const { leads = someLeads, scenario, ...rest } = options;
-  const stateDir = options.stateDir ?? temporaryFolder();
-  const folder = temporaryFolder();
-  const catalogFile = leads === 'demonstration' ? undefined : join(folder, 'leads.jsonl');
-  if (catalogFile !== undefined && leads !== 'demonstration')
-    writeFileSync(catalogFile, leads.map((lead) => JSON.stringify(lead)).join('\n'));
-  const scenarioFile = join(folder, 'scenario.json');
-  if (scenario !== undefined) writeFileSync(scenarioFile, JSON.stringify(scenario));
-  const clock = options.clock ?? new SteppedClock();
-  const service = await startLocalService({
-    port: 0,
-    pid: process.pid,
-    catalogFile,
-    ...(scenario === undefined ? {} : { scenarioFile }),
+export async function running(options: RunningOptions = {}) {
+  const { leads = someLeads, clock = new SteppedClock(), ...rest } = options;
+  const hasOwn = leads !== 'demonstration' && rest.catalogFile === undefined;
+  const service = await startService({
     ...rest,
-    stateDir,
+    ...(hasOwn && { leads: leads.map((lead) => JSON.stringify(lead)) }),
     clock,
     switches: { batch_pause_ms: 0, batch_size: 2, ...options.switches },
   });
-  let closed = false;
-  const close = async () => {
-    if (closed) return;
-    closed = true;
-    await service.close();
-    expectToAddUp(stateDir);
+  const { stateDir, url } = service;
+
+  /** POSTs a body as it is, with the demo key unless `headers` has another. */
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...keyed(headers) },
+    });
+  /** Asks for the usual with some changes, or for a query; a task with a new Idempotency-Key unless it is given. */
+  const ask = (name: EndpointName, changes: object = {}, headers: Record<string, string> = {}) => {
+    const { path, method } = endpoints[name];
+    const query = new URLSearchParams(changes as Record<string, string>);
+    if (method === 'GET') return fetch(`${url}${path}?${query}`, { headers: keyed(headers) });
+    const key = name === 'createTask' ? { 'idempotency-key': crypto.randomUUID() } : {};
+    return post(path, { ...usual[name], ...changes }, { ...key, ...headers });
   };
-  onTestFinished(close);
-  const call = (path: string, init: RequestInit) => globalThis.fetch(`${service.url}${path}`, init);
-  return {
+  // biome-ignore lint/suspicious/noExplicitAny: of any form
+  const json = async (...[name, changes, headers]: Parameters<typeof ask>): Promise<any> => {
+    const answer = await ask(name, changes, headers);
+    if (answer.status !== 200) throw new Error(await errorOf(answer));
+    return answer.json();
+  };
+  return closing({
     ...service,
-    close,
-    stateDir,
     clock,
-    post: (path, body, headers = {}) =>
-      call(path, {
-        method: 'POST',
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-        headers: { 'content-type': 'application/json', ...key(headers) },
-      }),
-    get: (path, headers = {}) => call(path, { headers: key(headers) }),
-    async balance(apiKey = 'lp_local_demo') {
-      const answer = await call('/v1/credit/balance', { headers: { 'x-api-key': apiKey } });
-      return ((await answer.json()) as { available_credits: number }).available_credits;
+    post,
+    ask,
+    json,
+    /** The leads of a stream, and its done event. */
+    async search(changes: object = {}, headers: Record<string, string> = {}) {
+      const answer = await ask('search', changes, headers);
+      if (answer.status !== 200) throw new Error(await errorOf(answer));
+      const events = payloads(await answer.text());
+      const leads: FoundLead[] = events.flatMap(({ entities }) => entities ?? []);
+      return { leads, id: String(events[0].leads_search_id), done: events.at(-2) };
     },
-  };
+    balance: async (): Promise<number> => (await json('balance')).available_credits,
+    async close() {
+      await service.close();
+      expectToAddUp(stateDir);
+    },
+  });
 }
 
-function key(headers: Record<string, string>): Record<string, string> {
+function keyed(headers: Record<string, string>): Record<string, string> {
   const given = Object.keys(headers).some((name) => /^(x-api-key|authorization)$/i.test(name));
   return given ? headers : { 'x-api-key': 'lp_local_demo', ...headers };
 }
 
 /** Works on a state, beside a service or alone. */
 export function withRows<Result>(stateDir: string, work: (rows: Rows) => Result): Result {
-  const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+  const store = openStore({ stateDir, pid: process.pid, monotonic: machineClock.monotonic });
   try {
     return store.transaction(work);
   } finally {
@@ -123,10 +127,10 @@ export function expectToAddUp(stateDir: string): ReturnType<typeof audit>['accou
 }
 
 /** The payloads of a stream, parsed; the last is the text `[DONE]` when it is complete. */
-export function payloads(stream: string): unknown[] {
-  return stream
-    .split('\n\n')
-    .filter((frame) => frame.startsWith('data: '))
+// biome-ignore lint/suspicious/noExplicitAny: of any form
+export function payloads(stream: string): any[] {
+  const frames = stream.split('\n\n').filter((frame) => frame.startsWith('data: '));
+  return frames
     .map((frame) => frame.slice('data: '.length))
     .map((payload) => (payload === '[DONE]' ? payload : JSON.parse(payload)));
 }

@@ -3,14 +3,12 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ScenarioError, SwitchError, toSwitches } from '../../src/local-service/server.ts';
 import { createSwitches, switchTable } from '../../src/local-service/switches.ts';
-import { errorOf, expectToAddUp, payloads, type Running, running, temporaryFolder } from './running.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { temporaryFolder } from '../helpers/run.ts';
+import { errorOf, expectToAddUp, type FoundLead, payloads, running } from './running.ts';
 
-const search = { entity_type: 'company', objective: 'fintech' };
-const contact = { contact_type: 'email', objective: 'Lena Weber' };
-
-function rehearse(...faults: object[]): Promise<Running> {
-  return running({ scenario: { faults }, switches: { opening_credits: 1000 } });
-}
+const rehearse = (...faults: object[]) => running({ faults, switches: { opening_credits: 1000 } });
+const same = { 'idempotency-key': 'same' };
 
 /** What arrived of a stream, however it ended. */
 async function arrived(answer: Response): Promise<{ text: string; whole: boolean }> {
@@ -29,23 +27,16 @@ describe('a rehearsed fault', () => {
   it('status: any status with any headers, for as many requests as it says', async () => {
     const service = await rehearse(
       {
-        operation: 'balance',
-        skip: 1,
-        count: 2,
-        fault: 'status',
-        status: 429,
+        ...{ operation: 'balance', skip: 1, count: 2, fault: 'status', status: 429 },
         headers: { 'Retry-After': '7' },
       },
       {
-        operation: '*',
-        fault: 'status',
-        status: 502,
-        body: '<html>',
+        ...{ operation: '*', fault: 'status', status: 502, body: '<html>' },
         headers: { 'content-type': 'text/html' },
       },
     );
-    const answers = [];
-    for (let index = 0; index < 4; index += 1) answers.push(await service.get('/v1/credit/balance'));
+    const answers: Response[] = [];
+    for (let index = 0; index < 4; index += 1) answers.push(await service.ask('balance'));
     // The first is let through by one fault and hit by the next.
     expect(answers.map(({ status }) => status)).toEqual([502, 429, 429, 200]);
     expect(await answers[0]?.text()).toBe('<html>');
@@ -54,42 +45,35 @@ describe('a rehearsed fault', () => {
     expect(await errorOf(answers[2] as Response)).toBe('429 concurrency_limit');
   });
 
-  it.each(['/v1/entity-search', '/v1/contact-search', '/v1/entity-search/create_task'])(
+  it.each(['search', 'contactSearch', 'createTask'] as const)(
     'status after admission of %s: the reservation is released, the key is used',
-    async (path) => {
-      const service = await rehearse({ operation: '*', fault: 'status', status: 500, admitted: true });
-      const body = path === '/v1/contact-search' ? contact : search;
-      const headers = { 'idempotency-key': 'same' };
-      expect(await errorOf(await service.post(path, body, headers))).toBe('500 internal_error');
-      expect(await errorOf(await service.post(path, body, headers))).toBe('409 request_already_exists');
+    async (name) => {
+      const service = await rehearse({ operation: name, fault: 'status', status: 500, admitted: true });
+      expect(await errorOf(await service.ask(name, {}, same))).toBe('500 internal_error');
+      expect(await errorOf(await service.ask(name, {}, same))).toBe('409 request_already_exists');
       expect(await service.balance()).toBe(1000);
     },
   );
 
-  it('lost_response: done and charged, without an answer', async () => {
-    const service = await rehearse({ operation: 'contactSearch', fault: 'lost_response' });
-    await expect(service.post('/v1/contact-search', contact)).rejects.toThrow();
-    expect(await service.balance()).toBe(995);
+  it.each([
+    ['lost_response: done and charged, without an answer', 995],
+    ['reset: nothing is done', 1000],
+  ])('%s', async (told, left) => {
+    const service = await rehearse({ operation: 'contactSearch', fault: told.split(':')[0] });
+    await expect(service.ask('contactSearch')).rejects.toThrow();
+    expect(await service.balance()).toBe(left);
   });
 
   it('lost_response of create_task: its repetition finds the task', async () => {
     const service = await rehearse({ operation: 'createTask', fault: 'lost_response' });
-    const headers = { 'idempotency-key': 'same' };
-    await expect(service.post('/v1/entity-search/create_task', search, headers)).rejects.toThrow();
-    expect((await service.post('/v1/entity-search/create_task', search, headers)).status).toBe(200);
+    await expect(service.ask('createTask', {}, same)).rejects.toThrow();
+    await service.json('createTask', {}, same);
     expect(await service.balance()).toBe(900);
-  });
-
-  it('reset: nothing is done', async () => {
-    const service = await rehearse({ operation: 'contactSearch', fault: 'reset' });
-    await expect(service.post('/v1/contact-search', contact)).rejects.toThrow();
-    expect(await service.balance()).toBe(1000);
   });
 
   it('cut: half of a JSON answer', async () => {
     const service = await rehearse({ operation: 'contactSearch', fault: 'cut' });
-    const answer = await service.post('/v1/contact-search', contact);
-    const { text, whole } = await arrived(answer);
+    const { text, whole } = await arrived(await service.ask('contactSearch'));
     expect(whole).toBe(false);
     expect(text).toMatch(/^\{"object":/);
   });
@@ -99,7 +83,7 @@ describe('a rehearsed fault', () => {
     ['reset', false],
   ])('%s: a stream ends after so many batches, and is charged for them', async (fault, clean) => {
     const service = await rehearse({ operation: 'search', fault, after_batches: 1 });
-    const { text, whole } = await arrived(await service.post('/v1/entity-search', search));
+    const { text, whole } = await arrived(await service.ask('search'));
     expect(whole).toBe(clean);
     expect(payloads(text)).toMatchObject([{ batch_index: 1, count: 2 }]);
     expect(await service.balance()).toBe(998);
@@ -107,31 +91,30 @@ describe('a rehearsed fault', () => {
 
   it('stall: a stream goes silent and stays open', async () => {
     const service = await rehearse({ operation: 'search', fault: 'stall', after_batches: 1 });
-    const answer = await service.post('/v1/entity-search', search);
+    const answer = await service.ask('search');
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
     expect(payloads(new TextDecoder().decode((await reader.read()).value))).toHaveLength(1);
     await expect.poll(() => service.balance()).toBe(998);
     await reader.cancel();
   });
 
-  it('stall: no answer at all, and the others are served', async () => {
-    const service = await rehearse({ operation: 'status', fault: 'stall' });
-    const stalled = new AbortController();
-    const silent = fetch(`${service.url}/v1/entity-search/status`, {
-      headers: { 'x-api-key': 'lp_local_demo' },
-      signal: stalled.signal,
-    });
-    silent.catch(() => undefined);
-    expect(await service.balance()).toBe(1000);
-    stalled.abort();
-    await expect(silent).rejects.toThrow();
-  });
+  it.each([{ fault: 'stall' }, { fault: 'delay', delay_ms: 3_600_000 }])(
+    '%j: no answer, and the others are served',
+    async (fault) => {
+      const service = await rehearse({ operation: 'status', ...fault });
+      const silent = service.ask('status', { leads_search_id: 'x' }).then(
+        () => 'answered',
+        () => 'cut',
+      );
+      expect(await Promise.race([silent, service.balance()])).toBe(1000);
+      await service.close();
+      expect(await silent).toBe('cut');
+    },
+  );
 
   it('duplicate_batch: the same frame twice', async () => {
     const service = await rehearse({ operation: 'search', fault: 'duplicate_batch', after_batches: 2 });
-    const events = payloads(await (await service.post('/v1/entity-search', search)).text()) as {
-      batch_index?: number;
-    }[];
+    const events = payloads(await (await service.ask('search')).text());
     expect(events.map(({ batch_index }) => batch_index)).toEqual([1, 2, 2, undefined, undefined]);
     expect(events[1]).toEqual(events[2]);
     expect(await service.balance()).toBe(996);
@@ -139,11 +122,10 @@ describe('a rehearsed fault', () => {
 
   it('task_error: some results, then error, charged for those', async () => {
     const service = await rehearse({ operation: 'createTask', fault: 'task_error', after_batches: 1 });
-    const answer = await service.post('/v1/entity-search/create_task', search, { 'idempotency-key': 'a' });
-    const { leads_search_id } = (await answer.json()) as { leads_search_id: string };
+    const { leads_search_id } = await service.json('createTask');
     service.clock.forward(60_000);
-    const page = await service.get(`/v1/entity-search/fetch?leads_search_id=${leads_search_id}`);
-    expect(await page.json()).toMatchObject({ status: 'error', count: 2, ready_count: 2 });
+    const expected = { status: 'error', count: 2, ready_count: 2 };
+    expect(await service.json('fetch', { leads_search_id })).toMatchObject(expected);
     expect(await service.balance()).toBe(998);
   });
 
@@ -151,34 +133,23 @@ describe('a rehearsed fault', () => {
     const service = await rehearse({ operation: 'balance', fault: 'delay', delay_ms: 20 });
     expect(await service.balance()).toBe(1000);
   });
+});
 
-  it('delay: others are answered before', async () => {
-    const service = await rehearse({ operation: 'status', fault: 'delay', delay_ms: 3_600_000 });
-    const delayed = service.get('/v1/entity-search/status').then(
-      () => 'delayed',
-      () => 'delayed',
-    );
-    expect(await Promise.race([delayed, service.balance()])).toBe(1000);
-    await service.close();
-    await delayed;
-  });
-
-  it('closing the service ends what stalls, and the ledger adds up', async () => {
+describe('closing', () => {
+  it('ends what stalls, and the ledger adds up', async () => {
     const service = await rehearse({ operation: 'search', fault: 'stall', after_batches: 1 });
-    const answer = await service.post('/v1/entity-search', search);
-    const rest = arrived(answer);
+    const rest = arrived(await service.ask('search'));
     await service.close();
     expect((await rest).whole).toBe(false);
     expect(expectToAddUp(service.stateDir)).toMatchObject([{ reserved: 0, settled: 2 }]);
   });
-});
 
-describe('closing', () => {
   it('does not wait for a body that never comes', async () => {
     const service = await running();
+    const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
     const sent = request(`${service.url}/v1/deep-search`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': 1000, 'x-api-key': 'lp_local_demo' },
+      headers: { ...headers, 'content-length': 1000 },
     });
     const ended = once(sent, 'error');
     sent.write('{"query":');
@@ -189,70 +160,52 @@ describe('closing', () => {
   });
 
   it('a port in use is an error, and leaves nothing open', async () => {
-    const service = await running();
+    const { url } = await running();
     const stateDir = temporaryFolder();
-    await expect(running({ stateDir, port: Number(new URL(service.url).port) })).rejects.toThrow(
-      'EADDRINUSE',
-    );
+    await expect(running({ stateDir, port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
     expect(expectToAddUp(stateDir)).toEqual([]);
   });
 });
 
 describe('a scenario file', () => {
-  it.each([
+  const all = { operation: '*', fault: 'cut' };
+  it.each<[object, RegExp]>([
     [{}, /"faults" must be an array/],
-    [{ faults: [{ operation: 'nothing', fault: 'cut' }] }, /fault 1: operation must be one of/],
-    [{ faults: [{ operation: '*', fault: 'explode' }] }, /fault must be one of/],
-    [{ faults: [{ operation: '*', fault: 'cut', count: -1 }] }, /count must be a whole number/],
-    [
-      { faults: [{ operation: '*', fault: 'status', status: 99 }] },
-      /status must be a whole number from 200 to 599/,
-    ],
-    [{ faults: [{ operation: '*', fault: 'status', headers: { 'a b': 'c' } }] }, /header a b is not valid/],
-    [{ faults: [{ operation: '*', fault: 'cut', after: 1 }] }, /unknown field "after"/],
-    [
-      { faults: [{ operation: '*', fault: 'delay', delay_ms: 2 ** 31 }] },
-      /delay_ms must be .* to 2147483647/,
-    ],
+    [{ faults: [{ ...all, operation: 'nothing' }] }, /fault 1: operation must be one of/],
+    [{ faults: [{ ...all, fault: 'explode' }] }, /fault must be one of/],
+    [{ faults: [{ ...all, count: -1 }] }, /count must be a whole number/],
+    [{ faults: [{ ...all, status: 99 }] }, /status must be a whole number from 200 to 599/],
+    [{ faults: [{ ...all, headers: { 'a b': 'c' } }] }, /header a b is not valid/],
+    [{ faults: [{ ...all, after: 1 }] }, /unknown field "after"/],
+    [{ faults: [{ ...all, delay_ms: 2 ** 31 }] }, /delay_ms must be .* to 2147483647/],
   ])('%j is refused', async (scenario, message) => {
-    await expect(running({ scenario })).rejects.toThrow(message);
-    await expect(running({ scenario })).rejects.toBeInstanceOf(ScenarioError);
+    const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
+    await expect(running({ scenarioFile })).rejects.toThrow(message);
+    await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
   });
 });
 
 describe('switches', () => {
   it('next_refresh_s: the balance names the next refresh', async () => {
     const service = await running({ switches: { next_refresh_s: 3600 } });
-    const balance = await (await service.get('/v1/credit/balance')).json();
-    expect(balance).toMatchObject({ next_credit_refresh_at: '2026-01-05 13:00:00' });
+    expect(await service.json('balance')).toMatchObject({ next_credit_refresh_at: '2026-01-05 13:00:00' });
   });
 
   it.each(['rejected_streak', 'no_data_timeout'] as const)('%s: a search ends there', async (name) => {
     const service = await running({ switches: { [name]: 3 } });
-    const done = async (body: object) =>
-      payloads(await (await service.post('/v1/entity-search', body)).text()).at(-2);
-    expect(await done(search)).toMatchObject({ cum_count: 3, stop_reason: name });
-    expect(await done({ ...search, limit: 3 })).toMatchObject({ cum_count: 3, stop_reason: 'limit' });
-    expect(await done({ ...search, objective: 'fintech in Madrid' })).toMatchObject({
-      stop_reason: 'source_finished',
-    });
+    const done = async (changes?: object) => (await service.search(changes)).done;
+    expect(await done()).toMatchObject({ cum_count: 3, stop_reason: name });
+    expect(await done({ limit: 3 })).toMatchObject({ cum_count: 3, stop_reason: 'limit' });
+    expect(await done({ objective: 'fintech in Madrid' })).toMatchObject({ stop_reason: 'source_finished' });
     expect(await service.balance()).toBe(100_000 - 7);
   });
 
   it('web_only: leads that only a web search finds', async () => {
     const service = await running({ switches: { web_only: 2, task_start_ms: 0, task_step_ms: 0 } });
     const found = async (enable_web_search: boolean) => {
-      const headers = { 'idempotency-key': String(enable_web_search) };
-      const created = await service.post(
-        '/v1/entity-search/create_task',
-        { ...search, enable_web_search },
-        headers,
-      );
-      const { leads_search_id } = (await created.json()) as { leads_search_id: string };
-      const page = await service.get(`/v1/entity-search/fetch?leads_search_id=${leads_search_id}`);
-      return ((await page.json()) as { entities: { name: string }[] }).entities
-        .map(({ name }) => name)
-        .sort();
+      const { leads_search_id } = await service.json('createTask', { enable_web_search });
+      const { entities } = await service.json('fetch', { leads_search_id });
+      return entities.map(({ name }: FoundLead) => name).sort();
     };
     expect(await found(false)).toEqual(['Kontora', 'Zahlstelle']);
     expect(await found(true)).toEqual(['Kontora', 'Mandato', 'Pfandwerk', 'Zahlstelle']);

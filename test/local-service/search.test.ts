@@ -1,25 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CatalogueError } from '../../src/local-service/server.ts';
-import { payloads, running, temporaryFolder } from './running.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { type FoundLead, running } from './running.ts';
 
-const path = '/v1/entity-search';
-
-interface Lead {
-  name: string;
-  score: { score: string; reason: string };
-  enrich_fields?: Record<string, { content: string; reference: string }>;
-}
-
-async function leadsOf(answer: Response): Promise<Lead[]> {
-  expect(answer.status).toBe(200);
-  return payloads(await answer.text()).flatMap((event) => (event as { entities?: Lead[] }).entities ?? []);
-}
-
-async function find(entity_type: string, objective: string, more: object = {}): Promise<Lead[]> {
+async function find(entity_type: string, objective: string, more: object = {}): Promise<FoundLead[]> {
   const service = await running();
-  return leadsOf(await service.post(path, { entity_type, objective, ...more }));
+  return (await service.search({ entity_type, objective, ...more })).leads;
 }
 
 describe('an objective', () => {
@@ -79,16 +65,15 @@ describe('an objective of any kind', () => {
 
 describe('enrich_fields', () => {
   it('are answered from the facts by name, with a reference; the rest is empty', async () => {
-    const fields = ['employees', 'Funding Stage', 'website', 'hobby', 'email', 'phone number'];
-    const [lead] = await find('company', 'Kontora', { enrich_fields: fields });
+    const enrich_fields = ['employees', 'Funding Stage', 'website', 'hobby', 'email', 'phone number'];
+    const [lead] = await find('company', 'Kontora', { enrich_fields });
     const reference = 'https://kontora.example';
+    const none = { content: '', reference: '' };
     expect(lead?.enrich_fields).toEqual({
       employees: { content: '12', reference },
       'Funding Stage': { content: 'seed', reference },
-      website: { content: 'https://kontora.example', reference },
-      hobby: { content: '', reference: '' },
-      email: { content: '', reference: '' },
-      'phone number': { content: '', reference: '' },
+      website: { content: reference, reference },
+      ...{ hobby: none, email: none, 'phone number': none },
     });
   });
 });
@@ -96,37 +81,28 @@ describe('enrich_fields', () => {
 describe('exclusions', () => {
   it('dedup_service_leads leaves out what an earlier search of the account delivered', async () => {
     const service = await running();
-    const body = { entity_type: 'company', objective: 'seed fintech in Berlin', limit: 1 };
-    const first = payloads(await (await service.post(path, body)).text()) as {
-      leads_search_id: string;
-      entities: Lead[];
-    }[];
-    const dedup_service_leads = [first[0]?.leads_search_id];
-    const second = await leadsOf(await service.post(path, { ...body, limit: 9, dedup_service_leads }));
-    expect([...(first[0]?.entities ?? []), ...second].map(({ name }) => name).sort()).toEqual([
-      'Kontora',
-      'Pfandwerk',
-    ]);
-    const foreign = { 'x-api-key': 'lp_local_other' };
-    expect(
-      await leadsOf(await service.post(path, { ...body, limit: 9, dedup_service_leads }, foreign)),
-    ).toHaveLength(2);
+    const body = { objective: 'seed fintech in Berlin', limit: 1 };
+    const first = await service.search(body);
+    const rest = { ...body, limit: 9, dedup_service_leads: [first.id] };
+    const second = await service.search(rest);
+    const names = [...first.leads, ...second.leads].map(({ name }) => name);
+    expect(names.sort()).toEqual(['Kontora', 'Pfandwerk']);
+    const foreign = await service.search(rest, { 'x-api-key': 'lp_local_other' });
+    expect(foreign.leads).toHaveLength(2);
   });
 });
 
 describe("the user's own catalogue", () => {
-  async function serve(name: string, content: string) {
-    const catalogFile = join(temporaryFolder(), name);
-    writeFileSync(catalogFile, content);
-    return running({ catalogFile });
-  }
+  const serve = (name: string, content: string) => running({ catalogFile: fileOf(name, content) });
 
   it('JSONL: unknown fields and numbers come out as they were written', async () => {
     const service = await serve(
       'leads.jsonl',
       '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"9"},"email":"ada@ada.example"}\n\n',
     );
-    const text = await (await service.post(path, { entity_type: 'shopify_store', objective: 'Ada' })).text();
+    const text = await (
+      await service.ask('search', { entity_type: 'shopify_store', objective: 'Ada' })
+    ).text();
     expect(text).toContain(
       '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"0.92"',
     );
@@ -139,20 +115,20 @@ describe("the user's own catalogue", () => {
       'leads.csv',
       '\ufeffname,entity_type,website,city,employees,email\r\n"Acme, Inc.",company,https://acme.example,Bern,1200,info@acme.example\r\nOther,company,,Basel,3,\r\n',
     );
-    const body = {
-      entity_type: 'company',
+    const { leads } = await service.search({
       objective: 'over 1k employees in Bern',
       enrich_fields: ['headcount'],
-    };
-    const [lead, ...more] = await leadsOf(await service.post(path, body));
-    expect(more).toEqual([]);
-    expect(lead).toEqual({
-      name: 'Acme, Inc.',
-      links: { website: 'https://acme.example' },
-      description: '',
-      score: { score: '0.92', reason: 'matches Bern, employees 1200 (over 1k)' },
-      enrich_fields: { headcount: { content: '1200', reference: 'https://acme.example' } },
     });
+    const website = 'https://acme.example';
+    expect(leads).toEqual([
+      {
+        name: 'Acme, Inc.',
+        links: { website },
+        description: '',
+        score: { score: '0.92', reason: 'matches Bern, employees 1200 (over 1k)' },
+        enrich_fields: { headcount: { content: '1200', reference: website } },
+      },
+    ]);
   });
 
   it.each([
@@ -177,8 +153,4 @@ describe("the user's own catalogue", () => {
       "can't read /nowhere/leads.csv: there is no such file",
     );
   });
-});
-
-it('the demonstration is served without a file', async () => {
-  expect((await running({ leads: 'demonstration' })).fictional).toBe(true);
 });

@@ -67,8 +67,8 @@ export const createCommand = defineCommand({
       set: options.set ?? [],
       log: notes.say,
       hint: notes.say,
-      ...(options.catalog === undefined ? {} : { catalogFile: options.catalog }),
-      ...(options.scenario === undefined ? {} : { scenarioFile: options.scenario }),
+      catalogFile: options.catalog,
+      scenarioFile: options.scenario,
     });
     if (service.fictional) notes.say('The leads of this service are fictional.');
     context.stdout.stream.write(
