@@ -1,4 +1,4 @@
-import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from './private-folder.ts';
 
@@ -10,9 +10,14 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
   const part = `${path}.part`;
   await rm(part, { force: true });
   try {
-    await writeFile(part, content, { flag: 'wx', mode: 0o600, flush: true });
-    // Whatever the umask took.
-    await chmod(part, 0o600);
+    const handle = await open(part, 'wx', 0o600);
+    try {
+      await handle.chmod(0o600);
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
     await rename(part, path);
   } catch (error) {
     await rm(part, { force: true }).catch(() => undefined);

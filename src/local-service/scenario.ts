@@ -68,10 +68,19 @@ export function readScenario(path: string | undefined): (operation: EndpointName
     });
 }
 
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
+  }
+}
+
 function read(path: string) {
+  const text = decodeText(bytesOf(path), path);
   let where = '';
   try {
-    const scenario: unknown = JSON.parse(decodeText(readFileSync(path), path));
+    const scenario: unknown = JSON.parse(text);
     if (!isObject(scenario) || !Array.isArray(scenario.faults)) throw new Error('"faults" must be an array');
     return scenario.faults.map((entry, index) => {
       where = `fault ${index + 1}: `;
