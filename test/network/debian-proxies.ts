@@ -20,6 +20,11 @@ export const password = 'p@ss:w/rd#1';
 
 /** Resolves `service.test` to this machine. With `credentials`, it asks for `user` and `password`. */
 export async function startSquid(credentials: boolean): Promise<DebianProxy> {
+  // Another test may take the port before squid does, which ends then.
+  return await trySquid(credentials).catch(() => trySquid(credentials));
+}
+
+async function trySquid(credentials: boolean): Promise<DebianProxy> {
   const folder = temporaryFolder();
   const port = await freePort();
   const path = (name: string): string => join(folder, name);
