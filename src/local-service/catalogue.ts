@@ -7,7 +7,7 @@ import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file
 import { createFile, openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
-import { toIndexText } from './objective.ts';
+import { phrase, toIndexText } from './objective.ts';
 import { createSearch, typeWord } from './search.ts';
 import { withoutAccents } from './vocabulary.ts';
 
@@ -36,6 +36,13 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
         rows,
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
         JSON.stringify(aliases),
+      ),
+    /** Leads that have a host in their links or facts, `most` of them. */
+    mentioning: (host: string, most: number): Lead[] =>
+      leadsFrom(
+        rows,
+        'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?',
+        [`{links facts} : ${phrase(host)}`, most],
       ),
   };
 }

@@ -102,6 +102,7 @@ function cellOf({ pointer }: PreparedStatement, at: number): string | number | n
   }
 }
 
+/** For the user alone, where there is none: another process may have made it just now. */
 export function createFile(path: string): void {
-  closeSync(openSync(path, 'wx', 0o600));
+  closeSync(openSync(path, 'a', 0o600));
 }

@@ -64,61 +64,83 @@ const notPublic = new BlockList();
 for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
   notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Whose names the members of a platform have. */
-const platforms = {
-  x: 'twitter_creator',
-  ins: 'instagram_creator',
-  tiktok: 'tiktok_creator',
-  github: 'person',
+/** Of each platform: its site, whose names its members have, and how many digits its ids have: above 15, they show who rounds. */
+const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
+  x: ['https://x.example', 'twitter_creator', 19],
+  ins: ['https://instagram.example', 'instagram_creator', 17],
+  tiktok: ['https://tiktok.example', 'tiktok_creator', 19],
+  github: ['https://github.example', 'person', 9],
 };
 
 /**
- * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts, since their ids
- * are larger than JavaScript's numbers and show who rounds; or why there are none.
+ * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts, since some ids
+ * are larger than JavaScript's numbers; or why there are none.
  */
 function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
-  const platform = type.split('_')[0] as keyof typeof platforms;
+  const [site, members, idDigits] = platforms[type.replace(/_.*/, '')] ?? ['', 'person', 0];
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
   // The account of this name does not exist on any platform, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
-  const leads = catalogue.all(platforms[platform] as EntityType);
-  const seed = Number(digitsOf(`${type}:${account.join('/')}`).slice(0, 9));
+  const leads = catalogue.all(members);
+  const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
   return Array.from({ length: Math.min(limit, leads.length, 40 + (seed % 400)) }, (_, index) => {
     const { id, identity, name, facts } = leads[(seed + index) % leads.length] as Lead;
-    const handle = plainText(name).replace(/[^a-z0-9]/g, '') || `user${id}`;
+    const handle =
+      plainText(name)
+        .replace(/[^a-z0-9]/g, '')
+        .slice(0, 30) || `user${id}`;
+    const followers = facts.find(([fact]) => fact === 'followers' || fact === 'subscribers');
     return objectOf([
-      ['id', digitsOf(identity)],
-      [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
+      ['id', digitsOf(identity, idDigits)],
+      [members === 'person' ? 'login' : 'username', JSON.stringify(handle)],
       ['name', JSON.stringify(name)],
-      ['url', JSON.stringify(`https://${platform}.example/${handle}`)],
-      ...facts.flatMap(([fact, number]) =>
-        fact === 'followers' ? [['followers_count', number] as const] : [],
-      ),
+      ['url', JSON.stringify(`${site}/${handle}`)],
+      ...(type === 'github_repo_contributors' ? [['contributions', digitsOf(name, 3)] as const] : []),
+      ...(followers === undefined ? [] : [['followers_count', followers[1]] as const]),
     ]);
   });
 }
 
-/** 19 digits of a hash, which fit into 64 bits. */
-function digitsOf(text: string): string {
+/** The first digits of a hash; 19 fit into 64 bits. */
+function digitsOf(text: string, digits: number): string {
   const number = BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 30)}`).toString();
-  return `1${number.padStart(18, '7').slice(-18)}`;
+  return `1${number.padStart(digits, '7').slice(1 - digits)}`;
 }
 
 /** Words of an instruction that say how a list is to be made, and not of what. */
 const making =
   /\b(?:return|extract|list|get|each|every|all|their|its|as|columns?|fields?|items?|rows?|entries|page|site|shown|listed|names?|titles?|websites?|links?|urls?|descriptions?|city|cities|country|countries|headcounts?|number of employees|industry|industries|topics?|subscribers|followers)\b/gi;
 
-/** There are no pages here: whatever the page, the leads that fit the instruction. */
+/**
+ * There are no pages here: the leads that fit the instruction, of those that have the page's site in their links or facts
+ * where there are any. The fields that the instruction names are those of the items.
+ */
 async function itemsOfPage(catalogue: Catalogue, target: string, instruction: string, limit: number) {
-  const { matches } = await catalogue.search(typeIn(instruction), instruction.replace(making, ' '));
-  const items = firstOf(matches, limit).map(({ lead: { name, facts, links, description } }) => {
-    const members = [['name', name] as const, ...facts, ...links, ['description', description] as const];
-    const said = members.filter(([, text]) => text !== '');
-    return objectOf(new Map(said.map(([member, text]) => [member, JSON.stringify(text)])));
-  });
-  return items.length === 0 ? `nothing on ${target} matches the instruction` : items;
+  const type = typeIn(instruction);
+  const ofSite = catalogue.mentioning(new URL(target).hostname.replace(/^www\./, ''), limit);
+  const { matches } = await catalogue.search(type, instruction.replace(making, ' '));
+  const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
+  const ids = new Set(fitting.map(({ id }) => id));
+  const chosen = ofSite.filter(({ id, entityType }) =>
+    // An instruction of which the catalogue has no word leaves all that is there.
+    ids.size > 0 ? ids.has(id) : type === undefined || entityType === null || entityType === type,
+  );
+  const items = (ofSite.length === 0 ? fitting : chosen).map(
+    ({ name, facts, links, description }) =>
+      [['name', name], ...facts, ...links, ['description', description]] as const,
+  );
+  const singular = (words: string) => plainText(words.replaceAll('_', ' ')).replace(/s(?= )/g, '');
+  const plain = singular(instruction);
+  const isNamed = ([member]: readonly [string, string]) => plain.includes(singular(member));
+  const areNamed = items.some((item) => item.some(isNamed));
+  const isShown = (member: readonly [string, string], at: number) =>
+    areNamed ? at === 0 || isNamed(member) : member[1] !== '';
+  if (items.length === 0) return `nothing on ${target} matches the instruction`;
+  return items.map((item) =>
+    objectOf(new Map(item.filter(isShown).map(([member, text]) => [member, JSON.stringify(text)]))),
+  );
 }

@@ -65,7 +65,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
   for (const file of [path, `${path}-journal`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
-  if (!existsSync(path)) createFile(path);
+  createFile(path);
   const lock = claimLock(stateDir, pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {

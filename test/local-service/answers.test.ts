@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { running } from './running.ts';
+import { running, someLeads } from './running.ts';
 
 describe('contact search', () => {
   const linkedin = 'https://linkedin.example/in/lena-weber';
@@ -108,6 +108,24 @@ describe('extract', () => {
   });
 
   it.each([
+    ['the fintech companies', ['Kontora']],
+    ['all people with their name and title', ['Lena Weber']],
+    ['climate tech companies', []],
+    ['everything', ['Kontora', 'Lena Weber']],
+  ])('web2list of a page takes what the instruction says: %s', async (instruction, names) => {
+    const leads = someLeads.map((lead) =>
+      'name' in lead && lead.name === 'Lena Weber'
+        ? { ...lead, facts: { title: 'CTO', website: 'https://kontora.example' } }
+        : lead,
+    );
+    const target = 'https://kontora.example/about';
+    const service = await running({ leads });
+    const { data } = await service.json('extract', { type: 'web2list', target, instruction });
+    expect(typeof data === 'string' ? [] : data.map(({ name }: { name: string }) => name)).toEqual(names);
+    if (instruction.includes('title')) expect(data).toEqual([{ name: 'Lena Weber', title: 'CTO' }]);
+  });
+
+  it.each([
     { type: 'web2list', target: 'https://example.com/x', instruction: 'plumbing' },
     { type: 'x_followers', target: '@ada', instruction: null },
   ])('gives a reason when it has nothing: %j', async (request) => {
@@ -127,6 +145,8 @@ describe('extract', () => {
     expect(new Set(ids).size).toBe(7);
     const second = await ask('x_followers', 'https://x.com/ada');
     expect(second).toBe(first.replace('"target":"@ada"', '"target":"https://x.com/ada"'));
+    expect(await ask('github_repo_contributors', 'ada/engine')).toMatch(/"id":\d{9},.*"contributions":\d/);
+    expect(await ask('tiktok_followers', 'ada')).toMatch(/"followers_count":\d/);
     expect(await ask('ins_following', 'nobody')).toContain('"success":false');
   });
 });

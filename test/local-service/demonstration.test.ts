@@ -66,6 +66,63 @@ describe('what there is to find', () => {
   });
 });
 
+describe('sense', () => {
+  const headcounts: Record<string, [number, number]> = {
+    bootstrapped: [2, 60],
+    'pre-seed': [2, 10],
+    seed: [4, 30],
+    'Series A': [15, 90],
+    'Series B': [50, 220],
+    'Series C': [150, 550],
+    'Series D': [300, 1200],
+    public: [500, 10_000],
+  };
+
+  it.each(Object.entries(headcounts))('%s companies have a size to match', (stage, [low, high]) => {
+    const companies = ofType('company').filter(({ facts }) => facts.funding_stage === stage);
+    expect(companies.length).toBeGreaterThan(20);
+    for (const { facts } of companies) {
+      expect(facts.headcount).toBeGreaterThanOrEqual(low);
+      expect(facts.headcount).toBeLessThanOrEqual(high);
+      expect(facts.total_funding_usd === 0).toBe(stage === 'bootstrapped');
+      expect(facts.founded_year).toBeLessThan(2026);
+    }
+  });
+
+  it('employs people at companies of the catalogue, with addresses there', () => {
+    const companies = new Map(ofType('company').map((lead) => [lead.name, lead]));
+    for (const { facts, email } of ofType('person')) {
+      const company = companies.get(String(facts.company));
+      expect(company?.facts.city).toBe(facts.city);
+      expect(company?.facts.industry).toBe(facts.industry);
+      expect(company?.links.website).toBe(facts.company_website);
+      if (email !== undefined) expect(facts.company_website).toBe(`https://www.${email.split('@')[1]}`);
+    }
+  });
+
+  it('has an employer for every person once per title', () => {
+    const positions = ofType('person').map(({ facts }) => `${facts.title} at ${facts.company}`);
+    expect(new Set(positions).size).toBe(positions.length);
+  });
+
+  it('leaves nothing of the templates behind, and no slips of grammar', () => {
+    for (const { name, description } of all) {
+      const text = `${name} | ${description}`;
+      expect(text).not.toMatch(
+        /[{}]|undefined|NaN|a\(n\)| {2}|\.\.|\bin (?:United|Netherlands\b)|\b(\w{3,}) \1\b/,
+      );
+      expect(text).not.toMatch(/(?<!Series |\p{L})[aA] [aeioAEIO]\w/u);
+      expect(text).not.toMatch(/(?<![\p{L}-])an [b-df-gj-np-tv-z]/u);
+    }
+  });
+
+  it('has wide and accented letters in names', () => {
+    for (const letters of [/\p{Script=Han}/u, /\p{Script=Hangul}/u, /\p{Script=Hiragana}/u, /[éüøłãñ]/]) {
+      expect(all.some(({ name }) => letters.test(name))).toBe(true);
+    }
+  });
+});
+
 describe('safety', () => {
   it('has addresses on .example hosts only', () => {
     for (const lead of all) {

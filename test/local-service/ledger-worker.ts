@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { admitForTest, hang } from './ledger-steps.ts';
@@ -7,7 +8,23 @@ await loadSqlite();
 
 /** Run as a process of its own: works on the ledger until it is killed, or as often as it is told. */
 const [stateDir = '', mode = '', rounds = '0'] = process.argv.slice(2);
-const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+const open = (folder: string) =>
+  openStore({ stateDir: folder, pid: process.pid, monotonic: () => performance.now() });
+
+if (mode === 'first') {
+  // Folders in which there is nothing yet, each opened in the same instant as the other process does.
+  for (let round = 0; round < Number(rounds); round += 1) {
+    const folder = join(stateDir, String(round));
+    const ready = join(stateDir, `ready-${round}`);
+    for (const path of [folder, ready]) mkdirSync(path, { recursive: true });
+    writeFileSync(join(ready, String(process.pid)), '');
+    while (readdirSync(ready).length < 2);
+    open(folder).close();
+  }
+  process.exit();
+}
+
+const store = open(stateDir);
 
 if (mode === 'hold') {
   store.transaction((rows) => {

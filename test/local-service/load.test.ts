@@ -5,7 +5,7 @@ import { bareEnvironment, start } from '../helpers/run.ts';
 import { expectToAddUp } from './running.ts';
 
 /** `npm run soak` has more. */
-const kills = Number(process.env.LEADPIPE_KILLS ?? 6);
+const kills = Number(process.env.LEADPIPE_KILLS ?? 12);
 const opening = 100_000;
 const bearer = { authorization: 'Bearer lp_local_demo', 'content-type': 'application/json' };
 

@@ -132,9 +132,19 @@ instagram_creator # trail running influencers in the UK with fewer than 100k fol
 shopify_store # specialty coffee subscriptions # 12 # product_category=^specialty coffee subscriptions$
 xiaohongshu # 护肤 # 8 # topic=^护肤 
 xiaohongshu # 咖啡 # 8 # topic=^咖啡 
+xiaohongshu # 露营 # 8 # topic=^露营 
+xiaohongshu # 母婴 # 8 # topic=^母婴 
+xiaohongshu # 穿搭 # 8 # topic=^穿搭 
+xiaohongshu # 健身 # 8 # topic=^健身 
+xiaohongshu # 科技 # 8 # topic=^科技 
 xiaohongshu # 旅行 # 8 # topic=^旅行 
 wechat # 护肤 # 8 # topic=^护肤 
 wechat # 咖啡 # 8 # topic=^咖啡 
+wechat # 露营 # 8 # topic=^露营 
+wechat # 母婴 # 8 # topic=^母婴 
+wechat # 穿搭 # 8 # topic=^穿搭 
+wechat # 健身 # 8 # topic=^健身 
+wechat # 科技 # 8 # topic=^科技 
 wechat # 旅行 # 8 # topic=^旅行 
 `;
 

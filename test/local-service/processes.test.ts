@@ -82,6 +82,13 @@ describe('a process killed', () => {
 });
 
 describe('several processes on one state', () => {
+  it('make it together', async () => {
+    const stateDir = temporaryFolder();
+    const children = [1, 2].map(() => start(stateDir, 'first', '30'));
+    const codes = await Promise.all(children.map((child) => once(child, 'exit')));
+    expect(codes.map(([code]) => code)).toEqual([0, 0]);
+  });
+
   it('take turns', async () => {
     const stateDir = temporaryFolder();
     const children = [1, 2, 3].map(() => start(stateDir, 'work', '150'));
