@@ -1,6 +1,5 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
-import { pendingAddition } from './journal/entries.ts';
 import { toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
@@ -17,8 +16,8 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     // One that can't be read is told of by whoever looks for it.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
     if (operation === undefined) continue;
-    const adding = pendingAddition(operation.entries);
-    if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
+    const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
+    if (adding?.type !== 'adding' || (await completeAddition(output, adding)) !== 'done') return;
     await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
     return;
   }

@@ -14,7 +14,7 @@ import {
 import type { Delivery, OpenDelivery, Placing } from './delivery.ts';
 import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
-import { beginJournal, type Journal, naming, openJournal } from './journal/journal.ts';
+import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import { pruneIfDue } from './journal/retention.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
@@ -90,7 +90,9 @@ export async function* purchase<T>(
     if (!keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
     journal =
       again === undefined
-        ? await beginJournal(context, keep ? 'needed' : 'none', admit)
+        ? keep
+          ? await beginJournal(context, admit)
+          : noJournal
         : (await openJournal(context, again.operationId)).journal;
     const intent = {
       ...toIntent(buyer, journal, kind, order.terms),

@@ -62,12 +62,13 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let end = await endOf(state);
-    let known = check === undefined ? undefined : await readWhole(state);
-    if (end === undefined || (check !== undefined && known === undefined)) {
+    const toEnd = (bytes: Buffer) => ({ size: bytes.length, crc: crc32(bytes) });
+    let known = check && (await readWhole(state));
+    let end = check ? known && toEnd(known) : await endOf(state);
+    if (end === undefined) {
       known = toBytes(await readStored(state));
       await writeWhole(fileOfIndex(state), known);
-      end = { size: known.length, crc: crc32(known) };
+      end = toEnd(known);
     }
     if (known !== undefined) check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, end.crc));
@@ -121,30 +122,33 @@ async function openFile(stateDir: string): Promise<FileHandle> {
 /** Where the next line goes, and the checksum of all in front of it: whatever was bought before, a line costs the same. Undefined where the index has to be made anew. */
 async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
   const handle = await openFile(stateDir).catch(() => undefined);
-  if (handle === undefined) return undefined;
   try {
-    const { size } = await handle.stat();
+    const { size = 0 } = (await handle?.stat()) ?? {};
     const tail = Buffer.alloc(Math.min(size, longestTail));
-    await handle.read(tail, 0, tail.length, size - tail.length);
-    // A line that was never finished tells of nothing that was sent.
-    const end = tail.lastIndexOf(newline) + 1;
-    const line = tail.subarray(end < 2 ? end : tail.lastIndexOf(newline, end - 2) + 1, end);
-    const before = toLine(line.toString('utf8', 0, line.length - 1))?.before;
-    return before === undefined ? undefined : { size: size - tail.length + end, crc: crc32(line, before) };
+    await handle?.read(tail, 0, tail.length, size - tail.length);
+    const last = lastLineIn(tail);
+    if (last === undefined) return undefined;
+    const crc = crc32(tail.subarray(last.start, last.end), last.before);
+    return { size: size - tail.length + last.end, crc };
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 
 /** All whole lines; undefined where there is no index, or a byte of it is not what was written. */
 async function readWhole(stateDir: string): Promise<Buffer | undefined> {
   const flag = constants.O_RDONLY | noFollow;
-  const found = await readFile(fileOfIndex(stateDir), { flag }).catch(() => undefined);
-  const bytes = found?.subarray(0, found.lastIndexOf(newline) + 1);
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  const start = bytes.lastIndexOf(newline, bytes.length - 2) + 1;
-  const before = toLine(bytes.toString('utf8', start, bytes.length - 1))?.before;
-  return before === crc32(bytes.subarray(0, start)) ? bytes : undefined;
+  const bytes = await readFile(fileOfIndex(stateDir), { flag }).catch(() => Buffer.alloc(0));
+  const last = lastLineIn(bytes);
+  return last?.before === crc32(bytes.subarray(0, last?.start)) ? bytes.subarray(0, last?.end) : undefined;
+}
+
+/** The last whole line, and the checksum of all in front of it: a line that was never finished tells of nothing that was sent. */
+function lastLineIn(bytes: Buffer): { start: number; end: number; before: number } | undefined {
+  const end = bytes.lastIndexOf(newline) + 1;
+  const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
+  const line = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
+  return line && { start, end, before: line.before };
 }
 
 /** A line about the index itself comes first: one of nothing is there too. */

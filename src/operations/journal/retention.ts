@@ -5,7 +5,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { readUnfinished } from '../unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
-import { isReaderGone, readChainTo } from './chain.ts';
+import { readChainTo } from './chain.ts';
 import { leadsFile } from './leads.ts';
 import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
@@ -41,7 +41,7 @@ export async function prune(
   const { state } = context.directories;
   const unfinished = new Set<string>();
   for await (const operation of readUnfinished(context, () => {})) {
-    if (isReaderGone(operation)) continue;
+    if (operation.isReaderGone) continue;
     for (const one of await readChainTo(context, operation)) unfinished.add(one.operationId);
   }
   const pruned: Pruned[] = [];

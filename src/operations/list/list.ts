@@ -98,7 +98,7 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
   }
   const { journal, operation: own } =
     id === undefined
-      ? { journal: await beginJournal(context, 'needed', admit), operation: undefined }
+      ? { journal: await beginJournal(context, admit), operation: undefined }
       : await openJournal(context, id, admit);
   const folder = folderOf(context.directories.state, journal.operationId ?? '');
   let stored: StoredRows | undefined;

@@ -9,6 +9,7 @@ import {
   toLine,
 } from '../../../src/operations/journal/entries.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
+import { toStored } from '../../../src/operations/journal/stored.ts';
 import { toKnownTasks } from '../../../src/operations/task/known.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn, readOperations } from '../../helpers/stored.ts';
@@ -49,7 +50,7 @@ describe('the journal', () => {
     const state = temporaryFolder();
     await write(state, 'op_2', intent, created);
     await write(state, 'op_1', intent, pageTo(3), done);
-    expect(await readOperations(state)).toEqual({
+    expect(await readOperations(state)).toMatchObject({
       operations: [
         { operationId: 'op_1', entries: [intent, pageTo(3), done] },
         { operationId: 'op_2', entries: [intent, created] },
@@ -125,10 +126,8 @@ describe('the journal', () => {
 });
 
 describe('the tasks of a journal', () => {
-  const operation = (operationId: string, ...entries: JournalEntry[]) => ({
-    operationId,
-    entries: entries as [Intent, ...JournalEntry[]],
-  });
+  const operation = (operationId: string, ...entries: JournalEntry[]) =>
+    toStored(operationId, entries as [Intent, ...JournalEntry[]]);
   const { idempotency_key: _, body: __, ...bare } = intent;
   const waiting: Intent = { ...bare, command: 'task wait', leads_search_id: 'ls_1', options: { pts: 4 } };
 

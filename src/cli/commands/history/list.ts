@@ -100,7 +100,7 @@ export const createHistoryList = defineCommand({
     const damages: string[] = [];
     let hasMore = false;
     // The newest first: with a limit, no others have to be read.
-    for await (const entry of readHistory(context, { newestFirst: true, since })) {
+    for await (const entry of readHistory(context, since)) {
       if (!isWanted(entry)) continue;
       hasMore = records.length === limit;
       if (hasMore) break;

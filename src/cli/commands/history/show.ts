@@ -4,7 +4,7 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { type JsonText, objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import { hasDelivered, readChainFrom } from '../../../operations/journal/chain.ts';
+import { readChainFrom } from '../../../operations/journal/chain.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -142,7 +142,7 @@ export const createHistoryShow = defineCommand({
 });
 
 async function readLatest(context: Context): Promise<string> {
-  for await (const { record } of readHistory(context, { newestFirst: true })) return record.operation_id;
+  for await (const { record } of readHistory(context)) return record.operation_id;
   throw toUnknownOperation(undefined, []);
 }
 
@@ -195,7 +195,9 @@ function toContinued({ state }: HistoryRecord, continued: readonly StoredOperati
   if (state !== 'complete') {
     return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
   }
-  const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
+  const shown = continued
+    .filter((one) => one.hasDelivered)
+    .map((one) => `leadpipe history show ${one.operationId}`);
   const found = shown.length === 0 ? ', and found nothing new.' : `. To print it: ${shown.join('; ')}`;
   return `The rest was bought by ${ids.join(', ')}${found}`;
 }
