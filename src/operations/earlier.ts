@@ -137,21 +137,15 @@ async function* operationsBy(
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
     if (read++ === most) return;
-    const operation = await readIfNeeded(buyer, index, line.begun.op);
-    if (operation !== undefined && isSameBuyer(buyer, operation)) yield operation;
+    const { op } = line.begun;
+    const operation = await readOperation(buyer.context.directories.state, op).catch((error: unknown) => {
+      const isComplete = [...index.find('op', op)].some(
+        (one) => 'ended' in one && one.ended.outcome === 'complete',
+      );
+      if (!isComplete) throw error;
+    });
+    if (operation && isSameBuyer(buyer, operation)) yield operation;
   }
-}
-
-async function readIfNeeded(
-  { context }: Buyer,
-  index: OperationIndex,
-  id: string,
-): Promise<StoredOperation | undefined> {
-  return await readOperation(context.directories.state, id).catch((error: unknown) => {
-    const lines = [...index.find('op', id)];
-    if (lines.some((line) => 'ended' in line && line.ended.outcome === 'complete')) return undefined;
-    throw error;
-  });
 }
 
 /** The request that this key was given for before, and of which nobody knows what came. */
@@ -161,8 +155,7 @@ async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
   if (idempotencyKey === undefined || kindOf(command)?.keeps !== 'answer') return undefined;
   for await (const operation of operationsBy(asking, 'key', digestOf(idempotencyKey))) {
     const [intent] = operation.entries;
-    const isSame = intent.body === body && intent.output === output;
-    if (isSame && operation.isInDoubt && !isAtWork(asking, operation)) return operation;
+    if (intent.body === body && intent.output === output && isLost(asking, operation)) return operation;
   }
   return undefined;
 }
@@ -173,44 +166,33 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
   if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
-    if (intent.output !== null || !operation.isInDoubt || isAtWork(asking, operation)) continue;
-    if (!mayReplay(intent.time, buyer.context.clock.now()) || isAnswered(index, intent.idempotency_key))
-      continue;
-    return operation;
+    if (intent.output !== null || !isLost(asking, operation)) continue;
+    if (!mayReplay(intent.time, buyer.context.clock.now())) continue;
+    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
+    const isAnswered = others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
+    if (!isAnswered) return operation;
   }
   return undefined;
-}
-
-function isAnswered(index: OperationIndex, key = ''): boolean {
-  return [...index.find('key', digestOf(key))].some((line) =>
-    [...index.find('op', operationOf(line))].some((other) => 'created' in other),
-  );
 }
 
 /** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
 async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
   const { buyer, digests, wanted } = asking;
-  const toGoOn = async (operation: StoredOperation): Promise<InFile> => {
-    const later = await replacedBy(buyer.context, operation, [operation.operationId]);
-    return { is: 'go_on', operation, isOurs: later === undefined };
-  };
-  let empty: StoredOperation | undefined;
+  let found: StoredOperation | undefined;
   for await (const operation of operationsBy(asking, 'same', digests.same)) {
     const { idempotency_key } = operation.entries[0];
     const isOther = wanted.idempotencyKey !== undefined && wanted.idempotencyKey !== idempotency_key;
     if (wanted.command !== 'search' && isOther) continue;
-    if (wanted.command === 'search') {
-      if (!operation.isBegun) continue;
-      return await findRest(asking, operation);
-    }
-    if (!operation.isUnfinished) continue;
-    if (rowsOf(wanted.command) === undefined) return await toGoOn(operation);
-    const hasRow = await wanted.hasRow?.(operation);
-    if (hasRow === true) return await toGoOn(operation);
-    // It may be of any list: one that has sent rows of this one comes first, however old it is.
-    if (hasRow === undefined) empty ??= operation;
+    if (wanted.command === 'search' && operation.isBegun) return await findRest(asking, operation);
+    if (wanted.command === 'search' || !operation.isUnfinished) continue;
+    const hasRow = rowsOf(wanted.command) === undefined || (await wanted.hasRow?.(operation));
+    // One that has sent no row may be of any list: one that has sent rows of this one comes first, however old it is.
+    if (hasRow !== false) found = hasRow ? operation : (found ?? operation);
+    if (hasRow) break;
   }
-  return empty && (await toGoOn(empty));
+  if (found === undefined) return undefined;
+  const later = await replacedBy(buyer.context, found, [found.operationId]);
+  return { is: 'go_on', operation: found, isOurs: later === undefined };
 }
 
 type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } & (
@@ -263,7 +245,7 @@ async function findLost(asking: Asking): Promise<Left | undefined> {
   if (kindOf(wanted.command)?.keeps !== 'answer' || wanted.origin === 'local') return undefined;
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
     if (operation.isRefused || operation.entries[0].output !== wanted.output) continue;
-    return operation.isInDoubt && !isAtWork(asking, operation) ? { operation, why: 'lost' } : undefined;
+    return isLost(asking, operation) ? { operation, why: 'lost' } : undefined;
   }
   return undefined;
 }
@@ -290,8 +272,8 @@ async function findRecent(asking: Asking): Promise<StoredOperation | undefined> 
 async function findForTool(asking: Asking): Promise<Earlier> {
   for await (const operation of sameOfDay(asking)) {
     const [{ continues, options }] = operation.entries;
-    if (options.tool !== true || continues !== undefined || operation.isRefused) continue;
-    return await decideForTool(asking, operation);
+    const isCall = options.tool === true && continues === undefined && !operation.isRefused;
+    if (isCall) return await decideForTool(asking, operation);
   }
   return anew;
 }
@@ -332,6 +314,11 @@ function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier
 
 function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
   return isLocked(folderOf(buyer.context.directories.state, operationId));
+}
+
+/** Whether it was sent, nobody knows what came of it, and nobody is at work on it. */
+function isLost(asking: Asking, operation: StoredOperation): boolean {
+  return operation.isInDoubt && !isAtWork(asking, operation);
 }
 
 /** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */

@@ -37,17 +37,11 @@ export async function replacedBy(
   ids: readonly string[],
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
-  const last = await lastToOpen(context, output);
-  return last === undefined || ids.includes(last) ? undefined : last;
-}
-
-/** The last operation that opened a file. A journal that can't be read may be of one that did. */
-async function lastToOpen(context: IndexContext, output: string): Promise<string | undefined> {
   for (const line of (await openIndex(context)).find('output', output)) {
     const id = operationOf(line);
-    if ('opened' in line) return id;
+    // A journal that can't be read may be of one that did.
     const other = await readOperation(context.directories.state, id).catch(() => null);
-    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
+    if ('opened' in line || other === null || other?.last.opened) return ids.includes(id) ? undefined : id;
   }
   return undefined;
 }

@@ -84,9 +84,9 @@ async function openLocked(
     const line = await toIndexLine(operationId, entry, entries);
     if (line === undefined) return;
     // It is found all the same: its journal decides.
-    if (!isBeginning(entry)) return await addToIndex(context, line, { isLate: true }).catch(() => undefined);
+    if (!isBeginning(entry)) return await addToIndex(context, line, undefined, true).catch(() => undefined);
     const check = admit && ((known: OperationIndex) => admit(known, costsOf(entry)));
-    await addToIndex(context, line, { check }).catch((error: unknown) => {
+    await addToIndex(context, line, check).catch((error: unknown) => {
       failure = notStored(what, path, error);
       throw failure;
     });

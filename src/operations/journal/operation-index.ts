@@ -55,10 +55,8 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
 export async function addToIndex(
   context: IndexContext,
   line: IndexLine,
-  {
-    check,
-    isLate = false,
-  }: { readonly check?: ((index: OperationIndex) => void) | undefined; readonly isLate?: boolean } = {},
+  check: ((index: OperationIndex) => void) | undefined,
+  isLate = false,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
@@ -175,27 +173,19 @@ function toLine(text: string): { readonly before: number; readonly value: Stored
 }
 
 function toIndex(bytes: Buffer): OperationIndex {
-  const lineAt = (position: number): { readonly start: number; readonly lines: IndexLine[] } => {
-    const start = position < 0 ? 0 : bytes.lastIndexOf(newline, position) + 1;
-    const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)))?.value;
-    return { start, lines: line === undefined || 'index' in line ? [] : [line] };
-  };
+  /** The lines that have this text, the newest first. */
+  function* linesWith(wanted: string): Generator<IndexLine> {
+    for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
+      const start = bytes.lastIndexOf(newline, at) + 1;
+      const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)))?.value;
+      if (line !== undefined && !('index' in line)) yield line;
+      at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
+    }
+  }
   return {
-    *find(key, value) {
-      const wanted = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
-      for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
-        const { start, lines } = lineAt(at);
-        yield* lines;
-        at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
-      }
-    },
-    *newest() {
-      for (let end = bytes.length; end > 0; ) {
-        const { start, lines } = lineAt(end - 2);
-        yield* lines;
-        end = start;
-      }
-    },
+    find: (key, value) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
+    // Each has its value in this; in a text, the quotes would be escaped.
+    newest: () => linesWith(',"value":{'),
   };
 }
 
