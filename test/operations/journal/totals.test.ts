@@ -112,7 +112,9 @@ describe('one purchase', () => {
     ],
   ];
   it.each(rows)('%s', async (_, one, expected) => {
-    expect(await toTotals([one], 'profile')).toEqual([{ of: 'default', ...nothing, purchases: 1, ...expected }]);
+    expect(await toTotals([one], 'profile')).toEqual([
+      { of: 'default', ...nothing, purchases: 1, ...expected },
+    ]);
   });
 });
 
