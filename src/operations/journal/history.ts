@@ -5,7 +5,7 @@ import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { readChainFrom } from './chain.ts';
 import { countPages, type Intent } from './entries.ts';
 import type { Begun } from './index-lines.ts';
-import { countStoredLeads, type LeadCounts } from './leads.ts';
+import { countStoredLeads } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
 import { countRows, hasRows } from './rows.ts';
 import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
@@ -90,7 +90,7 @@ const nothing = { delivered: 0, excluded: 0 };
 async function countStored(
   folder: string,
   { entries: [{ command }], last: { terminal } }: StoredOperation,
-): Promise<LeadCounts & { readonly sent?: number }> {
+): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and counted by the journal a little later.
   if (rowsOf(command) === undefined) return terminal === undefined ? await countStoredLeads(folder) : nothing;
   // Earlier versions counted the rows of a list as often as they stood in the input.
@@ -207,13 +207,8 @@ export function toCommandWords(intent: Intent): string {
 /** UTF-16 code units. */
 const longestSubject = 200;
 
-/** Pure: what a purchase is about, all of it as the user gave it. */
-export function aboutOf(intent: Intent): string | undefined {
-  return saidIn(intent, 'about');
-}
-
 export function toSubject(intent: Intent): string | null {
-  const said = aboutOf(intent);
+  const said = saidIn(intent, 'about');
   if (said === undefined) return null;
   const line = said
     .slice(0, 4 * longestSubject)
@@ -227,7 +222,11 @@ export function toSubject(intent: Intent): string | null {
     .trimEnd()}…`;
 }
 
-function saidIn({ command, body = '{}', options }: Intent, what: 'subject' | 'about'): string | undefined {
+/** Pure: what a purchase is about, all of it as the user gave it; or what of that stands beside its name. */
+export function saidIn(
+  { command, body = '{}', options }: Intent,
+  what: 'subject' | 'about',
+): string | undefined {
   const name = kindOf(command)?.[what] ?? '';
   const said = { ...options, ...JSON.parse(body) }[name];
   return said === undefined ? undefined : String(said);

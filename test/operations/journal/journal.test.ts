@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -109,13 +109,6 @@ describe('the journal', () => {
       operations: [{ operationId: 'op_2' }],
       damages: [{ outcome: 'configuration', message: `line 2 of ${path} is damaged` }],
     });
-  });
-
-  it('ignores a torn last line', async () => {
-    const state = temporaryFolder();
-    const path = await write(state, 'op_1', intent, created);
-    appendFileSync(path, toLine(done).slice(0, 30));
-    expect((await readOperations(state)).operations[0]?.entries).toEqual([intent, created]);
   });
 
   it('never goes into a folder that is there already', async () => {

@@ -3,11 +3,11 @@ import { fromWallTime, type Zone } from '../../../clock.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
 import {
-  aboutOf,
   type HistoryEntry,
   type HistoryRecord,
   historyMembers,
   readHistory,
+  saidIn,
 } from '../../../operations/journal/history.ts';
 import { isPaid, kinds } from '../../../operations/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
@@ -131,7 +131,7 @@ function toFilter({ command, list, search }: HistoryListOptions) {
     (list === undefined || entry.record.list === list) &&
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
     (text === undefined ||
-      ('intent' in entry && aboutOf(entry.intent)?.toLowerCase().includes(text) === true));
+      ('intent' in entry && saidIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
 }
 
 /** Where the list is not even known, its name is mistyped. Throws `not_found`. */
