@@ -88,12 +88,8 @@ export async function* purchase<T>(
   try {
     // What leaves no record counts all the same.
     if (!keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
-    journal =
-      again === undefined
-        ? keep
-          ? await beginJournal(context, admit)
-          : noJournal
-        : (await openJournal(context, again.operationId)).journal;
+    if (again !== undefined) journal = (await openJournal(context, again.operationId)).journal;
+    else journal = keep ? await beginJournal(context, admit) : noJournal;
     const intent = {
       ...toIntent(buyer, journal, kind, order.terms),
       ...(order.continues === undefined ? {} : { continues: order.continues }),
@@ -102,12 +98,8 @@ export async function* purchase<T>(
       worst_case: worst.credits,
       ...(available === undefined ? {} : { credits_before: available }),
     };
-    const { delivery, sending } = await openFor(
-      buyer,
-      journal,
-      again === undefined ? intent : undefined,
-      open,
-    );
+    const written = again === undefined ? intent : undefined;
+    const { delivery, sending } = await openFor(buyer, journal, written, open);
     const paid = { idempotencyKey, request, isAgain: again !== undefined, journal, delivery };
     try {
       const begin = async function* (): Running<Client> {
@@ -122,10 +114,8 @@ export async function* purchase<T>(
       await delivery.cut();
     }
   } catch (thrown) {
-    const error = naming(
-      await withNumbers(buyer, kind, worst, thrown),
-      journal?.operationId ?? again?.operationId,
-    );
+    const counted = await withNumbers(buyer, kind, worst, thrown);
+    const error = naming(counted, journal?.operationId ?? again?.operationId);
     aside.settle(error);
     throw error;
   } finally {
