@@ -128,7 +128,7 @@ export const freeTools: readonly FreeRow[] = [
     async run({ context }, { position, show }) {
       const purchases: object[] = [];
       let at = 0;
-      for await (const { record } of readHistory(context, { newestFirst: true })) {
+      for await (const { record } of readHistory(context)) {
         if (at === position + show) return { purchases, next: at };
         if (at++ >= position) purchases.push(record);
       }

@@ -144,7 +144,7 @@ export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> 
 export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
   const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
-  await addToIndex(context, line, { check: (index) => admit(index, worst) });
+  await addToIndex(context, line, (index) => admit(index, worst));
 }
 
 function midnightOf({ clock, zone }: Buyer['context']): number {

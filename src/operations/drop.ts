@@ -8,7 +8,6 @@ import { countRows } from './journal/rows.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
 import { rowsOf } from './kinds.ts';
 import { exact } from './spending.ts';
-import { isUnfinished } from './unfinished.ts';
 
 export async function checkDroppable(
   { directories: { state } }: IndexContext,
@@ -19,7 +18,7 @@ export async function checkDroppable(
   if (last !== operation) {
     throw new UsageError(`${operationId} was resumed by ${last.operationId}: that one can be dropped`);
   }
-  if (isUnfinished(operation)) return;
+  if (operation.isUnfinished) return;
   const record = await readHistoryRecord(state, operation);
   throw new UsageError(`${operationId} is not unfinished (state: ${record.state}): there is nothing to drop`);
 }

@@ -3,18 +3,8 @@ import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
-import {
-  hasEnded,
-  isBegun,
-  isComplete,
-  isDropped,
-  isInDoubt,
-  isReaderGone,
-  isRefused,
-  readChainFrom,
-  readChainTo,
-} from './journal/chain.ts';
-import { type JournalEntry, lastOf } from './journal/entries.ts';
+import { readChainFrom, readChainTo } from './journal/chain.ts';
+import type { EntryOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import { type IndexKey, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
@@ -23,7 +13,6 @@ import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
 import { completeAdditionTo, replacedBy } from './output-owner.ts';
 import type { Order } from './purchase.ts';
 import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
-import { isUnfinished } from './unfinished.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
 export interface Wanted extends Ordered {
@@ -56,9 +45,7 @@ export type Earlier =
   /** It was bought, and what it brought is here. */
   | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
   /** Its answer was lost, and the service has said that it does not give it again. */
-  | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: Failed };
-
-type Failed = Extract<JournalEntry, { type: 'failed' }>;
+  | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: EntryOf<'failed'> };
 
 interface Place {
   /** Whether the .part beside the output holds rows of this operation. */
@@ -150,21 +137,15 @@ async function* operationsBy(
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
     if (read++ === most) return;
-    const operation = await readIfNeeded(buyer, index, line.begun.op);
-    if (operation !== undefined && isSameBuyer(buyer, operation)) yield operation;
+    const { op } = line.begun;
+    const operation = await readOperation(buyer.context.directories.state, op).catch((error: unknown) => {
+      const isComplete = [...index.find('op', op)].some(
+        (one) => 'ended' in one && one.ended.outcome === 'complete',
+      );
+      if (!isComplete) throw error;
+    });
+    if (operation && isSameBuyer(buyer, operation)) yield operation;
   }
-}
-
-async function readIfNeeded(
-  { context }: Buyer,
-  index: OperationIndex,
-  id: string,
-): Promise<StoredOperation | undefined> {
-  return await readOperation(context.directories.state, id).catch((error: unknown) => {
-    const lines = [...index.find('op', id)];
-    if (lines.some((line) => 'ended' in line && line.ended.outcome === 'complete')) return undefined;
-    throw error;
-  });
 }
 
 /** The request that this key was given for before, and of which nobody knows what came. */
@@ -174,8 +155,7 @@ async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
   if (idempotencyKey === undefined || kindOf(command)?.keeps !== 'answer') return undefined;
   for await (const operation of operationsBy(asking, 'key', digestOf(idempotencyKey))) {
     const [intent] = operation.entries;
-    const isSame = intent.body === body && intent.output === output;
-    if (isSame && isInDoubt(operation) && !isAtWork(asking, operation)) return operation;
+    if (intent.body === body && intent.output === output && isLost(asking, operation)) return operation;
   }
   return undefined;
 }
@@ -186,44 +166,33 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
   if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
   for await (const operation of operationsBy(asking, 'like', digests.like)) {
     const [intent] = operation.entries;
-    if (intent.output !== null || !isInDoubt(operation) || isAtWork(asking, operation)) continue;
-    if (!mayReplay(intent.time, buyer.context.clock.now()) || isAnswered(index, intent.idempotency_key))
-      continue;
-    return operation;
+    if (intent.output !== null || !isLost(asking, operation)) continue;
+    if (!mayReplay(intent.time, buyer.context.clock.now())) continue;
+    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
+    const isAnswered = others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
+    if (!isAnswered) return operation;
   }
   return undefined;
-}
-
-function isAnswered(index: OperationIndex, key = ''): boolean {
-  return [...index.find('key', digestOf(key))].some((line) =>
-    [...index.find('op', operationOf(line))].some((other) => 'created' in other),
-  );
 }
 
 /** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
 async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
   const { buyer, digests, wanted } = asking;
-  const toGoOn = async (operation: StoredOperation): Promise<InFile> => {
-    const later = await replacedBy(buyer.context, operation, [operation.operationId]);
-    return { is: 'go_on', operation, isOurs: later === undefined };
-  };
-  let empty: StoredOperation | undefined;
+  let found: StoredOperation | undefined;
   for await (const operation of operationsBy(asking, 'same', digests.same)) {
     const { idempotency_key } = operation.entries[0];
     const isOther = wanted.idempotencyKey !== undefined && wanted.idempotencyKey !== idempotency_key;
     if (wanted.command !== 'search' && isOther) continue;
-    if (wanted.command === 'search') {
-      if (!isBegun(operation)) continue;
-      return await findRest(asking, operation);
-    }
-    if (!isUnfinished(operation)) continue;
-    if (rowsOf(wanted.command) === undefined) return await toGoOn(operation);
-    const hasRow = await wanted.hasRow?.(operation);
-    if (hasRow === true) return await toGoOn(operation);
-    // It may be of any list: one that has sent rows of this one comes first, however old it is.
-    if (hasRow === undefined) empty ??= operation;
+    if (wanted.command === 'search' && operation.isBegun) return await findRest(asking, operation);
+    if (wanted.command === 'search' || !operation.isUnfinished) continue;
+    const hasRow = rowsOf(wanted.command) === undefined || (await wanted.hasRow?.(operation));
+    // One that has sent no row may be of any list: one that has sent rows of this one comes first, however old it is.
+    if (hasRow !== false) found = hasRow ? operation : (found ?? operation);
+    if (hasRow) break;
   }
-  return empty && (await toGoOn(empty));
+  if (found === undefined) return undefined;
+  const later = await replacedBy(buyer.context, found, [found.operationId]);
+  return { is: 'go_on', operation: found, isOurs: later === undefined };
 }
 
 type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } & (
@@ -234,7 +203,7 @@ type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } 
 async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
   const { buyer, wanted } = asking;
   const { context } = buyer;
-  if (isComplete(operation) || isDropped(operation)) return undefined;
+  if (operation.isComplete || operation.isDropped) return undefined;
   const chain = await readChainTo(context, operation);
   const rest = await readRestOf(context.directories.state, chain, JSON.parse(wanted.body ?? '{}')).catch(
     (error: unknown) => {
@@ -244,7 +213,7 @@ async function findRest(asking: Asking, operation: StoredOperation): Promise<InF
   );
   if (rest instanceof ConfigurationError) return { operation, why: rest };
   if (!rest.isKept) return { operation, why: 'not_kept' };
-  if (rest.arrived === 0) return isInDoubt(operation) ? { operation, why: 'in_doubt' } : undefined;
+  if (rest.arrived === 0) return operation.isInDoubt ? { operation, why: 'in_doubt' } : undefined;
   const later = await replacedBy(context, operation, idsOf(rest));
   return { is: 'rest', operation, rest, isOurs: later === undefined };
 }
@@ -262,7 +231,7 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   // Its rows could not be had again.
   if (isList && options.input === '-') return undefined;
   for await (const operation of operationsBy(asking, 'like', asking.digests.like, mostAlike)) {
-    if (!isUnfinished(operation) || isReaderGone(operation) || isAtWork(asking, operation)) continue;
+    if (!operation.isUnfinished || operation.isReaderGone || isAtWork(asking, operation)) continue;
     if (isList && operation.entries[0].options.input !== options.input) continue;
     const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
     if (chain.length === 1) return operation;
@@ -275,8 +244,8 @@ async function findLost(asking: Asking): Promise<Left | undefined> {
   const { wanted } = asking;
   if (kindOf(wanted.command)?.keeps !== 'answer' || wanted.origin === 'local') return undefined;
   for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
-    if (isRefused(operation) || operation.entries[0].output !== wanted.output) continue;
-    return isInDoubt(operation) && !isAtWork(asking, operation) ? { operation, why: 'lost' } : undefined;
+    if (operation.isRefused || operation.entries[0].output !== wanted.output) continue;
+    return isLost(asking, operation) ? { operation, why: 'lost' } : undefined;
   }
   return undefined;
 }
@@ -295,7 +264,7 @@ async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
 /** Of lists nobody knows here whether their rows are the same. */
 async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
   if (rowsOf(asking.wanted.command) !== undefined) return undefined;
-  for await (const operation of sameOfDay(asking)) if (isComplete(operation)) return operation;
+  for await (const operation of sameOfDay(asking)) if (operation.isComplete) return operation;
   return undefined;
 }
 
@@ -303,8 +272,8 @@ async function findRecent(asking: Asking): Promise<StoredOperation | undefined> 
 async function findForTool(asking: Asking): Promise<Earlier> {
   for await (const operation of sameOfDay(asking)) {
     const [{ continues, options }] = operation.entries;
-    if (options.tool !== true || continues !== undefined || isRefused(operation)) continue;
-    return await decideForTool(asking, operation);
+    const isCall = options.tool === true && continues === undefined && !operation.isRefused;
+    if (isCall) return await decideForTool(asking, operation);
   }
   return anew;
 }
@@ -317,14 +286,14 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
   if (isAtWork(asking, operation)) return { is: 'running' };
   const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
   const isFresh = age < storedMs;
-  if (!isBegun(first) || isDropped(operation)) return anew;
+  if (!first.isBegun || operation.isDropped) return anew;
   const stored = { is: 'stored', operation, first } as const;
   const [{ command }] = first.entries;
   if (command === 'search') {
-    if (isComplete(operation)) return isFresh ? stored : anew;
+    if (operation.isComplete) return isFresh ? stored : anew;
     const counts = await countStoredLeads(folderOf(state, operation.operationId));
     const isEmpty = counts.delivered + counts.excluded === 0;
-    if (isEmpty && isInDoubt(operation)) return toRepeated(operation, first);
+    if (isEmpty && operation.isInDoubt) return toRepeated(operation, first);
     const rest = await readRestOf(state, chain);
     if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false, answers: [] };
     return isFresh ? stored : anew;
@@ -333,18 +302,23 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
     command === 'task create'
       ? first.entries.some(({ type }) => type === 'created')
       : (await readAnswer(folderOf(state, first.operationId))) !== undefined;
-  if (!isAnswered) return isInDoubt(first) ? toRepeated(first, first) : anew;
-  return hasEnded(first) && !isFresh ? anew : stored;
+  if (!isAnswered) return first.isInDoubt ? toRepeated(first, first) : anew;
+  return first.last.terminal && !isFresh ? anew : stored;
 }
 
 /** Nothing came: what may have been charged is never bought again with another key. */
 function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
-  const failed = lastOf(operation.entries, 'failed');
+  const { failed } = operation.last;
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
 }
 
 function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
   return isLocked(folderOf(buyer.context.directories.state, operationId));
+}
+
+/** Whether it was sent, nobody knows what came of it, and nobody is at work on it. */
+function isLost(asking: Asking, operation: StoredOperation): boolean {
+  return operation.isInDoubt && !isAtWork(asking, operation);
 }
 
 /** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */

@@ -1,6 +1,5 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
-import { pendingAddition } from './journal/entries.ts';
 import { toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
@@ -17,8 +16,8 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     // One that can't be read is told of by whoever looks for it.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
     if (operation === undefined) continue;
-    const adding = pendingAddition(operation.entries);
-    if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
+    const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
+    if (adding?.type !== 'adding' || (await completeAddition(output, adding)) !== 'done') return;
     await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
     return;
   }
@@ -38,17 +37,11 @@ export async function replacedBy(
   ids: readonly string[],
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
-  const last = await lastToOpen(context, output);
-  return last === undefined || ids.includes(last) ? undefined : last;
-}
-
-/** The last operation that opened a file. A journal that can't be read may be of one that did. */
-async function lastToOpen(context: IndexContext, output: string): Promise<string | undefined> {
   for (const line of (await openIndex(context)).find('output', output)) {
     const id = operationOf(line);
-    if ('opened' in line) return id;
+    // A journal that can't be read may be of one that did.
     const other = await readOperation(context.directories.state, id).catch(() => null);
-    if (other === null || other?.entries.some(({ type }) => type === 'opened')) return id;
+    if ('opened' in line || other === null || other?.last.opened) return ids.includes(id) ? undefined : id;
   }
   return undefined;
 }

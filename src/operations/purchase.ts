@@ -14,7 +14,7 @@ import {
 import type { Delivery, OpenDelivery, Placing } from './delivery.ts';
 import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
-import { beginJournal, type Journal, naming, openJournal } from './journal/journal.ts';
+import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import { pruneIfDue } from './journal/retention.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
@@ -88,10 +88,8 @@ export async function* purchase<T>(
   try {
     // What leaves no record counts all the same.
     if (!keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
-    journal =
-      again === undefined
-        ? await beginJournal(context, keep ? 'needed' : 'none', admit)
-        : (await openJournal(context, again.operationId)).journal;
+    if (again !== undefined) journal = (await openJournal(context, again.operationId)).journal;
+    else journal = keep ? await beginJournal(context, admit) : noJournal;
     const intent = {
       ...toIntent(buyer, journal, kind, order.terms),
       ...(order.continues === undefined ? {} : { continues: order.continues }),
@@ -100,12 +98,8 @@ export async function* purchase<T>(
       worst_case: worst.credits,
       ...(available === undefined ? {} : { credits_before: available }),
     };
-    const { delivery, sending } = await openFor(
-      buyer,
-      journal,
-      again === undefined ? intent : undefined,
-      open,
-    );
+    const written = again === undefined ? intent : undefined;
+    const { delivery, sending } = await openFor(buyer, journal, written, open);
     const paid = { idempotencyKey, request, isAgain: again !== undefined, journal, delivery };
     try {
       const begin = async function* (): Running<Client> {
@@ -120,10 +114,8 @@ export async function* purchase<T>(
       await delivery.cut();
     }
   } catch (thrown) {
-    const error = naming(
-      await withNumbers(buyer, kind, worst, thrown),
-      journal?.operationId ?? again?.operationId,
-    );
+    const counted = await withNumbers(buyer, kind, worst, thrown);
+    const error = naming(counted, journal?.operationId ?? again?.operationId);
     aside.settle(error);
     throw error;
   } finally {

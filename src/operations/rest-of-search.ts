@@ -4,8 +4,7 @@ import { ConfigurationError, UsageError } from '../errors.ts';
 import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { checkBody } from '../requests/entity-search.ts';
 import { checkList, wireNames } from '../requests/within-limits.ts';
-import { hasDelivered, isComplete, isSearch, readChainFrom, readChainTo } from './journal/chain.ts';
-import { lastOf } from './journal/entries.ts';
+import { readChainFrom, readChainTo } from './journal/chain.ts';
 import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { folderOf, type StoredOperation } from './journal/stored.ts';
@@ -38,7 +37,7 @@ export async function readRestOf(
   const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
   const own = chain.at(-1)?.brought.length ?? 0;
   const brought = chain.flatMap((one) => one.brought);
-  const written = lastOf(operation.entries, 'written');
+  const written = operation.last.written;
   return {
     operation,
     /** Itself, and before it the searches that it is the rest of. */
@@ -63,17 +62,17 @@ export async function readRestOf(
 /** Throws UsageError for what can't be continued: another command, or a search that is whole or was continued. */
 function checkLeft(operation: StoredOperation, chain: readonly StoredOperation[]): void {
   const { operationId } = operation;
-  if (!isSearch(operation)) {
+  if (!operation.isSearch) {
     throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   }
-  if (isComplete(operation)) {
+  if (operation.isComplete) {
     throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
   }
   const last = chain.at(-1) ?? operation;
   if (last.operationId === operationId) return;
-  if (isComplete(last)) {
+  if (last.isComplete) {
     const others = chain.slice(1).map((one) => one.operationId);
-    const brought = chain.filter(hasDelivered).map((one) => one.operationId);
+    const brought = chain.filter((one) => one.hasDelivered).map((one) => one.operationId);
     throw new UsageError(`${operationId} is complete: ${others.join(', ')} brought the rest`, {
       is: 'search_completed',
       operationIds: brought.length > 0 ? brought : [operationId],

@@ -1,13 +1,10 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { hasDelivered, isBegun, isComplete, isDropped, isSearch } from './journal/chain.ts';
-import { lastOf } from './journal/entries.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
-import type { IndexContext } from './journal/operation-index.ts';
-import { damagedKind, openIndex } from './journal/operation-index.ts';
+import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
 import { folderOf, readOperation, type StoredOperation } from './journal/stored.ts';
-import { isTask, kindOf, rowsOf } from './kinds.ts';
+import { kindOf } from './kinds.ts';
 
 /**
  * What was left before its end and can be gone on with, the newest first: nobody else has brought its rest, or read its task
@@ -17,58 +14,36 @@ export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<StoredOperation> {
-  const ended = new Set<string>();
+  /** Those that have ended, and those that others have gone on with. */
+  const over = new Set<string>();
   const tasks = new Map<string, string>();
   const readTasks = new Set<string>();
   const answered = new Set<string>();
-  const continued = new Set<string>();
   for (const line of (await openIndex(context)).newest()) {
-    if ('ended' in line && line.ended.outcome === 'complete') ended.add(line.ended.op);
+    if ('ended' in line && line.ended.outcome === 'complete') over.add(line.ended.op);
     if ('created' in line) tasks.set(line.created.op, line.created.task);
     if (!('begun' in line)) continue;
     const { begun } = line;
     const task = begun.task ?? tasks.get(begun.op);
     if (tasks.has(begun.op) && begun.key !== undefined) answered.add(begun.key);
     const isOver =
-      ended.has(begun.op) ||
-      continued.has(begun.op) ||
+      over.has(begun.op) ||
       readTasks.has(task ?? '') ||
       (task === undefined && answered.has(begun.key ?? ''));
-    if (ended.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
+    if (over.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
     const operation =
       isOver || !canGoOn(begun)
         ? undefined
         : await readOperation(context.directories.state, begun.op).catch((error: LeadpipeError) => {
             damaged(error);
           });
-    if (begun.continues !== undefined && (isOver || (operation && isBegun(operation)))) {
-      continued.add(begun.continues);
-    }
-    if (operation && isUnfinished(operation)) yield operation;
+    if (begun.continues !== undefined && (isOver || operation?.isBegun)) over.add(begun.continues);
+    if (operation?.isUnfinished) yield operation;
   }
 }
 
 function canGoOn({ kind }: Begun): boolean {
   return kind === damagedKind || ['resume', 'continue', 'command'].includes(kindOf(kind)?.goesOn ?? '');
-}
-
-/** Pure: whether there is something to go on with, as far as its own journal knows. */
-export function isUnfinished(operation: StoredOperation): boolean {
-  const { entries } = operation;
-  const [{ command }] = entries;
-  if (isDropped(operation)) return false;
-  const terminal = lastOf(entries, 'terminal');
-  // Whoever reads no more has what it wanted, and can ask for more all the same.
-  const isOpen = terminal === undefined || terminal.outcome === 'reader_closed';
-  if (isSearch(operation)) {
-    const isNamed = entries.some(({ type }) => type === 'created');
-    // Of a search that went on with another, that one's leads are there.
-    const hasLeads = isNamed || hasDelivered(operation) || entries[0].continues !== undefined;
-    return isBegun(operation) && !isComplete(operation) && hasLeads;
-  }
-  if (isTask(command)) return isOpen && kindOf(command)?.goesOn === 'resume';
-  if (rowsOf(command) !== undefined) return isOpen || terminal?.outcome !== 'complete';
-  return false;
 }
 
 /**

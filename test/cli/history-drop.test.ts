@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {
   type FaultServer,
   searchFrames,
+  startCutting,
   startFaultServer,
-  streamStart,
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
@@ -17,24 +17,9 @@ let server: FaultServer | undefined;
 
 type Env = Record<string, string>;
 
-/** Searches that are cut behind their first leads; nothing of them can be read as a task. */
 async function cutting(): Promise<Env> {
-  server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-    const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
-    socket.write(streamStart(first));
-    setTimeout(() => socket.destroy(), 50);
-  });
+  server = await startCutting();
   return { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
-}
-
-async function history(env: Env, ...args: string[]) {
-  const { code, stderr, stdout } = await runInProcess(['history', ...args, '-f', 'jsonl'], { env });
-  const records: Record<string, unknown>[] = stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-  return { code, stderr, records };
 }
 
 describe('history drop', () => {
@@ -43,7 +28,7 @@ describe('history drop', () => {
     const file = join(temporaryFolder(), 'leads.csv');
     const search = ['search', 'company', 'fintech', '--limit', '5', '-o', file];
     expect((await runInProcess(search, { env })).code).toBe(3);
-    const [cut] = (await history(env)).records;
+    const [cut] = (await historyOf(env)).records;
     const id = String(cut?.operation_id);
     expect(cut).toMatchObject({ state: 'partial', charged: 'yes', leads: 2 });
     const dropped = await runInProcess(['history', 'drop', id], { env });
@@ -52,7 +37,7 @@ describe('history drop', () => {
     expect(dropped.stderr).toContain('2 leads have arrived.');
     expect(dropped.stderr).toContain(`leadpipe history show ${id}`);
     expect(dropped.stderr).toMatch(/Dropped\.\n$/);
-    const after = (await history(env)).records;
+    const after = (await historyOf(env)).records;
     expect(after).toEqual([{ ...cut, state: 'dropped' }]);
     // What arrived can be printed as before.
     expect((await runInProcess(['history', 'show', id], { env })).stdout).toBe(
@@ -75,7 +60,7 @@ describe('history drop', () => {
     const again = await runInProcess(search, { env });
     expect(again.stderr).not.toContain('Resuming');
     expect(JSON.parse(posts()[before]?.body ?? '{}')).toMatchObject({ limit: 5 });
-    expect((await history(env)).records).toHaveLength(2);
+    expect((await historyOf(env)).records).toHaveLength(2);
   });
 
   it('asks on a terminal, and changes nothing without a yes', async () => {
@@ -84,7 +69,7 @@ describe('history drop', () => {
       ['search', 'company', 'fintech', '--limit', '5', '-o', join(temporaryFolder(), 'x.csv')],
       { env },
     );
-    const [cut] = (await history(env)).records;
+    const [cut] = (await historyOf(env)).records;
     const asked = (answer: string) =>
       runInProcess(['history', 'drop', String(cut?.operation_id)], {
         env,
@@ -93,9 +78,9 @@ describe('history drop', () => {
         stdin: `${answer}\n`,
       });
     expect((await asked('n')).stderr).toContain('Nothing was changed.');
-    expect((await history(env)).records).toEqual([cut]);
+    expect((await historyOf(env)).records).toEqual([cut]);
     expect((await asked('y')).code).toBe(0);
-    expect((await history(env)).records).toEqual([{ ...cut, state: 'dropped' }]);
+    expect((await historyOf(env)).records).toEqual([{ ...cut, state: 'dropped' }]);
   });
 
   it('ends a task here, and says that it keeps running there', async () => {
@@ -106,13 +91,13 @@ describe('history drop', () => {
     const words = `task run company x --poll-interval 0.01 --wait-timeout 0.2 -o ${file}`;
     const run = words.split(' ');
     expect((await runInProcess(run, { env })).code).toBe(75);
-    const [left] = (await history(env)).records;
+    const [left] = (await historyOf(env)).records;
     const id = String(left?.operation_id);
     const dropped = await runInProcess(['history', 'drop', id], { env });
     expect(dropped.stderr).toContain('leadpipe task wait ls_task');
     expect(dropped.stderr).toContain('charged as usual');
     // What it costs is known no better than before.
-    expect((await history(env)).records).toEqual([{ ...left, state: 'dropped' }]);
+    expect((await historyOf(env)).records).toEqual([{ ...left, state: 'dropped' }]);
     expect((await runInProcess(['task', 'resume'], { env })).stderr).toContain('There is nothing to resume.');
     const again = await runInProcess(run, { env });
     expect(again.stderr).not.toContain('Resuming');
@@ -125,12 +110,12 @@ describe('history drop', () => {
     );
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
     await runInProcess(['search', 'company', 'x'], { env });
-    const [done] = (await history(env)).records;
+    const [done] = (await historyOf(env)).records;
     const refused = await runInProcess(['history', 'drop', String(done?.operation_id)], { env });
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.stderr).toContain('is not unfinished (state: complete)');
     expect((await runInProcess(['history', 'drop', 'op_1'], { env })).code).toBe(6);
-    expect((await history(env)).records).toEqual([done]);
+    expect((await historyOf(env)).records).toEqual([done]);
   });
 });
 
@@ -154,13 +139,13 @@ describe('without an operation', () => {
       `${JSON.stringify({ name: long })}\n`,
     );
     const found = async (text: string) =>
-      (await history(env, 'list', '--search', text)).records.map(({ subject }) =>
+      (await historyOf(env, 'list', '--search', text)).records.map(({ subject }) =>
         String(subject).slice(0, 7),
       );
     expect(await found('BERLIN')).toEqual(['Fintech']);
     expect(await found('graz')).toEqual(['dentist']);
     expect(await found('in ')).toEqual(['Fintech', 'dentist']);
-    const none = await history(env, 'list', '--search', 'Vienna');
+    const none = await historyOf(env, 'list', '--search', 'Vienna');
     expect(none).toMatchObject({ code: 0, records: [] });
     expect(none.stderr).toContain('No purchases match these options.');
   });

@@ -5,7 +5,7 @@ import { toSince } from '../../src/cli/commands/history/list.ts';
 import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
 import type { Intent, JournalEntry } from '../../src/operations/journal/entries.ts';
 import { toLine } from '../../src/operations/journal/entries.ts';
-import { type FakeOptions, runInProcess } from '../helpers/fake-context.ts';
+import { type FakeOptions, recordsIn, runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, run } from '../helpers/run.ts';
 
 const dayMs = 86_400_000;
@@ -79,10 +79,7 @@ const history = (args: readonly string[], options: Omit<FakeOptions, 'env'> = {}
 async function listed(...args: string[]): Promise<Record<string, unknown>[]> {
   const { code, stdout } = await history(['list', ...args], { minutesFromUtc: 330 });
   expect(code).toBe(0);
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
+  return recordsIn(stdout);
 }
 
 describe('history list in a pipe', () => {
@@ -112,15 +109,7 @@ describe('history list in a pipe', () => {
     [['--limit', 'all'], all],
     [['--since', '7d'], 6],
     [['--since', '36h'], 1],
-    [
-      [
-        '--since',
-        timeOf(2)
-          .toISOString()
-          .replace(/\.\d+Z$/, 'Z'),
-      ],
-      2,
-    ],
+    [['--since', `${timeOf(2).toISOString().slice(0, 19)}Z`], 2],
     [['--command', 'search'], 24],
     [['--command', 'task'], 1],
     [['--command', 'contact list'], 1],

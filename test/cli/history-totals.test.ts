@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { searchFrames, startFaultServer, streamStart } from '../helpers/fault-server.ts';
+import { historyOf, runInProcess } from '../helpers/fake-context.ts';
+import { startCutting } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { startTaskServer } from '../helpers/task-server.ts';
@@ -30,14 +30,10 @@ describe('history totals', () => {
   });
 
   it('by command, as an object each', async () => {
-    const { code, stdout, stderr } = await run(['history', 'totals', '--by', 'command'], { env });
+    const { code, stderr, records } = await historyOf(env, 'totals', '--by', 'command');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const rows = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
     const none = { leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0, unsettled: 0 };
-    expect(rows).toEqual([
+    expect(records).toEqual([
       { command: 'search company', ...none, purchases: 2, leads: 10, charged: 2, credits_at_most: 10 },
       { command: 'contact email', ...none, purchases: 2, charged: 1, credits_at_most: 5 },
       { command: 'research', ...none, purchases: 1, charged: 1, credits_at_most: null, unpriced: 1 },
@@ -52,20 +48,13 @@ describe('history totals', () => {
     expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
   });
 
-  it('by profile', async () => {
-    const { stdout } = await run(['history', 'totals', '--by', 'profile'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ profile: 'default', purchases: 5, credits_at_most: 15 });
-  });
-
-  it('by list: what is no search is on none', async () => {
-    const { stdout } = await run(['history', 'totals', '--by', 'list'], { env });
-    const totals = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(totals.map(({ list }) => list).sort()).toEqual(['company', null]);
-    expect(totals.reduce((sum, { purchases }) => sum + purchases, 0)).toBe(5);
-    expect(totals.reduce((sum, { credits_at_most }) => sum + credits_at_most, 0)).toBe(15);
+  it('by profile, and by list: what is no search is on none', async () => {
+    const { records } = await historyOf(env, 'totals', '--by', 'profile');
+    expect(records).toMatchObject([{ profile: 'default', purchases: 5, credits_at_most: 15 }]);
+    expect((await historyOf(env, 'totals', '--by', 'list')).records).toMatchObject([
+      { list: 'company', purchases: 2, credits_at_most: 10 },
+      { list: null, purchases: 3, credits_at_most: 5 },
+    ]);
   });
 
   it('has bars on a terminal, as long as the credits', async () => {
@@ -154,12 +143,7 @@ describe('what was bought with --local', () => {
 
 describe('after a search that was cut', () => {
   it('totals say how much of the credits is only a bound', async () => {
-    const cutting = await startFaultServer((socket, { method }) => {
-      if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-      const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
-      socket.write(streamStart(first));
-      setTimeout(() => socket.destroy(), 50);
-    });
+    const cutting = await startCutting();
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(cutting.url) };
     expect((await runInProcess(['search', 'company', 'x', '--limit', '9'], { env })).code).toBe(3);
     await cutting.close();

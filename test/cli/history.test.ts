@@ -15,7 +15,7 @@ import { type Intent, toEntries, toLine } from '../../src/operations/journal/ent
 import { createJournal } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
 import { printedFormats } from '../../src/output/writer.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
   errorAnswer,
@@ -120,12 +120,14 @@ function offline({ env }: Home): Record<string, string> {
 }
 
 async function list(at: Home): Promise<Record<string, unknown>[]> {
-  const { code, stdout } = await runInProcess(['history', '-f', 'jsonl'], { env: offline(at) });
+  const { code, records } = await historyOf(offline(at));
   expect(code).toBe(0);
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
+  return records;
+}
+
+/** What `history show` prints of the first purchase. */
+function show(at: Home, ...args: string[]) {
+  return runInProcess(['history', 'show', at.operations()[0] ?? '', ...args], { env: offline(at) });
 }
 
 describe.each(paid)('%s', (name, { args, answer }) => {
@@ -155,8 +157,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     const at = await home(answer);
     const first = await runInProcess([...args, '-f', format], { env: at.env });
     expect(first.code).toBe(0);
-    const [operation = ''] = at.operations();
-    const again = await runInProcess(['history', 'show', operation, '-f', format], { env: offline(at) });
+    const again = await show(at, '-f', format);
     expect(again.stdout).toBe(first.stdout);
     expect(again.stderr).toContain('\nrequest req_test · operation op_test_');
     expect(server?.requests).toHaveLength(1);
@@ -182,7 +183,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     expect(code).toBe(74);
     const [operation = ''] = at.operations();
     expect(stderr).toContain(operation);
-    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    const shown = await show(at);
     const other = await home(answer);
     expect(shown.stdout).toBe((await runInProcess(args, { env: other.env })).stdout);
   });
@@ -238,8 +239,7 @@ describe.each(paid)('%s', (name, { args, answer }) => {
     expect(await list(at)).toMatchObject([{ state, charged }]);
     const last = at.journal().at(-1);
     expect(last?.type).toBe(state === 'failed' ? 'terminal' : 'failed');
-    const [operation = ''] = at.operations();
-    const { code, stdout } = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    const { code, stdout } = await show(at);
     expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
   });
 });
@@ -257,7 +257,7 @@ describe('a purchase that is killed', () => {
     expect(await ended).toBe('SIGKILL');
     child.stdout.destroy();
     expect(await list(at)).toMatchObject([{ state: 'complete', command: 'research' }]);
-    const shown = await runInProcess(['history', 'show', at.operations()[0] ?? ''], { env: offline(at) });
+    const shown = await show(at);
     expect(shown.stdout).toBe(`${text}\n`);
   });
 
@@ -277,9 +277,7 @@ describe('a purchase that is killed', () => {
     const ended = new Promise((resolve) => child.on('exit', resolve));
     child.kill('SIGKILL');
     await ended;
-    const shown = await runInProcess(['history', 'show', at.operations()[0] ?? '', '-f', 'jsonl'], {
-      env: offline(at),
-    });
+    const shown = await show(at, '-f', 'jsonl');
     expect(shown.stdout).toBe(printed);
   });
 
@@ -291,7 +289,7 @@ describe('a purchase that is killed', () => {
       { state: 'partial', leads: 2, leads_search_id: 'ls_test', charged: 'yes' },
     ]);
     const [operation = ''] = at.operations();
-    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    const shown = await show(at);
     expect(shown.stderr).toContain('2 leads · partial\n');
     expect(shown.stderr).toContain(`To buy the rest: leadpipe search --continue ${operation}`);
   });
@@ -305,15 +303,13 @@ describe('a damaged journal', () => {
     const path = join(at.state, 'operations', operation, 'journal.jsonl');
     writeFileSync(path, readFileSync(path, 'utf8').replace('"contact"', '"contacts"'));
     expect((await runInProcess(['contact', 'email', 'x'], { env: at.env })).code).toBe(0);
-    const { code, stdout, stderr } = await runInProcess(['history'], { env: offline(at) });
-    expect(code).toBe(0);
-    const states = stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).state);
-    expect(states).toEqual(['damaged', 'complete']);
+    const { code, records, stderr } = await historyOf(offline(at));
+    expect({ code, states: records.map(({ state }) => state) }).toEqual({
+      code: 0,
+      states: ['damaged', 'complete'],
+    });
     expect(stderr).toContain(`line 1 of ${path} is damaged`);
-    const shown = await runInProcess(['history', 'show', operation], { env: offline(at) });
+    const shown = await show(at);
     expect(shown.code).toBe(78);
     expect(shown.stderr).toContain(path);
   });
@@ -349,24 +345,22 @@ describe('history show', () => {
       '{"success":true,"data":[{"id":12345678901234567890},{"id":2}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100},"later":1.10}';
     const at = await home(ok(body));
     await runInProcess(['extract', 'x_followers', 'ada'], { env: at.env });
-    const [operation = ''] = at.operations();
-    const show = (...args: string[]) =>
-      runInProcess(['history', 'show', operation, ...args], { env: offline(at) });
-    expect((await show()).stdout).toBe('{"id":12345678901234567890}\n{"id":2}\n');
-    expect(await show('--answer')).toMatchObject({
+    expect((await show(at)).stdout).toBe('{"id":12345678901234567890}\n{"id":2}\n');
+    expect(await show(at, '--answer')).toMatchObject({
       code: 0,
       stdout: `${body}\n`,
       stderr: expect.stringContaining('request req_test'),
     });
-    expect((await show('--answer', '-f', 'csv')).stdout.split('\n')[0]).toBe('success,data,metadata,later\r');
+    expect((await show(at, '--answer', '-f', 'csv')).stdout.split('\n')[0]).toBe(
+      'success,data,metadata,later\r',
+    );
   });
 
   it('--answer prints the body of an answer without a result', async () => {
     const body = '{"success":false,"data":"nobody is there","metadata":{"limit":100}}';
     const at = await home(ok(body));
     expect((await runInProcess(['extract', 'x_followers', 'ada'], { env: at.env })).code).not.toBe(0);
-    const args = ['history', 'show', at.operations()[0] ?? '', '--answer'];
-    expect(await runInProcess(args, { env: offline(at) })).toMatchObject({ code: 0, stdout: `${body}\n` });
+    expect(await show(at, '--answer')).toMatchObject({ code: 0, stdout: `${body}\n` });
   });
 
   it('--answer prints the body of every row of a list, with its request ID', async () => {
@@ -376,8 +370,7 @@ describe('history show', () => {
     writeFileSync(input, 'ada\nbob\n');
     const args = ['extract', 'x_followers', '--input', input, '-f', 'jsonl'];
     expect(await runInProcess(args, { env: at.env })).toMatchObject({ code: 0 });
-    const [operation = ''] = at.operations();
-    const shown = await runInProcess(['history', 'show', operation, '--answer'], { env: offline(at) });
+    const shown = await show(at, '--answer');
     expect(shown).toMatchObject({ code: 0 });
     expect(shown.stdout).toBe(`{"request_id":"req_test","answer":${body}}\n`.repeat(2));
   });
@@ -405,8 +398,7 @@ describe('history show', () => {
   it('--answer is refused for a search: its leads are all that is kept', async () => {
     const at = await home(streamOf(searchFrames([onLines(entities)]), lastChunk));
     await runInProcess(['search', 'company', 'x', '-f', 'jsonl'], { env: at.env });
-    const args = ['history', 'show', at.operations()[0] ?? '', '--answer'];
-    const { code, stdout, stderr } = await runInProcess(args, { env: offline(at) });
+    const { code, stdout, stderr } = await show(at, '--answer');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain("--answer can't be used with a search: its leads are what is kept of it");
   });
@@ -417,9 +409,7 @@ describe('history show', () => {
     expect((await run(bought, { env: at.env })).code).toBe(0);
     const [record] = await list(at);
     expect(record).toMatchObject({ command: 'task run company', state: 'complete', leads: 3 });
-    const { code, stderr } = await runInProcess(['history', 'show', String(record?.operation_id)], {
-      env: offline(at),
-    });
+    const { code, stderr } = await show(at);
     expect(code).toBe(6);
     expect(stderr).toContain(`leadpipe task fetch ${record?.leads_search_id}`);
   });
@@ -456,13 +446,9 @@ describe('retention', () => {
     const state = join(temporaryFolder(), 'state');
     for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
     await kept(state, 31, true);
-    const removed = (
-      await prune(
-        keepingIn(state, () => now),
-        unexpected,
-      )
-    ).map((one) => [one.operation_id, one.removed]);
-    expect(removed.sort()).toEqual([
+    const context = keepingIn(state, () => now);
+    const pruned = await prune(context, unexpected);
+    expect(pruned.map((one) => [one.operation_id, one.removed]).sort()).toEqual([
       ['op_29_9', 'answer'],
       ['op_30_1', 'operation'],
       ['op_7_1', 'answer'],

@@ -257,7 +257,7 @@ describe('a journal that is opened again', () => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
     const { journal, operation } = await openJournal(keepingIn(stateDir), 'op_1');
-    expect(operation).toEqual({ operationId: 'op_1', entries: [intent] });
+    expect(operation).toMatchObject({ operationId: 'op_1', entries: [intent] });
     await journal.append({ type: 'opened', output_length: 7 });
     await expect(openJournal(keepingIn(stateDir), 'op_1')).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();

@@ -103,3 +103,14 @@ function gather(heard: (text: string) => void): { stream: Writable; text(): stri
   });
   return { stream, text: () => Buffer.concat(pieces).toString('utf8') };
 }
+
+/** What `history`, with these arguments, prints of the machine. */
+export async function historyOf(env: Record<string, string>, ...args: string[]) {
+  const { code, stderr, stdout } = await runInProcess(['history', ...args, '-f', 'jsonl'], { env });
+  return { code, stderr, records: recordsIn(stdout) };
+}
+
+export function recordsIn(jsonl: string): Record<string, unknown>[] {
+  const lines = jsonl.split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}

@@ -270,7 +270,7 @@ async function withRecord(
   { missing, credits }: Bound,
   work: () => Promise<readonly RowResult[]>,
 ): Promise<void> {
-  const journal = await beginJournal(context, 'needed');
+  const journal = await beginJournal(context);
   const time = context.clock.now().toISOString();
   const end = (outcome: Outcome, leads: number) =>
     journal.append(toTerminal(outcome, { leads, charged: local ? 'no' : 'maybe' }));

@@ -3,8 +3,6 @@ import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Earlier } from '../../operations/earlier.ts';
-import { isDropped } from '../../operations/journal/chain.ts';
-import { lastOf } from '../../operations/journal/entries.ts';
 import { toCommandWords, toSubject } from '../../operations/journal/history.ts';
 import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask, rowsOf } from '../../operations/kinds.ts';
@@ -66,9 +64,9 @@ export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }:
 
 /** Throws UsageError where somebody has said that nobody wants the rest. */
 export function checkNotDropped(operation: StoredOperation): void {
-  if (!isDropped(operation)) return;
-  const { operationId, entries } = operation;
-  const created = isTask(entries[0].command) ? lastOf(entries, 'created') : undefined;
+  if (!operation.isDropped) return;
+  const { operationId, entries, last } = operation;
+  const created = isTask(entries[0].command) ? last.created : undefined;
   throw new UsageError(
     `${operationId} was dropped, and is not resumed; nothing was bought`,
     created === undefined

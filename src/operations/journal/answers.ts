@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigurationError, LocalIoError } from '../../errors.ts';
-import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { fromCheckedLine, notStored, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
 import { readOrNothing } from './stored.ts';
@@ -24,13 +24,9 @@ export async function storeGarbled(folder: string, text: string): Promise<string
 }
 
 async function store(path: string, text: string): Promise<void> {
-  try {
-    await writeWhole(path, text);
-  } catch (error) {
-    throw new LocalIoError(`can't store the answer in ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  await writeWhole(path, text).catch((error: unknown) => {
+    throw notStored('the answer', path, error);
+  });
 }
 
 /** Undefined when there is none (any more). Throws ConfigurationError for a damaged one, LocalIoError. */

@@ -39,130 +39,110 @@ export interface Intent {
 /** A line of the journal; names are the wire's. */
 export type JournalEntry =
   | Intent
-  /** The request is about to go out; without it, nothing of this operation has reached the service. */
-  | { readonly type: 'sent'; readonly time: string }
-  /** The service has named the task, or the search whose leads are about to be printed. */
-  | { readonly type: 'created'; readonly leads_search_id: string; readonly request_id: string | null }
-  | {
-      readonly type: 'page';
-      readonly pts: number;
-      readonly count: number;
-      readonly next: number;
-      readonly ready_count: number;
-      readonly state: TaskState | null;
-      /** Bytes of the output file that are on the disk; null when the output has none. */
-      readonly output_length: number | null;
-      /** In the first one: the enrich fields that were found, of which columns were made. */
-      readonly enrich_fields?: readonly string[];
-      /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
-      readonly excluded?: number;
-    }
-  /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
-  | { readonly type: 'restarted'; readonly options: Intent['options'] }
-  /** The output is open, and no row has been written: what is in front of this length is not ours. */
-  | { readonly type: 'opened'; readonly output_length: number }
-  /** Everything has arrived, and is on the disk, but perhaps not in its place. */
-  | {
-      readonly type: 'written';
-      readonly state: TaskState | null;
-      readonly ready_count: number | null;
-      readonly output_length: number | null;
-      readonly stop_reason?: string | null;
-    }
-  | {
-      readonly type: 'answered';
-      readonly request_id: string | null;
-      readonly idempotency_key?: string | null;
-    }
-  | {
-      readonly type: 'batch';
-      /** Leads delivered so far. */
-      readonly delivered: number;
-      /** Beside them, how many were dropped here: the service has sent both. */
-      readonly excluded?: number;
-      readonly leads_search_id: string | null;
-      readonly request_id: string | null;
-      /** As in `page`. */
-      readonly output_length: number | null;
-    }
-  /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. */
-  | {
-      readonly type: 'adding';
-      readonly at: number;
-      readonly length: number;
-      readonly digest: string;
-      /** Of a list: the file beside the journal that says which rows these are. */
-      readonly rows?: string;
-    }
-  /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
-  | { readonly type: 'placed' }
-  /** A list that is gone on with can cost this, beside what it has cost. */
-  | { readonly type: 'reserved'; readonly time: string; readonly credits: number }
-  /** A list was left before its end: what this run can have cost, in place of what was reserved for it. */
-  | { readonly type: 'spent'; readonly credits: number }
-  /** How the request ended; without a `terminal` after it, whether it was charged is not known. */
-  | {
-      readonly type: 'failed';
-      readonly outcome: Outcome;
-      readonly message: string;
-      readonly error_type?: string;
-      readonly request_id: string | null;
-      readonly charged: Charged | null;
-      /** The service does not give the answer again. */
-      readonly gone?: true;
-    }
-  | { readonly type: 'balance'; readonly credits: number }
-  /** The rest of a cut search is another operation's. */
-  | { readonly type: 'continued'; readonly operation_id: string }
-  /** There is nothing left to do. */
-  | {
-      readonly type: 'terminal';
-      readonly outcome: Outcome;
-      readonly state: TaskState | null;
-      readonly ready_count: number | null;
-      readonly charged?: Charged;
-      /** Leads, items or answers delivered by the operation, over all its runs. */
-      readonly leads?: number;
-      readonly stop_reason?: string | null;
-      /** Of a list: how many rows were sent that may have been charged, over all its runs. */
-      readonly sent_rows?: number;
-      /** The credits that count for the day, in place of what was reserved. */
-      readonly spent?: number;
-      /** Nobody wants the rest: it is not gone on with. */
-      readonly dropped?: true;
-    };
+  | Readonly<
+      /** The request is about to go out; without it, nothing of this operation has reached the service. */
+      | { type: 'sent'; time: string }
+      /** The service has named the task, or the search whose leads are about to be printed. */
+      | { type: 'created'; leads_search_id: string; request_id: string | null }
+      | {
+          type: 'page';
+          pts: number;
+          count: number;
+          next: number;
+          ready_count: number;
+          state: TaskState | null;
+          /** Bytes of the output file that are on the disk; null when the output has none. */
+          output_length: number | null;
+          /** In the first one: the enrich fields that were found, of which columns were made. */
+          enrich_fields?: readonly string[];
+          /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
+          excluded?: number;
+        }
+      /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
+      | { type: 'restarted'; options: Intent['options'] }
+      /** The output is open, and no row has been written: what is in front of this length is not ours. */
+      | { type: 'opened'; output_length: number }
+      /** Everything has arrived, and is on the disk, but perhaps not in its place. */
+      | {
+          type: 'written';
+          state: TaskState | null;
+          ready_count: number | null;
+          output_length: number | null;
+          stop_reason?: string | null;
+        }
+      | { type: 'answered'; request_id: string | null; idempotency_key?: string | null }
+      /** How many leads are delivered so far and, beside them, dropped here: the service has sent both. The length is as in `page`. */
+      | {
+          type: 'batch';
+          delivered: number;
+          excluded?: number;
+          leads_search_id: string | null;
+          request_id: string | null;
+          output_length: number | null;
+        }
+      /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. Of a list, `rows` is the file beside the journal that says which rows these are. */
+      | { type: 'adding'; at: number; length: number; digest: string; rows?: string }
+      /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
+      | { type: 'placed' }
+      /** A list that is gone on with can cost this, beside what it has cost. */
+      | { type: 'reserved'; time: string; credits: number }
+      /** A list was left before its end: what this run can have cost, in place of what was reserved for it. */
+      | { type: 'spent'; credits: number }
+      /** How the request ended; without a `terminal` after it, whether it was charged is not known. `gone`: the service does not give the answer again. */
+      | {
+          type: 'failed';
+          outcome: Outcome;
+          message: string;
+          error_type?: string;
+          request_id: string | null;
+          charged: Charged | null;
+          gone?: true;
+        }
+      | { type: 'balance'; credits: number }
+      /** The rest of a cut search is another operation's. */
+      | { type: 'continued'; operation_id: string }
+      /** There is nothing left to do. */
+      | {
+          type: 'terminal';
+          outcome: Outcome;
+          state: TaskState | null;
+          ready_count: number | null;
+          charged?: Charged;
+          /** Leads, items or answers delivered by the operation, over all its runs. */
+          leads?: number;
+          stop_reason?: string | null;
+          /** Of a list: how many rows were sent that may have been charged, over all its runs. */
+          sent_rows?: number;
+          /** The credits that count for the day, in place of what was reserved. */
+          spent?: number;
+          /** Nobody wants the rest: it is not gone on with. */
+          dropped?: true;
+        }
+    >;
 
-/** Pure: how many leads were dropped here. A page that was read again counts once. */
-export function excludedIn(entries: readonly JournalEntry[]): number {
-  const pages = new Map<number, number>();
-  let streamed = 0;
-  for (const entry of entries) {
-    if (entry.type === 'batch') streamed = entry.excluded ?? 0;
-    else if (entry.type === 'page') pages.set(entry.pts, entry.excluded ?? 0);
+export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
+
+/** Pure: what the pages of a task have brought, null without any, and how many leads were dropped here. A page that was read again counts once. */
+export function countPages(entries: readonly JournalEntry[]): { leads: number | null; excluded: number } {
+  const pages = new Map(entries.flatMap((entry) => (entry.type === 'page' ? [[entry.pts, entry]] : [])));
+  let [count, excluded] = [0, 0];
+  for (const page of pages.values()) {
+    count += page.count;
+    excluded += page.excluded ?? 0;
   }
-  return [...pages.values()].reduce((sum, excluded) => sum + excluded, streamed);
+  return { leads: pages.size === 0 ? null : count - excluded, excluded };
 }
-
-/** Pure: what a killed run was adding to its file, and may have added. */
-export function pendingAddition(
-  entries: readonly JournalEntry[],
-): Extract<JournalEntry, { readonly type: 'adding' }> | undefined {
-  const last = entries.findLast((entry) => entry.type === 'adding' || entry.type === 'placed');
-  return last?.type === 'adding' ? last : undefined;
-}
-
-type Terminal = Extract<JournalEntry, { type: 'terminal' }>;
 
 /** Pure: there is nothing left to do, of an operation that has no task. */
-export function toTerminal(outcome: Outcome, more: Partial<Terminal> = {}): Terminal {
+export function toTerminal(outcome: Outcome, more: Partial<EntryOf<'terminal'>> = {}): EntryOf<'terminal'> {
   return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
 }
 
 export function lastOf<Type extends JournalEntry['type']>(
   entries: readonly JournalEntry[],
   type: Type,
-): Extract<JournalEntry, { type: Type }> | undefined {
-  return entries.findLast((entry): entry is Extract<JournalEntry, { type: Type }> => entry.type === type);
+): EntryOf<Type> | undefined {
+  return entries.findLast((entry): entry is EntryOf<Type> => entry.type === type);
 }
 
 export function toLine(entry: JournalEntry): string {

@@ -29,23 +29,17 @@ export interface Begun {
 }
 
 /** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
-export type IndexLine =
-  | { readonly begun: Begun }
+export type IndexLine = Readonly<
+  | { begun: Begun }
   /** The service has named the task. */
-  | { readonly created: { readonly op: string; readonly task: string } }
+  | { created: { op: string; task: string } }
   /** It is gone on with, into this file. */
-  | { readonly opened: { readonly op: string; readonly output: string } }
+  | { opened: { op: string; output: string } }
   /** It can cost more than was counted: a list that is gone on with. */
-  | { readonly reserved: { readonly op: string; readonly time: string; readonly worst: number } }
+  | { reserved: { op: string; time: string; worst: number } }
   /** How it ended. What was set aside for it at most counts as this from then on. */
-  | {
-      readonly ended: {
-        readonly op: string;
-        readonly outcome: Outcome;
-        readonly same?: string | undefined;
-        readonly worst?: number | undefined;
-      };
-    };
+  | { ended: { op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined } }
+>;
 
 /** What an order is known by: everything that decides what is bought, and where it goes. */
 export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
@@ -99,7 +93,8 @@ export async function toIndexLine(
   entry: JournalEntry,
   entries: readonly JournalEntry[],
 ): Promise<IndexLine | undefined> {
-  const [begun = entry] = entries;
+  const [intent = entry] = entries;
+  if (intent.type !== 'intent') return undefined;
   switch (entry.type) {
     case 'intent': {
       const { command, idempotency_key: key, origin, reserved, worst_case } = entry;
@@ -123,17 +118,15 @@ export async function toIndexLine(
       return { ended: { op, outcome: 'partial', worst: entry.credits } };
     case 'created':
       // Searches are named too, and are looked for by nothing of it.
-      if (begun.type === 'intent' && !isTask(begun.command)) return undefined;
-      return { created: { op, task: entry.leads_search_id } };
+      return isTask(intent.command) ? { created: { op, task: entry.leads_search_id } } : undefined;
     case 'opened': {
       const isFirst = entries.find(({ type }) => type === 'opened') === entry;
-      if (isFirst || begun.type !== 'intent' || begun.output === null) return undefined;
-      const { output } = await toDigests(begun);
-      return output === undefined ? undefined : { opened: { op, output } };
+      const { output } = await toDigests(intent);
+      return isFirst || output === undefined ? undefined : { opened: { op, output } };
     }
     case 'terminal': {
       // Who looks for an order finds how it ended, too.
-      const { same } = begun.type === 'intent' ? await toDigests(begun) : {};
+      const { same } = await toDigests(intent);
       const worst = entry.charged === 'no' ? 0 : entry.spent;
       return { ended: { op, outcome: entry.outcome, same, worst } };
     }

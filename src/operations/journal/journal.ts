@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
-import { type FolderLock, lockFolder, lockLost } from '../../files/folder-lock.ts';
+import { lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { type LineLog, notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type JournalEntry, toEntry, toLine } from './entries.ts';
@@ -15,6 +15,7 @@ import {
   listOperations,
   readOrNothing,
   type StoredOperation,
+  toStored,
   toUnknownOperation,
 } from './stored.ts';
 
@@ -39,6 +40,8 @@ export const noJournal: Journal = {
   discard: async () => {},
 };
 
+const what = 'this operation';
+
 /** The journal in the folder of an operation (0700, its files 0600, under any umask), locked until it is closed, and what it says. */
 async function openLocked(
   context: IndexContext,
@@ -48,23 +51,76 @@ async function openLocked(
 ): Promise<{ readonly journal: Journal; readonly entries: readonly JournalEntry[] }> {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
-  let lock: FolderLock | undefined;
-  try {
-    if (which === 'new') await makePrivateFolder(folder);
-    lock = await lockFolder(folder, context.pid, what);
-    const entries: JournalEntry[] = [];
-    const log = await openLog(path, which, what, ({ number, said }) => {
+  const entries: JournalEntry[] = [];
+  if (which === 'new') await makePrivateFolder(folder).catch(fail);
+  const lock = await lockFolder(folder, context.pid, what).catch(fail);
+  const log = await open().catch((error: unknown) => {
+    lock.release();
+    return fail(error);
+  });
+  /** Behind an entry that is missing, no other one may stand. */
+  let failure: unknown;
+  let isThere = true;
+
+  function fail(error: unknown): never {
+    throw notStored(what, path, error);
+  }
+
+  async function open(): Promise<LineLog> {
+    const opened = await openLog(path, which, what, ({ number, said }) => {
       entries.push(toEntry(said, number, path));
     });
     if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return { journal: toJournal(context, operationId, path, log, lock, entries, admit), entries };
-  } catch (error) {
-    lock?.release();
-    throw notStored(what, path, error);
+    return opened;
   }
-}
 
-const what = 'this operation';
+  function write(...some: readonly JournalEntry[]): void {
+    if (failure !== undefined) throw failure;
+    if (!lock.isHeld()) throw lockLost(what);
+    log.append(some.map(toLine).join(''));
+  }
+
+  async function index(entry: JournalEntry): Promise<void> {
+    const line = await toIndexLine(operationId, entry, entries);
+    if (line === undefined) return;
+    // It is found all the same: its journal decides.
+    if (!isBeginning(entry)) return await addToIndex(context, line, undefined, true).catch(() => undefined);
+    const check = admit && ((known: OperationIndex) => admit(known, costsOf(entry)));
+    await addToIndex(context, line, check).catch((error: unknown) => {
+      failure = notStored(what, path, error);
+      throw failure;
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (!isThere) return;
+    await log.close();
+    lock.release();
+  }
+
+  const journal: Journal = {
+    get operationId() {
+      return isThere ? operationId : undefined;
+    },
+    async append(...some) {
+      // Whoever looks for it finds it from before it is there; how it ended, from after that.
+      for (const entry of some.filter(isBeginning)) await index(entry);
+      write(...some);
+      entries.push(...some);
+      await log.sync();
+      for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
+    },
+    note: (entry) => write(entry),
+    close,
+    async discard() {
+      await close();
+      isThere = false;
+      // If this fails, the folder stays: nothing was sent for it, and `prune` removes it later.
+      await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    },
+  };
+  return { journal, entries };
+}
 
 /** Makes the journal of a new operation. `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws. */
 export async function createJournal(
@@ -91,69 +147,12 @@ export async function openJournal(
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', admit);
     const [intent, ...rest] = entries;
-    if (intent?.type === 'intent') return { journal, operation: { operationId, entries: [intent, ...rest] } };
+    if (intent?.type === 'intent') return { journal, operation: toStored(operationId, [intent, ...rest]) };
     await journal.close();
     throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
   } catch (error) {
     throw naming(error, operationId);
   }
-}
-
-function toJournal(
-  context: IndexContext,
-  operationId: string,
-  path: string,
-  log: LineLog,
-  lock: FolderLock,
-  entries: JournalEntry[],
-  admit: Admit | undefined,
-): Journal {
-  /** Behind an entry that is missing, no other one may stand. */
-  let failure: LeadpipeError | undefined;
-  const fail = (error: unknown): never => {
-    failure = notStored(what, path, error);
-    throw failure;
-  };
-  const write = (some: readonly JournalEntry[]): void => {
-    if (failure !== undefined) throw failure;
-    if (!lock.isHeld()) throw lockLost(what);
-    log.append(some.map(toLine).join(''));
-  };
-  let isThere = true;
-  const close = async (): Promise<void> => {
-    if (!isThere) return;
-    await log.close();
-    lock.release();
-  };
-  return {
-    get operationId() {
-      return isThere ? operationId : undefined;
-    },
-    async append(...some) {
-      // Whoever looks for it finds it from before it is there; how it ended, from after that.
-      for (const entry of some.filter(isBeginning)) {
-        const line = await toIndexLine(operationId, entry, entries);
-        const check = admit && ((index: OperationIndex) => admit(index, costsOf(entry)));
-        if (line !== undefined) await addToIndex(context, line, { check }).catch(fail);
-      }
-      write(some);
-      entries.push(...some);
-      await log.sync();
-      for (const entry of some.filter((one) => !isBeginning(one))) {
-        const line = await toIndexLine(operationId, entry, entries);
-        // It is found all the same: its journal decides.
-        if (line !== undefined) await addToIndex(context, line, { isLate: true }).catch(() => undefined);
-      }
-    },
-    note: (entry) => write([entry]),
-    close,
-    async discard() {
-      await close();
-      isThere = false;
-      // If this fails, the folder stays: nothing was sent for it, and `prune` removes it later.
-      await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
-    },
-  };
 }
 
 /** What is in the index before it is in the journal. */
@@ -162,21 +161,20 @@ function isBeginning({ type }: JournalEntry): boolean {
 }
 
 /**
- * The journal of a new operation, which whoever begins it closes. `needed`, for purchases: without a journal it throws
- * LocalIoError, before anything is sent. `unkept`, for free reads: they go on without a journal, and it is told why there is none.
+ * The journal of a new operation, which whoever begins it closes. Where there can be none it throws LocalIoError, before anything is
+ * sent; free reads go on without a journal, and their `unkept` is told why there is none.
  */
 export async function beginJournal(
   context: IndexContext & Pick<Context, 'ids'>,
-  wanted: 'needed' | 'none' | { readonly unkept: (why: string) => void },
   admit?: Admit,
+  unkept?: (why: string) => void,
 ): Promise<Journal> {
-  if (wanted === 'none') return noJournal;
   try {
     return await createJournal(context, context.ids.operationId(), admit);
   } catch (error) {
     if (!(error instanceof LocalIoError)) throw error;
-    if (wanted === 'needed') throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
-    wanted.unkept(error.message);
+    if (unkept === undefined) throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
+    unkept(error.message);
     return noJournal;
   }
 }

@@ -72,14 +72,8 @@ function toLead({ member, text }: Said): { readonly text: JsonText; readonly isN
   return undefined;
 }
 
-/** What a search has brought: what was delivered, and what was dropped here. */
-export interface LeadCounts {
-  readonly delivered: number;
-  readonly excluded: number;
-}
-
-/** How many there are that can be read. Throws LocalIoError. */
-export async function countStoredLeads(folder: string): Promise<LeadCounts> {
+/** How many that can be read were delivered, and how many were dropped here. Throws LocalIoError. */
+export async function countStoredLeads(folder: string): Promise<{ delivered: number; excluded: number }> {
   const count = { delivered: 0, excluded: 0 };
   if ((await sizeOfStoredLeads(folder)) === undefined) return count;
   const dropped = (): number => count.excluded++;

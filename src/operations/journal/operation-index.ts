@@ -55,19 +55,18 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
 export async function addToIndex(
   context: IndexContext,
   line: IndexLine,
-  {
-    check,
-    isLate = false,
-  }: { readonly check?: ((index: OperationIndex) => void) | undefined; readonly isLate?: boolean } = {},
+  check: ((index: OperationIndex) => void) | undefined,
+  isLate = false,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let end = await endOf(state);
-    let known = check === undefined ? undefined : await readWhole(state);
-    if (end === undefined || (check !== undefined && known === undefined)) {
+    const toEnd = (bytes: Buffer) => ({ size: bytes.length, crc: crc32(bytes) });
+    let known = check && (await readWhole(state));
+    let end = check ? known && toEnd(known) : await endOf(state);
+    if (end === undefined) {
       known = toBytes(await readStored(state));
       await writeWhole(fileOfIndex(state), known);
-      end = { size: known.length, crc: crc32(known) };
+      end = toEnd(known);
     }
     if (known !== undefined) check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, end.crc));
@@ -121,30 +120,33 @@ async function openFile(stateDir: string): Promise<FileHandle> {
 /** Where the next line goes, and the checksum of all in front of it: whatever was bought before, a line costs the same. Undefined where the index has to be made anew. */
 async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
   const handle = await openFile(stateDir).catch(() => undefined);
-  if (handle === undefined) return undefined;
   try {
-    const { size } = await handle.stat();
+    const { size = 0 } = (await handle?.stat()) ?? {};
     const tail = Buffer.alloc(Math.min(size, longestTail));
-    await handle.read(tail, 0, tail.length, size - tail.length);
-    // A line that was never finished tells of nothing that was sent.
-    const end = tail.lastIndexOf(newline) + 1;
-    const line = tail.subarray(end < 2 ? end : tail.lastIndexOf(newline, end - 2) + 1, end);
-    const before = toLine(line.toString('utf8', 0, line.length - 1))?.before;
-    return before === undefined ? undefined : { size: size - tail.length + end, crc: crc32(line, before) };
+    await handle?.read(tail, 0, tail.length, size - tail.length);
+    const last = lastLineIn(tail);
+    if (last === undefined) return undefined;
+    const crc = crc32(tail.subarray(last.start, last.end), last.before);
+    return { size: size - tail.length + last.end, crc };
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 
 /** All whole lines; undefined where there is no index, or a byte of it is not what was written. */
 async function readWhole(stateDir: string): Promise<Buffer | undefined> {
   const flag = constants.O_RDONLY | noFollow;
-  const found = await readFile(fileOfIndex(stateDir), { flag }).catch(() => undefined);
-  const bytes = found?.subarray(0, found.lastIndexOf(newline) + 1);
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  const start = bytes.lastIndexOf(newline, bytes.length - 2) + 1;
-  const before = toLine(bytes.toString('utf8', start, bytes.length - 1))?.before;
-  return before === crc32(bytes.subarray(0, start)) ? bytes : undefined;
+  const bytes = await readFile(fileOfIndex(stateDir), { flag }).catch(() => Buffer.alloc(0));
+  const last = lastLineIn(bytes);
+  return last?.before === crc32(bytes.subarray(0, last?.start)) ? bytes.subarray(0, last?.end) : undefined;
+}
+
+/** The last whole line, and the checksum of all in front of it: a line that was never finished tells of nothing that was sent. */
+function lastLineIn(bytes: Buffer): { start: number; end: number; before: number } | undefined {
+  const end = bytes.lastIndexOf(newline) + 1;
+  const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
+  const line = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
+  return line && { start, end, before: line.before };
 }
 
 /** A line about the index itself comes first: one of nothing is there too. */
@@ -171,27 +173,19 @@ function toLine(text: string): { readonly before: number; readonly value: Stored
 }
 
 function toIndex(bytes: Buffer): OperationIndex {
-  const lineAt = (position: number): { readonly start: number; readonly lines: IndexLine[] } => {
-    const start = position < 0 ? 0 : bytes.lastIndexOf(newline, position) + 1;
-    const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)))?.value;
-    return { start, lines: line === undefined || 'index' in line ? [] : [line] };
-  };
+  /** The lines that have this text, the newest first. */
+  function* linesWith(wanted: string): Generator<IndexLine> {
+    for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
+      const start = bytes.lastIndexOf(newline, at) + 1;
+      const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)))?.value;
+      if (line !== undefined && !('index' in line)) yield line;
+      at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
+    }
+  }
   return {
-    *find(key, value) {
-      const wanted = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
-      for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
-        const { start, lines } = lineAt(at);
-        yield* lines;
-        at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
-      }
-    },
-    *newest() {
-      for (let end = bytes.length; end > 0; ) {
-        const { start, lines } = lineAt(end - 2);
-        yield* lines;
-        end = start;
-      }
-    },
+    find: (key, value) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
+    // Each has its value in this; in a text, the quotes would be escaped.
+    newest: () => linesWith(',"value":{'),
   };
 }
 

@@ -54,7 +54,7 @@ export function digestOf(body: string): bigint {
   return BigInt(`0x${hash('sha256', body).slice(0, 16)}`);
 }
 
-export type KnownRows = Omit<ReturnType<typeof createKnown>, 'put' | 'take'> & { close(): Promise<void> };
+export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>;
 
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
@@ -63,17 +63,12 @@ function createKnown(path: string, file: () => FileHandle) {
   const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };
 
-  function put(
-    digest: bigint,
-    state: Place['state'],
-    place: { offset: number; length: number },
-    seen = false,
-  ): void {
+  function put(digest: bigint, { seen, state, ...place }: Place): void {
     const before = digests.get(digest);
     counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
     // Each key is written down once before it is sent; what failed was refused for nothing.
     counts.sent += Number(state === 'sent') - Number(state === 'failed');
-    digests.set(digest, { state, ...place, seen: seen || before?.seen === true });
+    digests.set(digest, { ...place, state, seen: seen || before?.seen === true });
   }
 
   async function viewAt({ length, offset }: Place): Promise<JsonView> {
@@ -90,22 +85,18 @@ function createKnown(path: string, file: () => FileHandle) {
 
   return {
     put,
-    /** Takes what a line says; false where it is damaged. */
-    take({ said, ...place }: LogLine): boolean {
+    /** Takes what a line says. Throws ConfigurationError for a damaged one. */
+    take({ length, number, offset, said }: LogLine): void {
       const [, digest] = /^\{"digest":"(\d+)"/.exec(said?.text ?? '') ?? [];
-      if (digest !== undefined) put(BigInt(digest), said?.member as Place['state'], place);
-      return digest !== undefined;
+      if (digest === undefined) throw damaged(number, path);
+      put(BigInt(digest), { length, offset, state: said?.member as Place['state'], seen: false });
     },
     answered: () => counts.answered,
     /** How many requests were sent and may have been charged: not those that were refused for nothing. */
     sent: () => counts.sent,
     isEmpty: () => digests.size === 0,
     /** Answers that no row of this run has asked for. */
-    unseen(): number {
-      let count = 0;
-      for (const { seen, state } of digests.values()) count += Number(!seen && state === 'answered');
-      return count;
-    },
+    unseen: () => [...digests.values()].filter(({ seen, state }) => !seen && state === 'answered').length,
     /** What is known of a request; undefined when it was never about to be sent. */
     stateOf: (digest: bigint) => digests.get(digest)?.state,
     /** Marks a request as asked for by a row of this run; whether another row has asked for it before. */
@@ -141,10 +132,8 @@ function createKnown(path: string, file: () => FileHandle) {
  */
 export async function openStoredRows(folder: string) {
   const path = join(folder, rowsFile);
-  const { put, take, ...known } = createKnown(path, () => log.handle);
-  const log = await openLog(path, 'any', 'rows', (line) => {
-    if (!take(line)) throw damaged(line.number, path);
-  });
+  const known = createKnown(path, () => log.handle);
+  const log = await openLog(path, 'any', 'rows', known.take);
 
   async function append(
     digest: bigint,
@@ -152,9 +141,9 @@ export async function openStoredRows(folder: string) {
     members: readonly (readonly [string, JsonText])[],
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
-    const place = { offset: log.append(line), length: Buffer.byteLength(line) - 1 };
+    const offset = log.append(line);
     await log.sync();
-    put(digest, state, place, true);
+    known.put(digest, { offset, length: Buffer.byteLength(line) - 1, state, seen: true });
   }
 
   return {
@@ -186,15 +175,15 @@ export async function openStoredRows(folder: string) {
 }
 
 /** What another operation has stored of its rows, which it may add to meanwhile; undefined where nothing is there. Throws as `openStoredRows`. */
-export async function openRowsOfOther(folder: string): Promise<KnownRows | undefined> {
+export async function openRowsOfOther(folder: string) {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
   const handle = await open(path, 'r').catch((error) => {
     throw notStored('rows', path, error);
   });
-  const { put: _, take, ...known } = createKnown(path, () => handle);
+  const known = createKnown(path, () => handle);
   try {
-    for await (const line of readLog(path)) if (!take(line)) throw damaged(line.number, path);
+    for await (const line of readLog(path)) known.take(line);
   } catch (error) {
     await handle.close();
     throw error;
@@ -207,7 +196,8 @@ export async function countRows(folder: string): Promise<{ answered: number; sen
   const { take, answered, sent } = createKnown('', () => {
     throw new Error('rows that are only counted');
   });
-  if (hasRows(folder)) for await (const line of readLog(join(folder, rowsFile))) take(line);
+  if (!hasRows(folder)) return { answered: 0, sent: 0 };
+  for await (const line of readLog(join(folder, rowsFile))) if (line.said) take(line);
   return { answered: answered(), sent: sent() };
 }
 

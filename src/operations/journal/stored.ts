@@ -3,15 +3,63 @@ import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
-import { damaged, type Intent, type JournalEntry, toEntries } from './entries.ts';
-
-export interface StoredOperation {
-  readonly operationId: string;
-  /** All that was written in full, the intent first. */
-  readonly entries: readonly [Intent, ...JournalEntry[]];
-}
+import { isTask, kindOf, rowsOf } from '../kinds.ts';
+import { damaged, type EntryOf, type Intent, type JournalEntry, toEntries } from './entries.ts';
 
 export const journalFile = 'journal.jsonl';
+
+export type StoredOperation = ReturnType<typeof toStored>;
+
+/** Pure: an operation, from all that was written of it in full: what it is, and how it stands by its own journal. */
+export function toStored(operationId: string, entries: readonly [Intent, ...JournalEntry[]]) {
+  const [intent] = entries;
+  const last: { readonly [Type in JournalEntry['type']]?: EntryOf<Type> } = Object.fromEntries(
+    entries.map((entry) => [entry.type, entry]),
+  );
+  const { created, sent, terminal } = last;
+  const ends = entries.filter((entry) => entry.type === 'terminal');
+  const batches = entries.filter((entry) => entry.type === 'batch');
+  const isSearch = kindOf(intent.command)?.goesOn === 'continue' && intent.body !== undefined;
+  const isComplete = ends.some(({ outcome }) => outcome === 'complete');
+  const isDropped = ends.some(({ dropped }) => dropped === true);
+  const hasDelivered = batches.some(({ delivered }) => delivered > 0);
+  const isNothing = terminal !== undefined && terminal.outcome !== 'complete' && terminal.charged === 'no';
+  const isBegun = sent !== undefined && !isNothing;
+  const isReaderGone = terminal?.outcome === 'reader_closed';
+  const hasArrived = batches.some(({ delivered, excluded = 0 }) => delivered + excluded > 0);
+
+  function canGoOn(): boolean {
+    if (isDropped) return false;
+    // Of a search that went on with another, that one's leads are there.
+    const isNamed = created !== undefined || hasDelivered || intent.continues !== undefined;
+    if (isSearch) return isBegun && !isComplete && isNamed;
+    if (rowsOf(intent.command) !== undefined) return terminal?.outcome !== 'complete';
+    const isOpen = terminal === undefined || isReaderGone;
+    return isOpen && isTask(intent.command) && kindOf(intent.command)?.goesOn === 'resume';
+  }
+
+  return {
+    operationId,
+    entries,
+    last,
+    isSearch,
+    isComplete,
+    /** Somebody has said that nobody wants the rest. */
+    isDropped,
+    /** It has brought leads that were not dropped here. */
+    hasDelivered,
+    /** Something was sent that was not refused for nothing. */
+    isBegun,
+    /** It ended before it could cost anything. */
+    isRefused: terminal !== undefined && !isBegun,
+    /** The reader of its output went away: it has what it wanted, and can ask for more all the same. */
+    isReaderGone,
+    /** It was sent, and nobody knows what came of it. */
+    isInDoubt: sent !== undefined && terminal === undefined && created === undefined && !hasArrived,
+    /** There is something to go on with, as far as its own journal knows. */
+    isUnfinished: canGoOn(),
+  };
+}
 
 /** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
 export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
@@ -42,7 +90,7 @@ export async function readOperation(
   const [intent, ...rest] = toEntries(text ?? '', path);
   // What was bought is stored only behind an intent.
   if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
-  return intent?.type === 'intent' ? { operationId, entries: [intent, ...rest] } : undefined;
+  return intent?.type === 'intent' ? toStored(operationId, [intent, ...rest]) : undefined;
 }
 
 /** What a damaged journal says that was ordered; null where it does not even say that. */
@@ -50,7 +98,7 @@ export async function readIntent(stateDir: string, operationId: string): Promise
   const text = await readFile(join(folderOf(stateDir, operationId), journalFile), 'utf8').catch(() => '');
   try {
     const [intent] = toEntries(text.slice(0, text.indexOf('\n') + 1), journalFile);
-    return intent?.type === 'intent' ? { operationId, entries: [intent] } : null;
+    return intent?.type === 'intent' ? toStored(operationId, [intent]) : null;
   } catch {
     return null;
   }

@@ -21,52 +21,36 @@ export interface Total {
   readonly unsettled: number;
 }
 
-export function createTotals(by: TotalsBy, zone: Zone) {
+/** Adds up purchases, by day in their order, else the dearest first. */
+export async function addUp(
+  purchases: AsyncIterable<KnownPurchase> | Iterable<KnownPurchase>,
+  by: TotalsBy,
+  zone: Zone,
+): Promise<Total[]> {
   const totals = new Map<string | null, Total>();
-  return {
-    add(purchase: KnownPurchase): void {
-      const of = groupOf[by](purchase, zone);
-      const sums = totals.get(of) ?? { of, ...nothing };
-      const { charged, credits_at_most: cost, leads, state } = purchase.record;
-      // What a task costs is known when it has ended.
-      const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
-      totals.set(of, {
-        of,
-        purchases: sums.purchases + 1,
-        leads: sums.leads + (leads ?? 0),
-        charged: sums.charged + Number(charged === 'yes'),
-        maybe_charged: sums.maybe_charged + Number(charged === 'maybe' || charged === null),
-        credits_at_most: cost === null ? sums.credits_at_most : exact((sums.credits_at_most ?? 0) + cost),
-        unpriced: sums.unpriced + Number(cost === null),
-        unsettled: exact(sums.unsettled + (isSettled ? 0 : (cost ?? 0))),
-      });
-    },
-    /** By day in their order, else the dearest first. */
-    sums(): Total[] {
-      const costOf = ({ credits_at_most }: Total): number => credits_at_most ?? 0;
-      return [...totals.values()].sort((a, b) =>
-        by === 'day'
-          ? Number(String(a.of) > String(b.of)) - Number(String(a.of) < String(b.of))
-          : costOf(b) - costOf(a) || b.purchases - a.purchases,
-      );
-    },
-  };
+  for await (const { intent, record } of purchases) {
+    const { charged, credits_at_most: cost, leads, state } = record;
+    // The day where this machine is, as people count days.
+    const day = toMinutes(new Date(intent.time), zone).slice(0, 10);
+    const of = { day, command: record.command, list: record.list, profile: intent.profile }[by];
+    const sums = totals.get(of);
+    // What a task costs is known when it has ended.
+    const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
+    totals.set(of, {
+      of,
+      purchases: (sums?.purchases ?? 0) + 1,
+      leads: (sums?.leads ?? 0) + (leads ?? 0),
+      charged: (sums?.charged ?? 0) + Number(charged === 'yes'),
+      maybe_charged: (sums?.maybe_charged ?? 0) + Number(charged === 'maybe' || charged === null),
+      credits_at_most:
+        cost === null ? (sums?.credits_at_most ?? null) : exact((sums?.credits_at_most ?? 0) + cost),
+      unpriced: (sums?.unpriced ?? 0) + Number(cost === null),
+      unsettled: exact((sums?.unsettled ?? 0) + (isSettled ? 0 : (cost ?? 0))),
+    });
+  }
+  const inOrder = (a: Total, b: Total): number =>
+    by === 'day'
+      ? Number(String(a.of) > String(b.of)) - Number(String(a.of) < String(b.of))
+      : (b.credits_at_most ?? 0) - (a.credits_at_most ?? 0) || b.purchases - a.purchases;
+  return [...totals.values()].sort(inOrder);
 }
-
-const nothing = {
-  purchases: 0,
-  leads: 0,
-  charged: 0,
-  maybe_charged: 0,
-  credits_at_most: null,
-  unpriced: 0,
-  unsettled: 0,
-} as const;
-
-const groupOf: { readonly [By in TotalsBy]: (purchase: KnownPurchase, zone: Zone) => string | null } = {
-  // The day where this machine is, as people count days.
-  day: ({ intent }, zone) => toMinutes(new Date(intent.time), zone).slice(0, 10),
-  command: ({ record }) => record.command,
-  list: ({ record }) => record.list,
-  profile: ({ intent }) => intent.profile,
-};

@@ -5,7 +5,7 @@ import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
 import { findEarlier, type Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
-import { lastOf, toTerminal } from '../journal/entries.ts';
+import { toTerminal } from '../journal/entries.ts';
 import { beginJournal, type Journal, naming, openJournal } from '../journal/journal.ts';
 import { pruneIfDue } from '../journal/retention.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
@@ -98,7 +98,7 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
   }
   const { journal, operation: own } =
     id === undefined
-      ? { journal: await beginJournal(context, 'needed', admit), operation: undefined }
+      ? { journal: await beginJournal(context, admit), operation: undefined }
       : await openJournal(context, id, admit);
   const folder = folderOf(context.directories.state, journal.operationId ?? '');
   let stored: StoredRows | undefined;
@@ -260,9 +260,8 @@ function toGone({ operationId }: StoredOperation): UsageError {
 }
 
 /** Pure: an operation's output, and its options now: its rows may have come from another input since. */
-export function termsOf({ entries: [intent, ...rest] }: StoredOperation): OutputTerms {
-  const last = lastOf(rest, 'restarted');
-  return { output: intent.output, options: last?.options ?? intent.options };
+export function termsOf({ entries: [intent], last }: StoredOperation): OutputTerms {
+  return { output: intent.output, options: last.restarted?.options ?? intent.options };
 }
 
 function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {

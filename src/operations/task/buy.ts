@@ -125,7 +125,7 @@ export async function* waitForTask(
   terms: ReadTerms,
 ): Running<TaskReading> {
   const warnings: string[] = [];
-  const journal = await beginJournal(buyer.context, { unkept: (line) => warnings.push(line) });
+  const journal = await beginJournal(buyer.context, undefined, (line) => warnings.push(line));
   try {
     yield* warningsOf(warnings);
     const intent = { ...toIntent(buyer, journal, 'task wait', to.terms), leads_search_id: leadsSearchId };

@@ -5,7 +5,7 @@ import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
 import { type Running, warningsOf } from '../events.ts';
-import { excludedIn, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
+import { countPages, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, openFilter } from '../only-new/filter.ts';
@@ -18,7 +18,7 @@ type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly
 
 export type TaskProgress = ReturnType<typeof toTaskProgress>;
 
-export function toTaskProgress({ entries }: StoredOperation) {
+export function toTaskProgress({ entries }: Pick<StoredOperation, 'entries'>) {
   const [begun] = entries;
   const restarted = lastOf(entries, 'restarted');
   const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
@@ -36,7 +36,7 @@ export function toTaskProgress({ entries }: StoredOperation) {
     start,
     position: page?.next ?? start,
     /** How many of the leads in front of it were dropped. */
-    excluded: excludedIn(counted),
+    excluded: countPages(counted).excluded,
     /** The first position of the last page: where to go on for a reader who may not have had all of it. */
     lastPage: page?.pts ?? start,
     /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
@@ -209,7 +209,7 @@ export async function* resumeTask(
   }
   const restarted = { type: 'restarted', options: intent.options } as const;
   if (progress.position > progress.start) await journal.append(restarted);
-  return yield* read(toTaskProgress({ operationId, entries: [...entries, restarted] }), 'new');
+  return yield* read(toTaskProgress({ entries: [...entries, restarted] }), 'new');
 }
 
 function tooOld(operationId: string): LeadpipeError {

@@ -2,12 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../../src/operations/journal/entries.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
 import { costOf } from '../../../src/operations/journal/history.ts';
-import { createTotals, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
+import { addUp, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
 
-function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutesFromUtc = 0): Total[] {
-  const totals = createTotals(by, { minutesFromUtc: () => minutesFromUtc });
-  for (const one of purchases) totals.add(one);
-  return totals.sums();
+async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {
+  return await addUp(purchases, by, { minutesFromUtc: () => minutes });
 }
 
 function purchase(
@@ -113,8 +111,10 @@ describe('one purchase', () => {
       { charged: 1, credits_at_most: null, unpriced: 1 },
     ],
   ];
-  it.each(rows)('%s', (_, one, expected) => {
-    expect(toTotals([one], 'profile')).toEqual([{ of: 'default', ...nothing, purchases: 1, ...expected }]);
+  it.each(rows)('%s', async (_, one, expected) => {
+    expect(await toTotals([one], 'profile')).toEqual([
+      { of: 'default', ...nothing, purchases: 1, ...expected },
+    ]);
   });
 });
 
@@ -127,12 +127,12 @@ describe('many', () => {
   const late = purchase({ time: '2026-01-31T23:30:00.000Z', worst_case: 3 }, { state: 'partial' });
   const early = purchase({ time: '2025-12-31T12:00:00.000Z', worst_case: 0.5 }, { state: 'partial' });
 
-  it('stand with the dearest first, and decimals add up', () => {
-    expect(of(toTotals([...contacts, late], 'command'))).toEqual([
+  it('stand with the dearest first, and decimals add up', async () => {
+    expect(of(await toTotals([...contacts, late], 'command'))).toEqual([
       ['search', 1, 3],
       ['contact email', 10, 1],
     ]);
-    expect(of(toTotals([late, early, ...contacts], 'profile'))).toEqual([
+    expect(of(await toTotals([late, early, ...contacts], 'profile'))).toEqual([
       ['default', 2, 3.5],
       ['work', 10, 1],
     ]);
@@ -141,14 +141,14 @@ describe('many', () => {
   it.each([
     [0, '2026-01-31'],
     [540, '2026-02-01'],
-  ])('days stand in their order, and are those of a place %d minutes ahead of UTC', (minutes, day) => {
-    expect(of(toTotals([late, early], 'day', minutes))).toEqual([
+  ])('days stand in their order, and are those of a place %d minutes ahead of UTC', async (minutes, day) => {
+    expect(of(await toTotals([late, early], 'day', minutes))).toEqual([
       ['2025-12-31', 1, 0.5],
       [day, 1, 3],
     ]);
   });
 
-  it('none are none', () => {
-    expect(toTotals([], 'day')).toEqual([]);
+  it('none are none', async () => {
+    expect(await toTotals([], 'day')).toEqual([]);
   });
 });

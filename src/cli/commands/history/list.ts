@@ -3,11 +3,11 @@ import { fromWallTime, type Zone } from '../../../clock.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
 import {
-  aboutOf,
   type HistoryEntry,
   type HistoryRecord,
   historyMembers,
   readHistory,
+  saidIn,
 } from '../../../operations/journal/history.ts';
 import { isPaid, kinds } from '../../../operations/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
@@ -100,7 +100,7 @@ export const createHistoryList = defineCommand({
     const damages: string[] = [];
     let hasMore = false;
     // The newest first: with a limit, no others have to be read.
-    for await (const entry of readHistory(context, { newestFirst: true, since })) {
+    for await (const entry of readHistory(context, since)) {
       if (!isWanted(entry)) continue;
       hasMore = records.length === limit;
       if (hasMore) break;
@@ -131,7 +131,7 @@ function toFilter({ command, list, search }: HistoryListOptions) {
     (list === undefined || entry.record.list === list) &&
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
     (text === undefined ||
-      ('intent' in entry && aboutOf(entry.intent)?.toLowerCase().includes(text) === true));
+      ('intent' in entry && saidIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
 }
 
 /** Where the list is not even known, its name is mistyped. Throws `not_found`. */

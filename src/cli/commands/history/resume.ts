@@ -1,8 +1,6 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import { isSearch } from '../../../operations/journal/chain.ts';
-import { lastOf } from '../../../operations/journal/entries.ts';
 import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { termsOf } from '../../../operations/list/list.ts';
@@ -49,7 +47,7 @@ export const createHistoryResume = defineCommand({
     if (known === undefined) return;
     const route = withRouteOf(known, options);
     if (rowsOf(known.entries[0].command) !== undefined) return await resumeList(context, known, options);
-    if (isSearch(known)) {
+    if (known.isSearch) {
       const { continueSearch } = await import('../search.ts');
       return await continueSearch(context, known.operationId, { ...route, history: true });
     }
@@ -63,11 +61,11 @@ async function resumeList(
   operation: StoredOperation,
   given: ConnectionOptions & Pick<Options, 'maxCredits' | 'retryUnknown'>,
 ): Promise<void> {
-  const { operationId, entries } = operation;
+  const { operationId, entries, last } = operation;
   const [{ max_credits, origin, profile }] = entries;
   const terms = termsOf(operation);
   const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
-  if (lastOf(entries, 'terminal')?.outcome === 'complete') {
+  if (last.terminal?.outcome === 'complete') {
     const place = terms.output === null ? '' : `; its rows are in ${terms.output}`;
     createNotes(context, given).say(`The list ${operationId} is finished${place}. Nothing was bought.`);
     return;

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
-import { type JsonText, objectMembers, objectOf } from '../../../json/text.ts';
+import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import { hasDelivered, readChainFrom } from '../../../operations/journal/chain.ts';
+import { readChainFrom } from '../../../operations/journal/chain.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -34,7 +34,7 @@ import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
 import { answersAs, printedAs } from '../../records/orders.ts';
-import { type Printed, withOutput } from '../../records/record-output.ts';
+import { withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
 
@@ -64,85 +64,81 @@ export const createHistoryShow = defineCommand({
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
   async run(context, given: string | undefined, options: HistoryShowOptions) {
-    const { directories, signal } = context;
+    const { state } = context.directories;
     const operationId = given ?? (await readLatest(context));
     const operation = await readKnown(context, operationId);
-    const folder = folderOf(directories.state, operationId);
-    const record = await readHistoryRecord(directories.state, operation);
-    const [intent] = operation.entries;
-    const row = rowsOf(intent.command);
-    const kind = isKept(intent.command) ? intent.command : undefined;
-    const keeps = kind === undefined ? undefined : kinds[kind].keeps;
-    if (options.answer && keeps === 'leads') {
-      throw new UsageError(
-        `--answer can't be used with a ${kind}: its leads are what is kept of it`,
-        `To print them: leadpipe history show ${operationId}`,
-      );
-    }
-    const hasAnswers = row !== undefined && hasRows(folder);
-    const answer = keeps === 'answer' ? await readAnswer(folder) : undefined;
-    const size = keeps === 'leads' ? await sizeOfStoredLeads(folder) : undefined;
-    // No leads are the answer of a search that is complete, and of no other.
-    const hasLeads = size !== undefined && (size > 0 || record.state === 'complete');
+    const record = await readHistoryRecord(state, operation);
     let damaged = 0;
-    let printed: Printed;
-    let stored: AsyncIterable<readonly JsonText[]> | readonly (readonly JsonText[])[];
-    if (hasAnswers) {
-      const layout = options.answer ? memberLayout(['request_id', 'answer']) : answersAs(row, intent.options);
-      printed = { shape: 'list', layout };
-      stored = readAnswers(folder, options.answer ? undefined : row, signal);
-    } else if (kind !== undefined && answer !== undefined && options.answer) {
-      printed = { shape: 'single', layout: memberLayout([...objectMembers(answer).keys()]) };
-      stored = [[answer]];
-    } else if (kind !== undefined && (answer !== undefined || hasLeads)) {
-      printed = printedAs(kind, JSON.parse(intent.body ?? '{}'));
-      // rule: extract.echo, extract.instruction-echo, extract.limit-echo
-      stored =
-        answer === undefined
-          ? readStoredLeads(folder, () => damaged++)
-          : [await recordsOf(kind, answer, signal)];
-    } else throw toNothingKept(record, operation);
+    const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
+    if (stored === undefined) throw toNothingKept(record, operation);
     let shown = 0;
-    await withOutput(context, options, printed, async (output) => {
-      for await (const records of stored) {
+    await withOutput(context, options, stored.printed, async (output) => {
+      for await (const records of stored.records) {
         shown += records.length;
         await output.write(records);
       }
     });
-    close(context, options, {
-      what: hasAnswers
-        ? `${countOf(record.leads ?? 0, 'answer')} (the columns of the input are not stored)`
-        : hasLeads
-          ? countOf(shown)
-          : 'stored answer',
-      also: record.state,
-      ids: {
-        requestId: record.request_id ?? undefined,
-        operationId,
-        idempotencyKey: record.idempotency_key ?? undefined,
-      },
-    });
-    const continued = (await readChainFrom(directories.state, operation)).slice(1);
-    const next =
-      continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, intent.command);
+    const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
+    const ids = { requestId, operationId, idempotencyKey };
+    close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
+    const [, ...continued] = await readChainFrom(state, operation);
+    const { command } = operation.entries[0];
+    const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
     if (next !== undefined) createNotes(context, options).say(next);
-    if (!hasLeads || (damaged === 0 && shown >= (record.leads ?? 0))) return;
+    if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
     // What could be read has been printed, and there will never be more.
-    throw new LeadpipeError(
-      'partial',
-      `${join(folder, leadsFile)} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`,
-      {
-        type: 'damaged',
-        retryable: false,
-        hint: 'The leads that could be read are printed. leadpipe did not change the file.',
-        ...(record.request_id === null ? {} : { requestId: record.request_id }),
-      },
-    );
+    const path = join(folderOf(state, operationId), leadsFile);
+    const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
+    throw new LeadpipeError('partial', words, {
+      type: 'damaged',
+      retryable: false,
+      hint: 'The leads that could be read are printed. leadpipe did not change the file.',
+      ...(record.request_id === null ? {} : { requestId: record.request_id }),
+    });
   },
 });
 
+/** What is stored of a purchase, or the whole answers of it; `what` it is, where it is no leads. Throws UsageError where there is no answer. */
+async function findStored(
+  { directories, signal }: Context,
+  { entries: [{ body = '{}', command, options }], operationId }: StoredOperation,
+  { leads, state }: HistoryRecord,
+  isWhole: boolean,
+  damaged: () => void,
+) {
+  const folder = folderOf(directories.state, operationId);
+  const row = rowsOf(command);
+  if (row !== undefined && hasRows(folder)) {
+    const what = `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`;
+    const layout = isWhole ? memberLayout(['request_id', 'answer']) : answersAs(row, options);
+    const records = readAnswers(folder, isWhole ? undefined : row, signal);
+    return { what, printed: { shape: 'list', layout } as const, records };
+  }
+  if (!isKept(command)) return undefined;
+  const printed = printedAs(command, JSON.parse(body));
+  if (kinds[command].keeps === 'answer') {
+    const what = 'stored answer';
+    const answer = await readAnswer(folder);
+    if (answer === undefined) return undefined;
+    // rule: extract.echo, extract.instruction-echo, extract.limit-echo
+    if (!isWhole) return { what, printed, records: [await recordsOf(command, answer, signal)] };
+    const layout = memberLayout([...objectMembers(answer).keys()]);
+    return { what, printed: { shape: 'single', layout } as const, records: [[answer]] };
+  }
+  if (isWhole) {
+    throw new UsageError(
+      `--answer can't be used with a ${command}: its leads are what is kept of it`,
+      `To print them: leadpipe history show ${operationId}`,
+    );
+  }
+  const size = await sizeOfStoredLeads(folder);
+  // No leads are the answer of a search that is complete, and of no other.
+  const hasLeads = size !== undefined && (size > 0 || state === 'complete');
+  return hasLeads ? { what: undefined, printed, records: readStoredLeads(folder, damaged) } : undefined;
+}
+
 async function readLatest(context: Context): Promise<string> {
-  for await (const { record } of readHistory(context, { newestFirst: true })) return record.operation_id;
+  for await (const { record } of readHistory(context)) return record.operation_id;
   throw toUnknownOperation(undefined, []);
 }
 
@@ -155,18 +151,16 @@ async function* readAnswers(folder: string, row: AnswerKind | undefined, signal:
 }
 
 /** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
-function toNothingKept(record: HistoryRecord, { entries }: StoredOperation): LeadpipeError {
+function toNothingKept(record: HistoryRecord, { entries, last }: StoredOperation): LeadpipeError {
   const { operation_id: id, output } = record;
   const [{ command }] = entries;
   const place = output === null ? '' : `Its output is ${output}. `;
   const hint = `${place}${toNextCommand(record, command) ?? 'To see what it was about: leadpipe history list'}`;
+  const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] = isTask(command)
     ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
-    : entries.some((entry) => entry.type === 'answered' || entry.type === 'batch')
-      ? [
-          'pruned',
-          `the answer of ${id} is no longer on this machine: answers are stored for ${keptDays.answers} days`,
-        ]
+    : last.answered || last.batch
+      ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
       : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
   return new LeadpipeError('not_found', message, { type, hint, retryable: false });
 }
@@ -195,7 +189,9 @@ function toContinued({ state }: HistoryRecord, continued: readonly StoredOperati
   if (state !== 'complete') {
     return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
   }
-  const shown = continued.filter(hasDelivered).map((one) => `leadpipe history show ${one.operationId}`);
+  const shown = continued
+    .filter((one) => one.hasDelivered)
+    .map((one) => `leadpipe history show ${one.operationId}`);
   const found = shown.length === 0 ? ', and found nothing new.' : `. To print it: ${shown.join('; ')}`;
   return `The rest was bought by ${ids.join(', ')}${found}`;
 }

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import type { JsonView } from '../../../json/text.ts';
-import { readHistory } from '../../../operations/journal/history.ts';
+import { type KnownPurchase, readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { createTotals, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
+import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { creditsOf, exact } from '../../../operations/spending.ts';
 import { countOf } from '../../../operations/wording.ts';
@@ -55,18 +55,19 @@ export const createHistoryTotals = defineCommand({
   ],
   async run(context, options: HistoryTotalsOptions) {
     const { by, local = false } = options;
-    const sums = createTotals(by, context.zone);
     const damages: string[] = [];
     let hasList = false;
     let leftOut = 0;
-    for await (const entry of readHistory(context)) {
-      if ('damage' in entry) damages.push(entry.damage);
-      else if (local === (entry.record.service === 'local')) {
-        sums.add(entry);
-        hasList ||= rowsOf(entry.intent.command) !== undefined;
-      } else if (!local) leftOut++;
-    }
-    const totals = sums.sums();
+    const wanted = async function* (): AsyncGenerator<KnownPurchase> {
+      for await (const entry of readHistory(context)) {
+        if ('damage' in entry) damages.unshift(entry.damage);
+        else if (local === (entry.record.service === 'local')) {
+          hasList ||= rowsOf(entry.intent.command) !== undefined;
+          yield entry;
+        } else if (!local) leftOut++;
+      }
+    };
+    const totals = await addUp(wanted(), by, context.zone);
     const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
     await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals) }, records);
     const { say, warn } = createNotes(context, options);

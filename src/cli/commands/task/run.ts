@@ -5,7 +5,6 @@ import { LeadpipeError, UsageError } from '../../../errors.ts';
 import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
-import { isReaderGone } from '../../../operations/journal/chain.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
@@ -181,7 +180,7 @@ export async function toOperation(
   for await (const latest of readUnfinished(context, damaged)) {
     const [intent] = latest.entries;
     if (!isMeant(intent)) continue;
-    if (isReaderGone(latest) || !isReadable(latest)) {
+    if (latest.isReaderGone || !isReadable(latest)) {
       isPart ||= intent.options.input !== '-';
       continue;
     }
