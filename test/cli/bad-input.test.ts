@@ -15,6 +15,7 @@ const properties = (count: number) =>
 /** Where the commands run. */
 const files: Readonly<Record<string, string | object>> = {
   'empty.txt': '  \n',
+  'pages.txt': 'https://a.example/team\n',
   'names.csv': 'company,city\nAcme,Berlin\n',
   'bad.csv': 'name\n"unclosed\n',
   'array.json': '[\n"Acme",\n"Beta"\n]\n',
@@ -188,6 +189,7 @@ const cases = String.raw`
   extract web2list https://a.example/team => web2list needs --instruction
   extract web2list https://a.example/team --instruction " " => web2list needs --instruction
   extract web2list https://a.example/team --instruction - <<< "\n" => needs --instruction
+  extract web2list --input pages.txt => web2list needs --instruction
 `;
 
 const unnamed = ['""', '" "', '.', '..', 'folder/', './', 'new/..'].flatMap((name) => [
