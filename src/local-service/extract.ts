@@ -79,7 +79,8 @@ const platforms: Readonly<Record<string, readonly [site: string, members: Entity
 function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
-  const [site, members, idDigits] = platforms[type.replace(/_.*/, '')] ?? ['', 'person', 0];
+  const [platform = ''] = type.split('_');
+  const [site, members, idDigits] = platforms[platform] ?? ['', 'person', 0];
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
@@ -96,16 +97,16 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
     const followers = facts.find(([fact]) => fact === 'followers' || fact === 'subscribers');
     return objectOf([
       ['id', digitsOf(identity, idDigits)],
-      [members === 'person' ? 'login' : 'username', JSON.stringify(handle)],
+      [platform === 'github' ? 'login' : 'username', JSON.stringify(handle)],
       ['name', JSON.stringify(name)],
       ['url', JSON.stringify(`${site}/${handle}`)],
-      ...(type === 'github_repo_contributors' ? [['contributions', digitsOf(name, 3)] as const] : []),
+      ...(type === 'github_repo_contributors' ? [['contributions', String(1 + (id % 900))] as const] : []),
       ...(followers === undefined ? [] : [['followers_count', followers[1]] as const]),
     ]);
   });
 }
 
-/** The first digits of a hash; 19 fit into 64 bits. */
+/** A number of so many digits, from a hash; 19 fit into 64 bits. */
 function digitsOf(text: string, digits: number): string {
   const number = BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 30)}`).toString();
   return `1${number.padStart(digits, '7').slice(1 - digits)}`;

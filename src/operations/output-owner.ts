@@ -40,8 +40,13 @@ export async function replacedBy(
   for (const line of (await openIndex(context)).find('output', output)) {
     const id = operationOf(line);
     // A journal that can't be read may be of one that did.
-    const other = await readOperation(context.directories.state, id).catch(() => null);
-    if ('opened' in line || other === null || other?.last.opened) return ids.includes(id) ? undefined : id;
+    const hasOpened =
+      'opened' in line ||
+      (await readOperation(context.directories.state, id).then(
+        (one) => one?.last.opened !== undefined,
+        () => true,
+      ));
+    if (hasOpened) return ids.includes(id) ? undefined : id;
   }
   return undefined;
 }

@@ -19,7 +19,12 @@ if (mode === 'first') {
     for (const path of [folder, ready]) mkdirSync(path, { recursive: true });
     writeFileSync(join(ready, String(process.pid)), '');
     while (readdirSync(ready).length < 2);
-    open(folder).close();
+    try {
+      open(folder).close();
+    } catch {
+      // The other process waits for this one in the next round.
+      process.exitCode = 1;
+    }
   }
   process.exit();
 }

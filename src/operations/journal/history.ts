@@ -27,15 +27,32 @@ export type PurchaseState =
 type Known = ReturnType<typeof toHistoryRecord>;
 
 /** A line of `history list`; null is what this machine does not know. */
-export type HistoryRecord = {
-  readonly [Name in keyof Known]: Known[Name] | (Name extends 'operation_id' | 'state' ? never : null);
-};
+export type HistoryRecord = { readonly [Name in keyof Known]: Known[Name] | Damaged[Name] };
+
+/** What is known of a purchase whose journal can't be read. */
+const damaged = {
+  time: null,
+  command: null,
+  state: 'damaged',
+  leads: null,
+  leads_search_id: null,
+  request_id: null,
+  idempotency_key: null,
+  charged: null,
+  credits_before: null,
+  credits_after: null,
+  output: null,
+  list: null,
+  excluded: null,
+  subject: null,
+  credits_at_most: null,
+  service: null,
+  stop_reason: null,
+} as const;
+type Damaged = { readonly operation_id: string } & typeof damaged;
 
 /** The members of a record, in the order of its columns. */
-export const historyMembers = (
-  'operation_id time command state leads leads_search_id request_id idempotency_key charged credits_before ' +
-  'credits_after output list excluded subject credits_at_most service stop_reason'
-).split(' ') as readonly (keyof HistoryRecord)[];
+export const historyMembers = ['operation_id', ...Object.keys(damaged)];
 
 /** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
 export interface KnownPurchase {
@@ -58,11 +75,7 @@ export async function* readHistory(context: IndexContext, since?: Date): AsyncGe
       yield { record: await readHistoryRecord(state, operation), intent: operation.entries[0] };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
-      const unknown = Object.fromEntries(
-        historyMembers.map((name) => [name, null]),
-      ) as unknown as HistoryRecord;
-      const record = { ...unknown, operation_id: op, state: 'damaged' } as const;
-      yield { record, damage: toDamageLine(error) };
+      yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
     }
   }
 }

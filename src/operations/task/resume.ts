@@ -5,7 +5,7 @@ import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
 import { type Running, warningsOf } from '../events.ts';
-import { countPages, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
+import { countPages, type EntryOf, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, openFilter } from '../only-new/filter.ts';
@@ -13,8 +13,6 @@ import { isAdded, isPartOf } from '../output-owner.ts';
 import { toOpened } from '../purchase.ts';
 import { createTask } from './buy.ts';
 import { type Begun, type ReadTerms, readInto, type TaskReading } from './reading.ts';
-
-type Entry<Type extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: Type }>;
 
 export type TaskProgress = ReturnType<typeof toTaskProgress>;
 
@@ -40,9 +38,9 @@ export function toTaskProgress({ entries }: Pick<StoredOperation, 'entries'>) {
     /** The first position of the last page: where to go on for a reader who may not have had all of it. */
     lastPage: page?.pts ?? start,
     /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
-    outputLength: (place as Entry<'page' | 'opened'> | undefined)?.output_length ?? undefined,
+    outputLength: (place as EntryOf<'page' | 'opened'> | undefined)?.output_length ?? undefined,
     /** Of which columns were made. */
-    enrichFields: counted.find((entry): entry is Entry<'page'> => entry.type === 'page')?.enrich_fields,
+    enrichFields: counted.find((entry): entry is EntryOf<'page'> => entry.type === 'page')?.enrich_fields,
     /** Set when only the name of the output may be missing. */
     written: lastOf(counted, 'written'),
     // Whoever reads no more has what it wanted, and can ask for more all the same.
