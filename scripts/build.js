@@ -46,13 +46,20 @@ const shared = {
   },
 };
 
-// CommonJS requires Node's modules. Other people's bundlers may put the library into an ES module, which has no
-// `require`.
+// CommonJS requires Node's modules, and other people's bundlers may put it into an ES module, which has no `require`.
 const builtins = {
   name: 'builtins',
-  resolveId: (id) => (isBuiltin(id) ? `\0builtin:${id}` : null),
+  resolveId: (id, _, { kind }) => (kind === 'require-call' && isBuiltin(id) ? `\0builtin:${id}` : null),
   load: (id) =>
     id.startsWith('\0builtin:') ? `module.exports = process.getBuiltinModule('${id.slice(9)}');` : null,
+};
+
+// What the command and the library both need is there once, as CommonJS, which Node 20 can load from either.
+const packages = {
+  'packages/agent': 'undici/lib/dispatcher/agent.js',
+  'packages/connect': 'undici/lib/core/connect.js',
+  'packages/ajv': 'ajv',
+  'packages/ajv-2020': 'ajv/dist/2020.js',
 };
 
 // Names stay as they are, for stack traces that a bug report can be made of.
@@ -64,7 +71,8 @@ const { output } = await build({
   ...shared,
   plugins: [oneStringWidth, builtins],
   external: ['@napi-rs/keyring'],
-  input: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts', index: 'src/index.ts' },
+  input: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts', ...packages },
+  preserveEntrySignatures: 'strict',
   output: {
     dir: out,
     format: 'cjs',
@@ -76,8 +84,19 @@ const { output } = await build({
     minify,
   },
 });
-const library = output.find(({ name }) => name === 'index');
-writeFileSync(join(out, 'index.js'), `export { ${library.exports.join(', ')} } from './index.cjs';\n`);
+// Readable, since it is other people's programs whose stack traces lead here.
+const library = await build({
+  ...shared,
+  external: Object.values(packages),
+  input: 'src/index.ts',
+  output: {
+    dir: out,
+    format: 'esm',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    comments: false,
+    paths: Object.fromEntries(Object.entries(packages).map(([name, id]) => [id, `../${name}.cjs`])),
+  },
+});
 // What makes the helps and the manual page out of the commands; it does not stay.
 const prepared = join(out, 'prepared.cjs');
 await build({
@@ -90,22 +109,11 @@ for (const [name, text] of Object.entries(await require(prepared).prepare(versio
 rmSync(prepared);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
-dropTypes(join(out, 'types'), 'index.d.ts');
 const wasm = 'sqlite3.wasm';
 cpSync(require.resolve(`@sqlite.org/sqlite-wasm/${wasm}`), join(out, 'chunks', wasm));
 const leads = readFileSync(join(root, 'src/local-service/demonstration.jsonl'));
 writeFileSync(join(out, 'chunks/demonstration.jsonl.br'), brotliCompressSync(leads));
-writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences(output));
-
-/** The compiler declares every file that it reads: what these types do not lead to goes. */
-function dropTypes(folder, entry) {
-  const needed = new Set([join(folder, entry)]);
-  for (const file of needed)
-    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\..+?)\.[jt]s['"]/g))
-      needed.add(join(file, '..', `${path}.d.ts`));
-  for (const name of readdirSync(folder, { recursive: true }))
-    if (name.endsWith('.d.ts') && !needed.has(join(folder, name))) rmSync(join(folder, name));
-}
+writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences([...output, ...library.output]));
 
 /** The licence texts of every package of which a part is in the bundle. */
 function toLicences(output) {
