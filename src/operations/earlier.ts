@@ -12,7 +12,7 @@ import { folderOf, lastWritten, readOperation, type StoredOperation } from './jo
 import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
 import { completeAdditionTo, replacedBy } from './output-owner.ts';
 import type { Order } from './purchase.ts';
-import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
+import type { RestOfSearch } from './rest-of-search.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
 export interface Wanted extends Ordered {
@@ -226,6 +226,7 @@ async function findRest(
   const { context } = asking.buyer;
   const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
   if (operation === undefined || operation.isComplete || operation.isDropped) return undefined;
+  const { idsOf, readRestOf } = await import('./rest-of-search.ts');
   const chain = await readChainTo(context, operation);
   const asked = JSON.parse(asking.wanted.body ?? '{}');
   let rest: RestOfSearch;
@@ -275,6 +276,7 @@ async function findForTool(asking: Asking): Promise<Earlier> {
     const counts = await countStoredLeads(folderOf(state, operation.operationId));
     const isEmpty = counts.delivered + counts.excluded === 0;
     if (isEmpty && operation.isInDoubt) return toRepeated(operation, first);
+    const { readRestOf } = await import('./rest-of-search.ts');
     const rest = await readRestOf(state, chain);
     if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
     return isFresh ? stored : anew;

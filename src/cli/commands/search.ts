@@ -8,14 +8,13 @@ import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
-import type { Journal } from '../../operations/journal/journal.ts';
-import { withOperation } from '../../operations/journal/journal.ts';
+import { type Journal, withOperation } from '../../operations/journal/journal.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
-import { completeAdditionTo } from '../../operations/output-owner.ts';
-import { type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
-import { type BoughtSearch, buySearch, type SearchOrder } from '../../operations/search/buy.ts';
-import { buyRest, finishSearch, isPartOurs, type RestOutput } from '../../operations/search/continue.ts';
-import { creditsOf, type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { completeAdditionTo, isPartOf } from '../../operations/output-owner.ts';
+import type { RestOfSearch } from '../../operations/rest-of-search.ts';
+import { type BoughtSearch, buySearch } from '../../operations/search/buy.ts';
+import type { RestOutput } from '../../operations/search/continue.ts';
+import { toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
@@ -36,7 +35,7 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
-import { fileOf, inputNames, option, toId } from '../options/options.ts';
+import { fileOf, inputNames, option, type RecordOptions, toId } from '../options/options.ts';
 import {
   fromTerms,
   type Purchase,
@@ -96,9 +95,8 @@ export const createCommand = defineCommand({
     const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
     const terms = { list: toListTerms(options) };
     const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'search'>) => {
-      const { settings } = buyer.connection;
       if (earlier.is !== 'rest') {
-        return await runSearch(context, options, request, settings, buySearch(buyer, order, open));
+        return await runSearch(context, options, request, buyer, buySearch(buyer, order, open));
       }
       // It was left in the same file: its rest alone is bought, whatever has become of the file.
       const { isOurs, operation, rest } = earlier;
@@ -122,20 +120,19 @@ async function runSearch(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
-  prices: Prices,
+  { connection }: Buyer,
   search: Running<BoughtSearch | undefined>,
   before?: RestOfSearch & { readonly beginning: string },
 ): Promise<BoughtSearch | undefined> {
   const { limit = limits.entityLimit.default } = request;
-  const { say } = createNotes(context, options);
   const on = (event: OperationEvent): void => {
-    if (event.is === 'begun' && before !== undefined) say(before.beginning);
+    if (event.is === 'begun' && before) createNotes(context, options).say(before.beginning);
   };
   const end = await runOperation(context, options, search, { most: limit, on });
   if (end === undefined) return undefined;
   const { excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
-  const { credits } = toWorstCase('search', request, prices);
+  const { credits } = toWorstCase('search', request, connection.settings);
   const ended = { charged: null, complete: true, leads: end.leads };
   // Of the searches before, those whose leads can be shown again.
   const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
@@ -167,23 +164,42 @@ export async function continueSearch(
   const known = await readKnown(context, operationId);
   checkNotDropped(known);
   const [intent] = known.entries;
-  const isSame = await isIntoSame(intent, given);
-  if (isSame) checkBegun(intent, given);
-  const options = isSame ? { ...given, ...fromTerms(intent) } : given;
+  const begun = await readBegun(intent, given);
+  const options = { ...given, ...begun };
+  const { idsOf, readRest } = await import('../../operations/rest-of-search.ts');
   await withHeldOutput(context, options, async (lock) => {
-    if (isSame && intent.output !== null) await completeAdditionTo(context, intent.output);
+    if (begun?.output !== undefined) await completeAdditionTo(context, begun.output);
     await withOperation(context, operationId, async (journal, operation) => {
       const rest = await readRest(context, operation);
       await withConnection(context, options, async (connection) => {
         const buyer = toBuyer(context, options, connection);
         checkSameBuyer(buyer, operation);
+        const facts = { is: 'continue_elsewhere', operationId } as const;
+        const isOurs = begun !== undefined && (await isPartOf(context, operation, idsOf(rest), { facts }));
+        const into = begun === undefined ? 'other' : 'same';
         const beginning = `Resuming ${operationId}`;
-        const into = isSame ? 'same' : 'other';
-        const isOurs = isSame && (await isPartOurs(buyer, rest));
         await goOn(context, options, buyer, rest, journal, { into, isOurs, lock, beginning });
       });
     });
   });
+}
+
+/**
+ * The output that an earlier search began, where the rows go there again: also where that file is named again. Throws UsageError
+ * where it is to be written in another form.
+ */
+async function readBegun(intent: Intent, given: SearchOptions): Promise<RecordOptions | undefined> {
+  const { output } = given;
+  if (intent.output === null || output === '-') return undefined;
+  if (output !== undefined && !(await isSameFile(output, intent.output))) return undefined;
+  const begun = fromTerms(intent);
+  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
+  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name])))
+    return begun;
+  throw new UsageError(
+    `${intent.output} was written with other options`,
+    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
+  );
 }
 
 /** Buys the rest, or, where there is none, completes the output; `isOurs`: what stands in the .part is of this search. Returns what the rest came to. Throws as `buyRest`. */
@@ -193,18 +209,10 @@ async function goOn(
   buyer: Buyer,
   rest: RestOfSearch,
   journal: Journal,
-  {
-    beginning,
-    into,
-    isOurs,
-    lock,
-  }: Pick<RestOutput, 'into'> & {
-    readonly isOurs: boolean;
-    readonly lock: FolderLock | undefined;
-    readonly beginning: string;
-  },
+  { beginning, into, isOurs, lock }: Resuming,
 ): Promise<BoughtSearch | undefined> {
-  const { origin, settings } = buyer.connection;
+  const { buyRest, finishSearch } = await import('../../operations/search/continue.ts');
+  const { settings } = buyer.connection;
   const { brought, intent, request } = rest;
   const printed = {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
@@ -222,25 +230,31 @@ async function goOn(
     createNotes(context, options).say(`${beginning}: ${all}`);
     return undefined;
   }
-  const order: SearchOrder = toOrder(context, options, buyer.connection, 'search', request);
+  const order = toOrder(context, options, buyer.connection, 'search', request);
   // The rest is another request, which a key that was used already would not buy.
   const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
   const idempotencyKey = isUsed ? undefined : order.idempotencyKey;
   const search = buyRest(buyer, rest, journal, { ...order, idempotencyKey }, output);
-  const saying = `${beginning}: ${toBeginning(rest, request, settings, origin === 'local')}`;
-  return await runSearch(context, options, request, settings, search, { ...rest, beginning: saying });
+  const saying = `${beginning}: ${toBeginning(rest, request, buyer)}`;
+  return await runSearch(context, options, request, buyer, search, { ...rest, beginning: saying });
+}
+
+interface Resuming extends Pick<RestOutput, 'into'> {
+  readonly isOurs: boolean;
+  readonly lock: FolderLock | undefined;
+  readonly beginning: string;
 }
 
 /** Pure: what is stored, what is bought now, and what that can cost. */
 function toBeginning(
   { brought, chain }: RestOfSearch,
   request: EntitySearchRequest,
-  prices: Prices,
-  isFree: boolean,
+  { connection: { origin, settings } }: Buyer,
 ): string {
   const { limit = 0 } = request;
-  const { credits } = toWorstCase('search', request, prices);
-  const price = credits === null || isFree ? '' : `, for at most ${creditsOf(credits)}`;
+  const { credits } = toWorstCase('search', request, settings);
+  const isFree = origin === 'local';
+  const price = credits === null || isFree ? '' : `, for at most ${countOf(credits, 'credit')}`;
   if (brought.length === 0) {
     const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
     return `no leads had arrived${doubt}. Buying up to ${countOf(limit)}${price}.`;
@@ -252,22 +266,4 @@ function toBeginning(
     : '';
   const free = isFree ? '' : ' You are not charged again for what arrived.';
   return `${countOf(brought.length)} stored.${lost} Buying up to ${limit} more${price}.${free}`;
-}
-
-/** Whether the rows go where those of the earlier search went: also where that file is named again. */
-async function isIntoSame({ output: begun }: Intent, { output }: SearchOptions): Promise<boolean> {
-  if (begun === null) return false;
-  if (output === undefined) return true;
-  return output !== '-' && (await isSameFile(output, begun));
-}
-
-/** Throws UsageError for another output than the one that was begun. */
-function checkBegun(intent: Intent, given: SearchOptions): void {
-  const begun = fromTerms(intent);
-  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
-  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name]))) return;
-  throw new UsageError(
-    `${intent.output} was written with other options`,
-    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
-  );
 }

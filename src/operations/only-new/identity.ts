@@ -48,9 +48,9 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
 export interface Known {
   /**
    * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just
-   * the same name. Two of one name with other links are two.
+   * the same name. Two of one name with other links are two. What is known by nothing is none of them.
    */
-  has(identity: Identity): boolean;
+  has(identity: Identity | undefined): boolean;
 }
 
 export function createKnown(identities: Iterable<Identity>): Known {
@@ -63,8 +63,13 @@ export function createKnown(identities: Iterable<Identity>): Known {
     for (const link of some) links.add(link);
   }
   return {
-    has: ([, name, ...some]) =>
-      some.length === 0 ? names.has(name) : withoutLinks.has(name) || some.some((link) => links.has(link)),
+    has(identity) {
+      if (identity === undefined) return false;
+      const [, name, ...some] = identity;
+      return some.length === 0
+        ? names.has(name)
+        : withoutLinks.has(name) || some.some((link) => links.has(link));
+    },
   };
 }
 
