@@ -40,7 +40,7 @@ export type Earlier =
   /** A search of which only the rest is bought. */
   | (InFile & { readonly is: 'rest'; readonly rest: RestOfSearch })
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | { readonly is: 'repeat'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  | { readonly is: 'repeat'; readonly operation: StoredOperation }
   /** Another process is at work on it: it can be waited for. Told to agents alone; others find the output taken. */
   | { readonly is: 'running' }
   /** It was bought, and what it brought is here. */
@@ -103,10 +103,10 @@ export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier
   const asking: Asking = { buyer, wanted, digests: { ...digests, key }, index };
   if (output !== null) await completeAdditionTo(buyer.context, output);
   if (wanted.options.tool === true) return await findForTool(asking);
-  const unanswered = await findUnanswered(asking);
-  if (unanswered !== undefined) return { is: 'repeat', operation: unanswered, first: unanswered };
+  const operation = await findUnanswered(asking);
+  if (operation !== undefined) return { is: 'repeat', operation };
   const answers: StoredOperation[] = [];
-  for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
+  for await (const one of operationsBy(asking, 'run')) answers.push(one);
   const found = await (command === 'search' ? findRest(asking) : findUnfinished(asking));
   if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
   let left = found;
@@ -275,7 +275,7 @@ async function findForTool(asking: Asking): Promise<Earlier> {
     if (operation.isComplete) return isFresh ? stored : anew;
     const counts = await countStoredLeads(folderOf(state, operation.operationId));
     const isEmpty = counts.delivered + counts.excluded === 0;
-    if (isEmpty && operation.isInDoubt) return toRepeated(operation, first);
+    if (isEmpty && operation.isInDoubt) return toRepeated(operation);
     const { readRestOf } = await import('./rest-of-search.ts');
     const rest = await readRestOf(state, chain);
     if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
@@ -285,14 +285,14 @@ async function findForTool(asking: Asking): Promise<Earlier> {
     command === 'task create'
       ? first.last.created !== undefined
       : (await readAnswer(folderOf(state, first.operationId))) !== undefined;
-  if (!isAnswered) return first.isInDoubt ? toRepeated(first, first) : anew;
+  if (!isAnswered) return first.isInDoubt ? toRepeated(first) : anew;
   return first.last.terminal && !isFresh ? anew : stored;
 }
 
 /** Nothing came: what may have been charged is never bought again with another key. */
-function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
+function toRepeated(operation: StoredOperation): Earlier {
   const { failed } = operation.last;
-  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
+  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
 }
 
 function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
