@@ -202,7 +202,7 @@ async function search({ buyer, wanted, earlier, watch }: Purchase): Promise<Boug
       if (rest.request === undefined)
         throw new UsageError('all leads that the search asked for have arrived');
       const missing = { ...order, body: rest.request };
-      return await watch(buyRest(buyer, rest, journal, missing, { into: 'other', open }), show);
+      return await watch(buyRest(buyer, { rest, journal, into: 'other', open }, missing), show);
     });
   const isRest = earlier.is === 'rest';
   const error = await (isRest ? goOn(earlier) : watch(buySearch(buyer, order, open), show)).then(

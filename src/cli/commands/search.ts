@@ -8,12 +8,12 @@ import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
-import { type Journal, withOperation } from '../../operations/journal/journal.ts';
+import { withOperation } from '../../operations/journal/journal.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
 import { completeAdditionTo, isPartOf } from '../../operations/output-owner.ts';
 import type { RestOfSearch } from '../../operations/rest-of-search.ts';
 import { type BoughtSearch, buySearch } from '../../operations/search/buy.ts';
-import type { RestOutput } from '../../operations/search/continue.ts';
+import type { LeftSearch } from '../../operations/search/continue.ts';
 import { toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
@@ -103,7 +103,7 @@ export const createCommand = defineCommand({
       const since = timeOf(context, operation);
       const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
       return await withOperation(context, operation.operationId, (journal) =>
-        goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
+        goOn(context, options, buyer, { rest, journal, into: 'same', isOurs, lock, beginning }),
       );
     };
     const end = await withPurchase(context, options, 'search', request, buying, terms);
@@ -178,7 +178,7 @@ export async function continueSearch(
         const isOurs = begun !== undefined && (await isPartOf(context, operation, idsOf(rest), { facts }));
         const into = begun === undefined ? 'other' : 'same';
         const beginning = `Resuming ${operationId}`;
-        await goOn(context, options, buyer, rest, journal, { into, isOurs, lock, beginning });
+        await goOn(context, options, buyer, { rest, journal, into, isOurs, lock, beginning });
       });
     });
   });
@@ -207,12 +207,11 @@ async function goOn(
   context: Context,
   options: SearchOptions,
   buyer: Buyer,
-  rest: RestOfSearch,
-  journal: Journal,
-  { beginning, into, isOurs, lock }: Resuming,
+  { beginning, isOurs, lock, ...left }: Resuming,
 ): Promise<BoughtSearch | undefined> {
   const { buyRest, finishSearch } = await import('../../operations/search/continue.ts');
   const { settings } = buyer.connection;
+  const { rest } = left;
   const { brought, intent, request } = rest;
   const printed = {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
@@ -221,9 +220,9 @@ async function goOn(
     opening: isOurs && rest.isKept ? ({ anew: true } as const) : ('new' as const),
     lock,
   };
-  const output: RestOutput = { into, open: () => openOutput(context, options, printed) };
+  const open = () => openOutput(context, options, printed);
   if (request === undefined) {
-    await runOperation(context, options, finishSearch(buyer, rest, journal, output));
+    await runOperation(context, options, finishSearch(buyer, { ...left, open }));
     const file = fileOf(options);
     const place = file === undefined ? '' : ` ${file} is complete.`;
     const all = `all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`;
@@ -234,12 +233,12 @@ async function goOn(
   // The rest is another request, which a key that was used already would not buy.
   const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
   const idempotencyKey = isUsed ? undefined : order.idempotencyKey;
-  const search = buyRest(buyer, rest, journal, { ...order, idempotencyKey }, output);
+  const search = buyRest(buyer, { ...left, open }, { ...order, idempotencyKey });
   const saying = `${beginning}: ${toBeginning(rest, request, buyer)}`;
   return await runSearch(context, options, request, buyer, search, { ...rest, beginning: saying });
 }
 
-interface Resuming extends Pick<RestOutput, 'into'> {
+interface Resuming extends Omit<LeftSearch, 'open'> {
   readonly isOurs: boolean;
   readonly lock: FolderLock | undefined;
   readonly beginning: string;

@@ -13,8 +13,6 @@ import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
 import { type SearchIds, type SearchSummary, searchEntities } from './stream.ts';
 
-export type SearchOrder = Order<'search'>;
-
 export type BoughtSearch = SearchEnd & Listed;
 
 /** fsyncs are dear, and a stream can bring a hundred batches in a second. */
@@ -27,7 +25,7 @@ const syncMs = 1000;
  */
 export async function* buySearch(
   buyer: Buyer,
-  order: SearchOrder,
+  order: Order<'search'>,
   open: OpenDelivery,
   goingOn: GoingOn = {},
 ): Running<BoughtSearch | undefined> {

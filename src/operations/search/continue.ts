@@ -7,12 +7,16 @@ import type { Journal } from '../journal/journal.ts';
 import { listOf } from '../only-new/filter.ts';
 import { identityOf } from '../only-new/identity.ts';
 import { isAdded } from '../output-owner.ts';
-import { putInPlace } from '../purchase.ts';
+import { type Order, putInPlace } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
-import { type BoughtSearch, buySearch, type SearchOrder } from './buy.ts';
+import { type BoughtSearch, buySearch } from './buy.ts';
 
-/** Where the rows go: into the output that was begun, whose .part is written again from what is stored, or into another. */
-export interface RestOutput {
+/** A search that was left, and where its rows go. */
+export interface LeftSearch {
+  readonly rest: RestOfSearch;
+  /** Of the search that is gone on with. */
+  readonly journal: Journal;
+  /** The output that was begun, whose .part is written again from what is stored, or another. */
   readonly into: 'same' | 'other';
   readonly open: OpenDelivery;
 }
@@ -23,18 +27,16 @@ export interface RestOutput {
  */
 export async function* buyRest(
   buyer: Buyer,
-  rest: RestOfSearch,
-  earlierJournal: Journal,
-  order: SearchOrder,
-  { into, open }: RestOutput,
+  left: LeftSearch,
+  order: Order<'search'>,
 ): Running<BoughtSearch | undefined> {
-  const { operation, intent, brought } = rest;
+  const { operation, intent, brought } = left.rest;
   const warnings: string[] = [];
   let part: string | undefined;
   const openBegun: OpenDelivery = async () => {
-    const delivery = await open();
+    const delivery = await left.open();
     part = delivery.file && `${delivery.file}.part`;
-    await writeBrought(buyer, rest, into, delivery, warnings).catch(async (error: unknown) => {
+    await writeBrought(buyer, left, delivery, warnings).catch(async (error: unknown) => {
       await delivery.cut();
       throw error;
     });
@@ -47,7 +49,7 @@ export async function* buyRest(
       brought,
       warnings,
       async before(by) {
-        if (by !== undefined) await earlierJournal.append({ type: 'continued', operation_id: by });
+        if (by !== undefined) await left.journal.append({ type: 'continued', operation_id: by });
       },
     });
   } catch (error) {
@@ -59,19 +61,15 @@ export async function* buyRest(
 }
 
 /** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
-export async function* finishSearch(
-  buyer: Buyer,
-  rest: RestOfSearch,
-  journal: Journal,
-  { into, open }: RestOutput,
-): Running<void> {
+export async function* finishSearch(buyer: Buyer, left: LeftSearch): Running<void> {
+  const { into, journal, open, rest } = left;
   const { operation, own, stopReason: stop_reason = null } = rest;
   const warnings: string[] = [];
   if (into === 'other' || !isAdded(operation)) {
     const delivery = await open();
     try {
       if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });
-      await writeBrought(buyer, rest, into, delivery, warnings);
+      await writeBrought(buyer, left, delivery, warnings);
       await putInPlace(journal, delivery, {
         written(length) {
           const output_length = length ?? null;
@@ -94,8 +92,7 @@ export async function* finishSearch(
 
 async function writeBrought(
   buyer: Buyer,
-  rest: RestOfSearch,
-  into: RestOutput['into'],
+  { into, rest }: LeftSearch,
   delivery: Delivery,
   warnings: string[],
 ): Promise<void> {
