@@ -8,60 +8,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import {
-  errorAnswer,
-  type FaultServer,
-  lastChunk,
-  searchFrames,
-  startFaultServer,
-  streamStart,
-} from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { bodies, cwd, env, file, first, lines, rest, run, script } from '../helpers/cut-searches.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
 
-const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
-const rest = ['{"name":"C"}'];
-const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
 const search = ['search', 'company', 'x', '--limit', '9'];
-
-let server: FaultServer;
-let env: Record<string, string>;
-let cwd: string;
-let file: string;
-/** How many searches are cut after their first batch; those that come later are whole. */
-let cuts: number;
-/** How many are refused first. */
-let refusals: number;
-/** Done before an answer. */
-let before: (() => void) | undefined;
-beforeEach(async () => {
-  cuts = 1;
-  refusals = 0;
-  before = undefined;
-  server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-    before?.();
-    if (refusals-- > 0)
-      return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
-    const isCut = cuts-- > 0;
-    const frames = isCut ? searchFrames([first]).slice(0, 1) : searchFrames([rest]);
-    socket.write(streamStart(frames));
-    socket.end(isCut ? '' : lastChunk);
-  });
-  env = { ...bareEnvironment(), ...pointedAt(server.url) };
-  cwd = temporaryFolder();
-  file = join(cwd, 'leads.jsonl');
-});
-
-const run = (...args: string[]) => runInProcess(args, { env });
 const into = (...more: string[]) => run(...search, '-o', file, ...more);
-const bodies = (): Record<string, unknown>[] =>
-  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
 const state = (): string => env.LEADPIPE_STATE_DIR ?? '';
 const operations = async () => (await readOperations(state())).operations;
 const folderOf = (operationId: string): string => join(state(), 'operations', operationId);
@@ -218,7 +173,7 @@ describe('a search that was killed', () => {
       [...search.slice(0, 3), '--limit', '2', '-o', file],
       ['history', 'resume'],
     ]) {
-      cuts = 1;
+      script.cuts = 1;
       const id = await leave('--limit', '2');
       const sent = bodies().length;
       const { code, stderr } = await run(...way);
@@ -236,7 +191,7 @@ describe('a search that was killed', () => {
       const id = await leave(...more);
       // Killed before its journal counted the leads that are stored.
       keepLines(id, (line) => !line.includes('"batch"'));
-      refusals = 1;
+      script.refusals = 1;
       expect((await into(...more)).code).toBe(5);
       expect(await into(...more)).toMatchObject({ code: 0 });
       expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
@@ -311,7 +266,7 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
   // This service knows no tasks: the run is left, and owns the .part.
   expect((await run(...task)).stderr).toContain('held rows of an earlier run');
   writeFileSync(`${file}.part`, 'rows of the task\n');
-  cuts = 0;
+  script.cuts = 0;
   expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2.') });
   expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
   // What the search had brought is stored, and bought once.
@@ -320,7 +275,7 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
 
 describe('what went on with a search', () => {
   it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
-    cuts = 2;
+    script.cuts = 2;
     const a = await leave();
     const cut = await run('search', '--continue', `${a}\r`, '-o', file);
     expect(cut).toMatchObject({ code: 3 });
@@ -361,8 +316,8 @@ it.each([
 ])('a file whose folder was removed meanwhile: what arrived is told, and is kept (%s)', async (_, more) => {
   const folder = join(cwd, 'sub');
   mkdirSync(folder);
-  cuts = 0;
-  before = () => rmSync(folder, { recursive: true });
+  script.cuts = 0;
+  script.before = () => rmSync(folder, { recursive: true });
   const { code, stderr } = await run(...search, '-o', join(folder, 'leads.jsonl'), ...more);
   expect(code).toBe(74);
   expect(stderr).toContain('charged: yes');

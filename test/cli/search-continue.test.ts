@@ -1,37 +1,13 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { bodies, cwd, env, file, first, lines, rest, run, script, server } from '../helpers/cut-searches.ts';
 import { type FakeOptions, runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { temporaryFolder } from '../helpers/run.ts';
 
-const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
-const rest = ['{"name":"C"}'];
-const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
-
-/** How many searches are cut after a batch, and what the next one brings. Reads of a search are not found. */
-let cuts: number;
-let last: readonly string[];
-let server: FaultServer;
-let env: Record<string, string>;
-let cwd: string;
-let file: string;
-beforeEach(async () => {
-  cuts = 1;
-  last = rest;
-  server = await startSearchServer(() =>
-    cuts-- > 0 ? searchFrames([first]).slice(0, 1) : searchFrames(last.length === 0 ? [] : [last]),
-  );
-  env = { ...bareEnvironment(), ...pointedAt(server.url) };
-  cwd = temporaryFolder();
-  file = join(cwd, 'leads.jsonl');
-});
-
-const bodies = (): Record<string, unknown>[] =>
-  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
 const operationIn = (stderr: string): string => /op_[0-9a-z_]+/.exec(stderr)?.[0] ?? '';
 const content = (path = file): string => readFileSync(path, 'utf8');
-const search = (...args: string[]) => runInProcess(['search', 'company', 'x', ...args], { env });
+const search = (...args: string[]) => run('search', 'company', 'x', ...args);
 
 /** The operation of a search that was cut. */
 async function cut(...args: string[]): Promise<string> {
@@ -64,7 +40,7 @@ describe('search --continue', () => {
   });
 
   it('goes on from where the continuation was cut, and only from there', async () => {
-    cuts = 2;
+    script.cuts = 2;
     const once = await cut('--limit', '9', '-o', file);
     const again = await goOn(once);
     expect(again.code).toBe(3);
@@ -101,7 +77,7 @@ describe('search --continue', () => {
   it('adds all its rows behind those that other runs have added since', async () => {
     writeFileSync(file, '{"name":"before"}\n');
     const operation = await cut('--append', '-o', file);
-    const later = await runInProcess(['search', 'company', 'y', '--append', '-o', file], { env });
+    const later = await run('search', 'company', 'y', '--append', '-o', file);
     expect(later.code).toBe(0);
     appendFileSync(file, '{"name":"by hand"}');
     expect((await goOn(operation)).code).toBe(0);
@@ -110,7 +86,7 @@ describe('search --continue', () => {
 
   it('refuses with 74 where a later search has written the file anew, and names the way on', async () => {
     const operation = await cut('-o', file);
-    expect((await runInProcess(['search', 'company', 'y', '-o', file], { env })).code).toBe(0);
+    expect((await run('search', 'company', 'y', '-o', file)).code).toBe(0);
     const before = content();
     const { code, stderr } = await goOn(operation);
     expect(code).toBe(74);
@@ -147,7 +123,7 @@ describe('search --continue', () => {
   it.each([[rest], [[]]])(
     'offers all that arrived to be saved, and nothing that is empty: %j',
     async (brought) => {
-      last = brought;
+      script.last = brought;
       const once = await cut('--limit', '3');
       const onTerminal = { env, stdoutIsTerminal: true, stderrIsTerminal: true, columns: 300 };
       const again = await goOn(once, [], onTerminal);
@@ -166,7 +142,7 @@ describe('search --continue', () => {
   );
 
   it('refuses what it can not continue, and sends nothing', async () => {
-    cuts = 0;
+    script.cuts = 0;
     const operation = operationIn((await search()).stderr);
     const cases: readonly [args: readonly string[], code: number, says: string][] = [
       [['--continue', operation], 2, 'is complete'],
@@ -177,7 +153,7 @@ describe('search --continue', () => {
       [['company'], 2, 'the objective is missing'],
     ];
     for (const [args, code, says] of cases) {
-      const result = await runInProcess(['search', ...args], { env });
+      const result = await run('search', ...args);
       expect({ args, ...result }).toMatchObject({ args, code, stderr: expect.stringContaining(says) });
     }
     expect(bodies()).toHaveLength(1);
