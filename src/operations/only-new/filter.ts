@@ -7,7 +7,6 @@ import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Order, type PaidRequest, purchase } from '../purchase.ts';
 import { unfinishedRuns } from '../unfinished.ts';
-import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import {
   countLeads,
@@ -47,6 +46,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   const terms = { ...order.terms, list: name };
   const brought = before.map(identityOf).filter((identity) => identity !== undefined);
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
+  const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
   const runs = lines.map(({ operation_id }) => operation_id);
