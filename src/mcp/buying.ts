@@ -8,7 +8,7 @@ import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
-import { type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
+import { anew, type Earlier, findEarlier, toWanted } from '../operations/earlier.ts';
 import type { Arrived, OperationEvent, Running } from '../operations/events.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readChainTo } from '../operations/journal/chain.ts';
@@ -72,7 +72,7 @@ export async function settle(
   how: { readonly again: boolean; readonly mayBuy: boolean; readonly tell: Tell },
 ): Promise<Bought | Unbought> {
   const { clock, signal } = buyer.context;
-  if (how.again) return await settleAs(buyer, wanted, how, { is: 'new', isOurs: false, answers: [] });
+  if (how.again) return await settleAs(buyer, wanted, how, anew);
   for (;;) {
     const { release } = await lockBeginning(buyer, wanted);
     try {
@@ -202,7 +202,7 @@ async function search({ buyer, wanted, earlier, watch }: Purchase): Promise<Boug
       if (rest.request === undefined)
         throw new UsageError('all leads that the search asked for have arrived');
       const missing = { ...order, body: rest.request };
-      return await watch(buyRest(buyer, rest, journal, missing, { into: 'other', open }), show);
+      return await watch(buyRest(buyer, { rest, journal, into: 'other', open }, missing), show);
     });
   const isRest = earlier.is === 'rest';
   const error = await (isRest ? goOn(earlier) : watch(buySearch(buyer, order, open), show)).then(

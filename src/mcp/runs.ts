@@ -8,7 +8,8 @@ import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
-import { creditsOf, exact, toSpending, type WorstCase } from '../operations/spending.ts';
+import { exact, toSpending, type WorstCase } from '../operations/spending.ts';
+import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
@@ -241,7 +242,7 @@ function sumOf(unbought: readonly Unbought[]): WorstCase {
 }
 
 function toCost(worst: WorstCase): string {
-  if (worst.credits !== null) return `It costs at most ${creditsOf(worst.credits)}.`;
+  if (worst.credits !== null) return `It costs at most ${countOf(worst.credits, 'credit')}.`;
   return `It is not known what it costs: the setting ${worst.setting} is not set.`;
 }
 

@@ -95,11 +95,10 @@ export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,
   available: number | undefined,
-  idempotencyKey = '',
 ): Promise<void> {
   const { spending } = buyer;
   toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
-  if (spending === undefined || spending.inDoubt.has(idempotencyKey)) return;
+  if (spending === undefined) return;
   const credits = setAside(spending, worst);
   spending.settle(credits, 0);
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);
@@ -115,14 +114,12 @@ function setAside(spending: Spending, worst: WorstCase): number {
  * What refuses a purchase that could bring the worst cases of this machine since midnight above `max_credits_per_day`; undefined
  * where there is no such limit, or nothing costs. Throws `credits` where the worst case is not known.
  */
-export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit | undefined {
-  const { max_credits_per_day: limit } = connection.settings;
-  if (limit === undefined || connection.origin === 'local') return undefined;
-  if (worst.credits === null) throw toUnknownPrice(worst.setting);
-  const midnight = midnightOf(context);
+export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
+  const day = dayOf(buyer, worst);
+  if (day === undefined) return undefined;
   return (index, more) => {
-    const spent = spentSince(index, midnight, limit);
-    if (exact(spent + more) > limit) throw toOverDayLimit(more, spent, limit);
+    const spent = day.spentIn(index);
+    if (exact(spent + more) > day.limit) throw toOverDayLimit(more, spent, day.limit);
   };
 }
 
@@ -131,12 +128,10 @@ export function toAdmit({ connection, context }: Buyer, worst: WorstCase): Admit
  * is refused by `toAdmit`. Throws `credits` where the price of a row is not known.
  */
 export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
-  const { max_credits_per_day: limit } = buyer.connection.settings;
-  if (limit === undefined || toAdmit(buyer, worst) === undefined) return buyer;
-  const spent = spentSince(await openIndex(buyer.context), midnightOf(buyer.context), limit);
-  const left = exact(Math.max(0, limit - spent));
-  const { spending } = buyer;
-  if (spending !== undefined && spending.limit <= left) return buyer;
+  const day = dayOf(buyer, worst);
+  if (day === undefined) return buyer;
+  const left = exact(Math.max(0, day.limit - day.spentIn(await openIndex(buyer.context))));
+  if (buyer.spending !== undefined && buyer.spending.limit <= left) return buyer;
   return { ...buyer, spending: createSpending(left, 'max_credits_per_day') };
 }
 
@@ -147,8 +142,12 @@ export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, ad
   await addToIndex(context, line, (index) => admit(index, worst));
 }
 
-function midnightOf({ clock, zone }: Buyer['context']): number {
-  return fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
+function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase) {
+  const { max_credits_per_day: limit } = connection.settings;
+  if (limit === undefined || connection.origin === 'local') return undefined;
+  if (worst.credits === null) throw toUnknownPrice(worst.setting);
+  const midnight = fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
+  return { limit, spentIn: (index: OperationIndex) => spentSince(index, midnight, limit) };
 }
 
 /**

@@ -7,12 +7,12 @@ import { readChainFrom, readChainTo } from './journal/chain.ts';
 import type { EntryOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { type IndexKey, type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
+import { type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
 import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
 import { completeAdditionTo, replacedBy } from './output-owner.ts';
 import type { Order } from './purchase.ts';
-import { idsOf, type RestOfSearch, readRestOf } from './rest-of-search.ts';
+import type { RestOfSearch } from './rest-of-search.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
 export interface Wanted extends Ordered {
@@ -25,7 +25,7 @@ export interface Wanted extends Ordered {
 
 export type Earlier =
   /** No: it is bought. */
-  | ({
+  | {
       readonly is: 'new';
       /** Something unfinished that looks like it, but is not gone on with unasked. */
       readonly alike?: StoredOperation | undefined;
@@ -33,13 +33,14 @@ export type Earlier =
       readonly recent?: StoredOperation | undefined;
       /** A run of the same was left, and there is nothing to go on with: why, and it may have been charged. */
       readonly left?: Left | undefined;
-    } & Place)
+      readonly answers: Answers;
+    }
   /** A task or a list that is finished: nothing is bought twice. */
-  | ({ readonly is: 'go_on'; readonly operation: StoredOperation } & Place)
+  | (InFile & { readonly is: 'go_on'; readonly answers: Answers })
   /** A search of which only the rest is bought. */
-  | ({ readonly is: 'rest'; readonly operation: StoredOperation; readonly rest: RestOfSearch } & Place)
+  | (InFile & { readonly is: 'rest'; readonly rest: RestOfSearch })
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | { readonly is: 'repeat'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  | { readonly is: 'repeat'; readonly operation: StoredOperation }
   /** Another process is at work on it: it can be waited for. Told to agents alone; others find the output taken. */
   | { readonly is: 'running' }
   /** It was bought, and what it brought is here. */
@@ -47,11 +48,13 @@ export type Earlier =
   /** Its answer was lost, and the service has said that it does not give it again. */
   | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: EntryOf<'failed'> };
 
-interface Place {
+/** Of a named run: operations that have bought rows of it, the newest first. */
+type Answers = readonly StoredOperation[];
+
+interface InFile {
+  readonly operation: StoredOperation;
   /** Whether the .part beside the output holds rows of this operation. */
   readonly isOurs: boolean;
-  /** Of a named run: operations that have bought rows of it, the newest first. */
-  readonly answers: readonly StoredOperation[];
 }
 
 interface Left {
@@ -60,7 +63,7 @@ interface Left {
   readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
 
-const anew = { is: 'new', isOurs: false, answers: [] } as const;
+export const anew = { is: 'new', answers: [] } as const;
 const dayMs = 24 * 3_600_000;
 /** What looks alike is named as a help, which is worth no look at all that was ever bought. */
 const mostAlike = 20;
@@ -94,44 +97,51 @@ export function toWanted<Kind extends PaidKind>(
  */
 export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
   if (!wanted.keep) return anew;
+  const { command, idempotencyKey, origin, output } = wanted;
   const [digests, index] = [await toDigests(wanted), await openIndex(buyer.context)];
-  const asking: Asking = { buyer, wanted, digests, index };
-  if (wanted.output !== null) await completeAdditionTo(buyer.context, wanted.output);
+  const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
+  const asking: Asking = { buyer, wanted, digests: { ...digests, key }, index };
+  if (output !== null) await completeAdditionTo(buyer.context, output);
   if (wanted.options.tool === true) return await findForTool(asking);
-  const again = await findByKey(asking);
-  if (again !== undefined) return { is: 'repeat', operation: again, first: again };
-  if (wanted.output === null) {
-    const unanswered = await findUnanswered(asking);
-    if (unanswered !== undefined) return { is: 'repeat', operation: unanswered, first: unanswered };
+  const operation = await findUnanswered(asking);
+  if (operation !== undefined) return { is: 'repeat', operation };
+  const answers: StoredOperation[] = [];
+  for await (const one of operationsBy(asking, 'run')) answers.push(one);
+  const found = await (command === 'search' ? findRest(asking) : findUnfinished(asking));
+  if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
+  let left = found;
+  if (kindOf(command)?.keeps === 'answer' && origin !== 'local') {
+    // The newest run of the same single request into the same place: the service does not give its answer again.
+    const operation = await firstOf(operationsBy(asking, 'like'), ({ entries: [intent], isRefused }) => {
+      return !isRefused && intent.output === output;
+    });
+    if (operation !== undefined && isLost(asking, operation)) left = { operation, why: 'lost' };
   }
-  const answers = await readAnswers(asking);
-  const found = await findInFile(asking);
-  if (found !== undefined && 'is' in found) return { answers, ...found };
   // The rows of a named run are bought once, wherever they go.
-  const alike = found === undefined && answers.length === 0 ? await findAlike(asking) : undefined;
-  const left = found ?? (await findLost(asking));
-  const recent = answers.length === 0 && left?.why !== 'lost' ? await findRecent(asking) : undefined;
-  return { is: 'new', alike, recent, left, isOurs: false, answers };
+  const isNamed = answers.length > 0;
+  const alike = isNamed || found !== undefined ? undefined : await findAlike(asking);
+  // Of lists nobody knows here whether their rows are the same.
+  const isOther = isNamed || left?.why === 'lost' || rowsOf(command) !== undefined;
+  const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
+  return { is: 'new', alike, recent, left, answers };
 }
 
 interface Asking {
   readonly buyer: Buyer;
   readonly wanted: Wanted;
-  readonly digests: OrderDigests;
+  readonly digests: OrderDigests & { readonly key: string | undefined };
   readonly index: OperationIndex;
 }
 
 /** Operations of this buyer, the newest first, among the `most` that are read at the most. Throws ConfigurationError for one that can't be read and was not complete. */
 async function* operationsBy(
-  { index, buyer, wanted }: Asking,
-  key: IndexKey,
-  value: string | undefined,
+  { digests, index, buyer, wanted }: Asking,
+  key: keyof Asking['digests'],
   most = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<StoredOperation> {
-  if (value === undefined) return;
   let read = 0;
   const complete = new Set<string>();
-  for (const line of index.find(key, value)) {
+  for (const line of digests[key] === undefined ? [] : index.find(key, digests[key])) {
     // A search that is complete says that nothing of the same is left; another order may be the same in all but its rows.
     if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
@@ -148,139 +158,111 @@ async function* operationsBy(
   }
 }
 
-/** The request that this key was given for before, and of which nobody knows what came. */
-async function findByKey(asking: Asking): Promise<StoredOperation | undefined> {
-  const { wanted } = asking;
-  const { idempotencyKey, output, command, body } = wanted;
-  if (idempotencyKey === undefined || kindOf(command)?.keeps !== 'answer') return undefined;
-  for await (const operation of operationsBy(asking, 'key', digestOf(idempotencyKey))) {
-    const [intent] = operation.entries;
-    if (intent.body === body && intent.output === output && isLost(asking, operation)) return operation;
-  }
-  return undefined;
-}
-
-/** Creations whose answer was lost are sent again with their key: the service gives the task that it made then. */
-async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
-  const { digests, index, buyer, wanted } = asking;
-  if (!isTask(wanted.command) || wanted.idempotencyKey !== undefined) return undefined;
-  for await (const operation of operationsBy(asking, 'like', digests.like)) {
-    const [intent] = operation.entries;
-    if (intent.output !== null || !isLost(asking, operation)) continue;
-    if (!mayReplay(intent.time, buyer.context.clock.now())) continue;
-    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
-    const isAnswered = others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
-    if (!isAnswered) return operation;
-  }
-  return undefined;
-}
-
-/** The newest run of the same order into the same file decides. Those that were refused, or never sent, say nothing. */
-async function findInFile(asking: Asking): Promise<InFile | Left | undefined> {
-  const { buyer, digests, wanted } = asking;
-  let found: StoredOperation | undefined;
-  for await (const operation of operationsBy(asking, 'same', digests.same)) {
-    const { idempotency_key } = operation.entries[0];
-    const isOther = wanted.idempotencyKey !== undefined && wanted.idempotencyKey !== idempotency_key;
-    if (wanted.command !== 'search' && isOther) continue;
-    if (wanted.command === 'search' && operation.isBegun) return await findRest(asking, operation);
-    if (wanted.command === 'search' || !operation.isUnfinished) continue;
-    const hasRow = rowsOf(wanted.command) === undefined || (await wanted.hasRow?.(operation));
-    // One that has sent no row may be of any list: one that has sent rows of this one comes first, however old it is.
-    if (hasRow !== false) found = hasRow ? operation : (found ?? operation);
-    if (hasRow) break;
-  }
-  if (found === undefined) return undefined;
-  const later = await replacedBy(buyer.context, found, [found.operationId]);
-  return { is: 'go_on', operation: found, isOurs: later === undefined };
-}
-
-type InFile = { readonly operation: StoredOperation; readonly isOurs: boolean } & (
-  | { readonly is: 'go_on' }
-  | { readonly is: 'rest'; readonly rest: RestOfSearch }
-);
-
-async function findRest(asking: Asking, operation: StoredOperation): Promise<InFile | Left | undefined> {
-  const { buyer, wanted } = asking;
-  const { context } = buyer;
-  if (operation.isComplete || operation.isDropped) return undefined;
-  const chain = await readChainTo(context, operation);
-  const rest = await readRestOf(context.directories.state, chain, JSON.parse(wanted.body ?? '{}')).catch(
-    (error: unknown) => {
-      if (error instanceof ConfigurationError) return error;
-      throw error;
-    },
-  );
-  if (rest instanceof ConfigurationError) return { operation, why: rest };
-  if (!rest.isKept) return { operation, why: 'not_kept' };
-  if (rest.arrived === 0) return operation.isInDoubt ? { operation, why: 'in_doubt' } : undefined;
-  const later = await replacedBy(context, operation, idsOf(rest));
-  return { is: 'rest', operation, rest, isOurs: later === undefined };
-}
-
-/** The operations that have bought rows of the run of this name, whatever their output, shard or input. */
-async function readAnswers(asking: Asking): Promise<StoredOperation[]> {
-  const answers: StoredOperation[] = [];
-  for await (const operation of operationsBy(asking, 'run', asking.digests.run)) answers.push(operation);
-  return answers;
-}
-
-async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
-  const { command, options } = asking.wanted;
-  const isList = rowsOf(command) !== undefined;
-  // Its rows could not be had again.
-  if (isList && options.input === '-') return undefined;
-  for await (const operation of operationsBy(asking, 'like', asking.digests.like, mostAlike)) {
-    if (!operation.isUnfinished || operation.isReaderGone || isAtWork(asking, operation)) continue;
-    if (isList && operation.entries[0].options.input !== options.input) continue;
-    const chain = await readChainFrom(asking.buyer.context.directories.state, operation);
-    if (chain.length === 1) return operation;
-  }
-  return undefined;
-}
-
-/** The newest run of the same single request, into the same place, where its answer was lost: the service does not give it again. */
-async function findLost(asking: Asking): Promise<Left | undefined> {
-  const { wanted } = asking;
-  if (kindOf(wanted.command)?.keeps !== 'answer' || wanted.origin === 'local') return undefined;
-  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
-    if (operation.isRefused || operation.entries[0].output !== wanted.output) continue;
-    return isLost(asking, operation) ? { operation, why: 'lost' } : undefined;
-  }
-  return undefined;
-}
-
 /** What asked for the same in the last day, the newest first: what is older is no surprise. */
 async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
   const { buyer, wanted } = asking;
   const now = buyer.context.clock.now().getTime();
-  for await (const operation of operationsBy(asking, 'like', asking.digests.like)) {
+  for await (const operation of operationsBy(asking, 'like')) {
     const [intent] = operation.entries;
     if (now - Date.parse(intent.time) > dayMs) return;
     if ((intent.asked ?? intent.body) === (wanted.asked ?? wanted.body)) yield operation;
   }
 }
 
-/** Of lists nobody knows here whether their rows are the same. */
-async function findRecent(asking: Asking): Promise<StoredOperation | undefined> {
-  if (rowsOf(asking.wanted.command) !== undefined) return undefined;
-  for await (const operation of sameOfDay(asking)) if (operation.isComplete) return operation;
+async function firstOf(
+  operations: AsyncIterable<StoredOperation>,
+  isMeant: (operation: StoredOperation) => boolean | Promise<boolean>,
+): Promise<StoredOperation | undefined> {
+  for await (const operation of operations) if (await isMeant(operation)) return operation;
   return undefined;
+}
+
+/** What was sent, and of which nobody knows what came: with its key it is not charged twice. */
+async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
+  const { index, buyer, wanted } = asking;
+  const { body, command, idempotencyKey, output } = wanted;
+  if (idempotencyKey !== undefined) {
+    if (kindOf(command)?.keeps !== 'answer') return undefined;
+    // The request that this key was given for before.
+    return await firstOf(operationsBy(asking, 'key'), (operation) => {
+      const [intent] = operation.entries;
+      return intent.body === body && intent.output === output && isLost(asking, operation);
+    });
+  }
+  if (!isTask(command) || output !== null) return undefined;
+  // Of a creation that is sent again, the service gives the task that it made then.
+  return await firstOf(operationsBy(asking, 'like'), (operation) => {
+    const [intent] = operation.entries;
+    if (intent.output !== null || !isLost(asking, operation)) return false;
+    if (!mayReplay(intent.time, buyer.context.clock.now())) return false;
+    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
+    return !others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
+  });
+}
+
+/** The newest unfinished run of the same task or list into the same file. */
+async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 'go_on' }) | undefined> {
+  const { buyer, wanted } = asking;
+  const { command, hasRow, idempotencyKey } = wanted;
+  let found: StoredOperation | undefined;
+  for await (const operation of operationsBy(asking, 'same')) {
+    const [{ idempotency_key }] = operation.entries;
+    const isOther = idempotencyKey !== undefined && idempotencyKey !== idempotency_key;
+    if (isOther || !operation.isUnfinished) continue;
+    const isAsked = rowsOf(command) === undefined || (await hasRow?.(operation));
+    // One that has sent no row may be of any list: one that has sent rows of this one comes first, however old it is.
+    if (isAsked !== false) found = isAsked ? operation : (found ?? operation);
+    if (isAsked) break;
+  }
+  if (found === undefined) return undefined;
+  const later = await replacedBy(buyer.context, found, [found.operationId]);
+  return { is: 'go_on', operation: found, isOurs: later === undefined };
+}
+
+/** The newest run of the same search into the same file decides. Those that were refused, or never sent, say nothing. */
+async function findRest(
+  asking: Asking,
+): Promise<(InFile & { readonly is: 'rest'; readonly rest: RestOfSearch }) | Left | undefined> {
+  const { context } = asking.buyer;
+  const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
+  if (operation === undefined || operation.isComplete || operation.isDropped) return undefined;
+  const { idsOf, readRestOf } = await import('./rest-of-search.ts');
+  const chain = await readChainTo(context, operation);
+  const asked = JSON.parse(asking.wanted.body ?? '{}');
+  let rest: RestOfSearch;
+  try {
+    rest = await readRestOf(context.directories.state, chain, asked);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return { operation, why: error };
+    throw error;
+  }
+  if (!rest.isKept) return { operation, why: 'not_kept' };
+  if (rest.arrived === 0) return operation.isInDoubt ? { operation, why: 'in_doubt' } : undefined;
+  const later = await replacedBy(context, operation, idsOf(rest));
+  return { is: 'rest', operation, rest, isOurs: later === undefined };
+}
+
+/** Something unfinished that asks for the same, and that nothing has gone on with. */
+async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
+  const { command, options } = asking.wanted;
+  const isList = rowsOf(command) !== undefined;
+  // Its rows could not be had again.
+  if (isList && options.input === '-') return undefined;
+  return await firstOf(operationsBy(asking, 'like', mostAlike), async (operation) => {
+    if (!operation.isUnfinished || operation.isReaderGone || isAtWork(asking, operation)) return false;
+    if (isList && operation.entries[0].options.input !== options.input) return false;
+    return (await readChainFrom(asking.buyer.context.directories.state, operation)).length === 1;
+  });
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
 async function findForTool(asking: Asking): Promise<Earlier> {
-  for await (const operation of sameOfDay(asking)) {
-    const [{ continues, options }] = operation.entries;
-    const isCall = options.tool === true && continues === undefined && !operation.isRefused;
-    if (isCall) return await decideForTool(asking, operation);
-  }
-  return anew;
-}
-
-async function decideForTool(asking: Asking, first: StoredOperation): Promise<Earlier> {
   const { context } = asking.buyer;
   const { state } = context.directories;
+  const first = await firstOf(sameOfDay(asking), ({ entries: [{ continues, options }], isRefused }) => {
+    return options.tool === true && continues === undefined && !isRefused;
+  });
+  if (first === undefined) return anew;
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
   if (isAtWork(asking, operation)) return { is: 'running' };
@@ -293,23 +275,24 @@ async function decideForTool(asking: Asking, first: StoredOperation): Promise<Ea
     if (operation.isComplete) return isFresh ? stored : anew;
     const counts = await countStoredLeads(folderOf(state, operation.operationId));
     const isEmpty = counts.delivered + counts.excluded === 0;
-    if (isEmpty && operation.isInDoubt) return toRepeated(operation, first);
+    if (isEmpty && operation.isInDoubt) return toRepeated(operation);
+    const { readRestOf } = await import('./rest-of-search.ts');
     const rest = await readRestOf(state, chain);
-    if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false, answers: [] };
+    if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
     return isFresh ? stored : anew;
   }
   const isAnswered =
     command === 'task create'
-      ? first.entries.some(({ type }) => type === 'created')
+      ? first.last.created !== undefined
       : (await readAnswer(folderOf(state, first.operationId))) !== undefined;
-  if (!isAnswered) return first.isInDoubt ? toRepeated(first, first) : anew;
+  if (!isAnswered) return first.isInDoubt ? toRepeated(first) : anew;
   return first.last.terminal && !isFresh ? anew : stored;
 }
 
 /** Nothing came: what may have been charged is never bought again with another key. */
-function toRepeated(operation: StoredOperation, first: StoredOperation): Earlier {
+function toRepeated(operation: StoredOperation): Earlier {
   const { failed } = operation.last;
-  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation, first };
+  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
 }
 
 function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {

@@ -1,6 +1,7 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
-import { toDigests } from './journal/index-lines.ts';
+import { realPathOf } from '../files/target.ts';
+import { digestOf, toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
@@ -11,7 +12,7 @@ import { readOperation, type StoredOperation } from './journal/stored.ts';
  */
 export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
   const { state } = context.directories;
-  const digest = (await toDigests({ command: '', options: {}, origin: '', output })).output ?? '';
+  const digest = digestOf(await realPathOf(output));
   for (const line of (await openIndex(context)).find('output', digest)) {
     // One that can't be read is told of by whoever looks for it.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);

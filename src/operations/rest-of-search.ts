@@ -2,8 +2,8 @@ import { limits } from '../contract/limits.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
-import { checkBody } from '../requests/entity-search.ts';
-import { checkList, wireNames } from '../requests/within-limits.ts';
+import { toEntitySearchRequest } from '../requests/entity-search.ts';
+import { wireNames } from '../requests/within-limits.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
 import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
@@ -16,15 +16,33 @@ export function idsOf({ chain }: RestOfSearch): string[] {
   return chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
 }
 
-/** Throws UsageError for what can't be continued; ConfigurationError for damaged leads, LocalIoError. */
+/**
+ * Throws UsageError for what can't be continued: another command, or a search that is whole or was continued; ConfigurationError for
+ * damaged leads, LocalIoError.
+ */
 export async function readRest(context: IndexContext, operation: StoredOperation): Promise<RestOfSearch> {
+  const { operationId, isComplete, isSearch } = operation;
   const { state } = context.directories;
-  checkLeft(operation, await readChainFrom(state, operation));
-  return await readRestOf(state, await readChainTo(context, operation));
+  if (!isSearch) throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
+  if (isComplete) {
+    throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
+  }
+  const chain = await readChainFrom(state, operation);
+  const others = chain.slice(1).map((one) => one.operationId);
+  const by = others.at(-1);
+  if (by === undefined) return await readRestOf(state, await readChainTo(context, operation));
+  if (!chain.at(-1)?.isComplete) {
+    throw new UsageError(`${operationId} was already resumed by ${others[0]}`, { is: 'continued', by });
+  }
+  const brought = chain.filter((one) => one.hasDelivered).map((one) => one.operationId);
+  throw new UsageError(`${operationId} is complete: ${others.join(', ')} brought the rest`, {
+    is: 'search_completed',
+    operationIds: brought.length > 0 ? brought : [operationId],
+  });
 }
 
 /**
- * As `readRest`, of a search with those that it is the rest of, the oldest first. `asked` is what is searched for now, where that
+ * What is left of a search, of which these are the parts so far, the oldest first. `asked` is what is searched for now, where that
  * is not the same to the letter. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
  */
 export async function readRestOf(
@@ -32,19 +50,21 @@ export async function readRestOf(
   operations: readonly StoredOperation[],
   asked?: EntitySearchRequest,
 ) {
-  const [first, operation] = [operations[0], operations.at(-1)];
-  if (first === undefined || operation === undefined) throw new Error('a chain of searches without any');
   const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
-  const own = chain.at(-1)?.brought.length ?? 0;
+  const [first, last, operation] = [chain[0], chain.at(-1), operations.at(-1)];
+  if (first === undefined || last === undefined || operation === undefined) {
+    throw new Error('a chain of searches without any');
+  }
   const brought = chain.flatMap((one) => one.brought);
-  const written = operation.last.written;
+  const { intent } = first;
+  const { written } = operation.last;
   return {
     operation,
     /** Itself, and before it the searches that it is the rest of. */
     chain,
-    intent: operation.entries[0],
+    intent: last.intent,
     /** How many of these leads are its own, not those of the searches before it. */
-    own,
+    own: last.brought.length,
     /** What all of them brought and delivered, as it is stored here. */
     brought,
     /** Whether that is all of it: stored leads are removed after some days. */
@@ -52,41 +72,14 @@ export async function readRestOf(
     /** How many the service has sent: those that were dropped, and those that are not here any more, too. */
     arrived: chain.reduce((sum, { sent }) => sum + sent, 0),
     /** How many of those that are here were certainly in the output when it was left. */
-    counted: brought.length - own + (chain.at(-1)?.counted ?? 0),
+    counted: brought.length - last.brought.length + last.counted,
     /** A new search for the rest only; undefined where everything that there is has arrived. */
-    request: written === undefined ? toContinuedRequest(asked ?? requestOf(first), chain) : undefined,
+    request:
+      written === undefined
+        ? toContinuedRequest(asked ?? JSON.parse(intent.asked ?? intent.body ?? '{}'), chain)
+        : undefined,
     stopReason: written?.stop_reason ?? undefined,
   };
-}
-
-/** Throws UsageError for what can't be continued: another command, or a search that is whole or was continued. */
-function checkLeft(operation: StoredOperation, chain: readonly StoredOperation[]): void {
-  const { operationId } = operation;
-  if (!operation.isSearch) {
-    throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
-  }
-  if (operation.isComplete) {
-    throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
-  }
-  const last = chain.at(-1) ?? operation;
-  if (last.operationId === operationId) return;
-  if (last.isComplete) {
-    const others = chain.slice(1).map((one) => one.operationId);
-    const brought = chain.filter((one) => one.hasDelivered).map((one) => one.operationId);
-    throw new UsageError(`${operationId} is complete: ${others.join(', ')} brought the rest`, {
-      is: 'search_completed',
-      operationIds: brought.length > 0 ? brought : [operationId],
-    });
-  }
-  const next = chain[1]?.operationId ?? '';
-  throw new UsageError(`${operationId} was already resumed by ${next}`, {
-    is: 'continued',
-    by: last.operationId,
-  });
-}
-
-function requestOf({ entries: [intent] }: StoredOperation): EntitySearchRequest {
-  return JSON.parse(intent.asked ?? intent.body ?? '{}');
 }
 
 /** What a search has brought: leads that are here, and those that were dropped. */
@@ -131,27 +124,21 @@ function toContinuedRequest(
   request: EntitySearchRequest,
   arrived: readonly Arrived[],
 ): EntitySearchRequest | undefined {
-  const sent = arrived.reduce((sum, one) => sum + one.sent, 0);
-  const rest = (request.limit ?? limits.entityLimit.default) - sent;
+  const { dedup_custom_leads = [], dedup_service_leads = [], limit = limits.entityLimit.default } = request;
+  const rest = arrived.reduce((left, { sent }) => left - sent, limit);
   if (rest <= 0) return undefined;
   const ids = arrived.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
-  const names = arrived
-    .filter(({ leadsSearchId }) => leadsSearchId === undefined)
+  const unnamed = arrived.filter(({ leadsSearchId }) => leadsSearchId === undefined);
+  const names = unnamed
     .flatMap(({ brought }) => brought)
     .flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []);
-  const serviceLeads = [...(request.dedup_service_leads ?? []), ...ids];
-  const customLeads = [...new Set([...(request.dedup_custom_leads ?? []), ...names])];
-  const { dedup_service_leads: searches, dedup_custom_leads: custom } = wireNames;
-  const continued = {
-    ...request,
-    limit: rest,
-    ...(serviceLeads.length === 0
-      ? {}
-      : { dedup_service_leads: checkList(limits.dedupServiceLeads, searches, serviceLeads) }),
-    ...(customLeads.length === 0
-      ? {}
-      : { dedup_custom_leads: checkList(limits.dedupCustomLeads, custom, customLeads) }),
-  };
-  checkBody(continued, wireNames);
-  return continued;
+  return toEntitySearchRequest(
+    {
+      ...request,
+      limit: rest,
+      dedup_service_leads: [...dedup_service_leads, ...ids],
+      dedup_custom_leads: [...new Set([...dedup_custom_leads, ...names])],
+    },
+    wireNames,
+  );
 }

@@ -2,6 +2,7 @@ import type { Connection } from '../connection/connection.ts';
 import { limits, web2listLimit } from '../contract/limits.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import type { BodyOf, PaidKind } from './kinds.ts';
+import { countOf, toThem } from './wording.ts';
 
 /** The settings that say what something costs: the service shows no prices. */
 export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
@@ -146,22 +147,23 @@ export function toOverLimit(
 ): LeadpipeError {
   const left = exact(limit - spent - reserved);
   const isOfDay = setting === 'max_credits_per_day';
-  const by = setting === undefined ? '' : ` (setting ${setting})`;
+  const of = isOfDay ? 'for today' : `of the limit of ${limit}`;
   const some = left === 0 ? 'nothing is' : `only ${areOf(left)}`;
-  const room = isOfDay
-    ? `${some} left for today${by}`
-    : left === limit
-      ? `the limit is ${limit}${by}`
-      : `${some} left of the limit of ${limit}${by}`;
+  const room = left === limit && !isOfDay ? `the limit is ${limit}` : `${some} left ${of}`;
+  const by = setting === undefined ? '' : ` (setting ${setting})`;
   const end = what === 'this' ? '; nothing was bought' : '';
-  const facts = { is: 'over_limit', worst, left, setting } as const;
-  return refused(`${what} can cost ${creditsOf(worst)}, but ${room}${end}`, 'over_limit', facts);
+  return refused(`${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}${end}`, 'over_limit', {
+    is: 'over_limit',
+    worst,
+    left,
+    setting,
+  });
 }
 
 export function toOverDayLimit(worst: number, spent: number, limit: number): LeadpipeError {
   const left = exact(Math.max(0, limit - spent));
   return refused(
-    `this can cost ${creditsOf(worst)}, but only ${areOf(left)} left of the ${limit} for today; nothing was bought`,
+    `this can cost ${countOf(worst, 'credit')}, but only ${areOf(left)} left of the ${limit} for today; nothing was bought`,
     'over_limit',
     { is: 'over_day_limit', setting: 'max_credits_per_day' },
   );
@@ -177,7 +179,7 @@ export function toUnpricedDay(purchases: number, limit: number): LeadpipeError {
 
 export function toNotCovered(worst: number, available: number): LeadpipeError {
   return refused(
-    `this can cost ${creditsOf(worst)}, but ${areOf(available)} available; nothing was bought`,
+    `this can cost ${countOf(worst, 'credit')}, but ${areOf(available)} available; nothing was bought`,
     'insufficient_credits',
     { is: 'no_credits', worst, left: available },
   );
@@ -191,19 +193,9 @@ function refused(
   return new LeadpipeError('credits', message, { type, charged: 'no', retryable: false, facts });
 }
 
-/** Pure: `1 credit`, `2 credits`. */
-export function creditsOf(credits: number): string {
-  return `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
-}
-
 /** Pure: `1 is`, `2 are`. */
 export function areOf(credits: number): string {
-  return `${credits} ${credits === 1 ? 'is' : 'are'}`;
-}
-
-/** Pure: `1 credit is`, `2 credits are`. */
-export function creditsAre(credits: number): string {
-  return `${creditsOf(credits)} ${credits === 1 ? 'is' : 'are'}`;
+  return `${credits} ${toThem(credits, 'is', 'are')}`;
 }
 
 /** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */

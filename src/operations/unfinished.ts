@@ -61,10 +61,10 @@ export async function unfinishedRuns(context: IndexContext, ids: Iterable<string
     // One that is damaged is told of by the history.
     const operation = await readOperation(state, op).catch(() => undefined);
     if (operation === undefined || isLocked(folderOf(state, op))) continue;
-    const [{ command }, ...rest] = operation.entries;
-    if (rest.some(({ type }) => type === 'terminal' || type === 'continued')) continue;
+    const { entries, last } = operation;
+    if (last.terminal !== undefined || last.continued !== undefined) continue;
     const isKept = (await sizeOfStoredLeads(folderOf(state, op))) !== undefined;
-    if (isKept || kindOf(command)?.keeps !== 'leads') unfinished.unshift(op);
+    if (isKept || kindOf(entries[0].command)?.keeps !== 'leads') unfinished.unshift(op);
   }
   return unfinished;
 }

@@ -69,7 +69,7 @@ export function contactFieldsIn(fields: readonly string[]): string[] {
 
 /** Checks the whole body, once all its parts are known. Throws UsageError. */
 // rule: common.body-limit
-export function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: InputNames): void {
+function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: InputNames): void {
   const { max, unit } = limits.requestBody;
   const size = Buffer.byteLength(JSON.stringify(request));
   if (size > max) {

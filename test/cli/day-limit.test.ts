@@ -29,10 +29,7 @@ const rows = (count: number, from = 0): string => {
   writeFileSync(file, Array.from({ length: count }, (_, at) => `p${from + at}\n`).join(''));
   return file;
 };
-const refused = {
-  code: 5,
-  stderr: expect.stringContaining('leadpipe config set max_credits_per_day'),
-};
+const refused = { code: 5, stderr: expect.stringContaining('leadpipe config set max_credits_per_day') };
 
 it('counts single purchases, lists and what leaves no record together, and refuses the one above it', async () => {
   expect(await contact('a')).toMatchObject({ code: 0 });

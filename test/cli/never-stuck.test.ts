@@ -8,60 +8,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import {
-  errorAnswer,
-  type FaultServer,
-  lastChunk,
-  searchFrames,
-  startFaultServer,
-  streamStart,
-} from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { bodies, cwd, env, file, first, lines, rest, run, script } from '../helpers/cut-searches.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
 
-const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
-const rest = ['{"name":"C"}'];
-const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
 const search = ['search', 'company', 'x', '--limit', '9'];
-
-let server: FaultServer;
-let env: Record<string, string>;
-let cwd: string;
-let file: string;
-/** How many searches are cut after their first batch; those that come later are whole. */
-let cuts: number;
-/** How many are refused first. */
-let refusals: number;
-/** Done before an answer. */
-let before: (() => void) | undefined;
-beforeEach(async () => {
-  cuts = 1;
-  refusals = 0;
-  before = undefined;
-  server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-    before?.();
-    if (refusals-- > 0)
-      return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
-    const isCut = cuts-- > 0;
-    const frames = isCut ? searchFrames([first]).slice(0, 1) : searchFrames([rest]);
-    socket.write(streamStart(frames));
-    socket.end(isCut ? '' : lastChunk);
-  });
-  env = { ...bareEnvironment(), ...pointedAt(server.url) };
-  cwd = temporaryFolder();
-  file = join(cwd, 'leads.jsonl');
-});
-
-const run = (...args: string[]) => runInProcess(args, { env });
 const into = (...more: string[]) => run(...search, '-o', file, ...more);
-const bodies = (): Record<string, unknown>[] =>
-  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
 const state = (): string => env.LEADPIPE_STATE_DIR ?? '';
 const operations = async () => (await readOperations(state())).operations;
 const folderOf = (operationId: string): string => join(state(), 'operations', operationId);
@@ -131,16 +86,8 @@ const cases: readonly Case[] = [
     says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe history resume op_\w+$[\s\S]*held rows of an earlier run/m,
     file: 'name,id\r\nC,\r\n',
   },
-  {
-    name: 'another objective',
-    again: ['--enrich-fields', 'email'],
-    ...anew,
-  },
-  {
-    name: 'no record of it any more',
-    meanwhile: (id) => rmSync(folderOf(id), { recursive: true }),
-    ...anew,
-  },
+  { name: 'another objective', again: ['--enrich-fields', 'email'], ...anew },
+  { name: 'no record of it any more', meanwhile: (id) => rmSync(folderOf(id), { recursive: true }), ...anew },
   {
     name: 'its leads pruned',
     meanwhile: (id) => rmSync(join(folderOf(id), 'leads.jsonl')),
@@ -156,16 +103,8 @@ const cases: readonly Case[] = [
     ...anew,
     says: /can't be read: line 2 of .* is damaged\. A new search starts now/,
   },
-  {
-    name: 'its .part changed by someone',
-    meanwhile: () => writeFileSync(`${file}.part`, 'torn'),
-    ...goesOn,
-  },
-  {
-    name: 'its .part removed',
-    meanwhile: () => rmSync(`${file}.part`),
-    ...goesOn,
-  },
+  { name: 'its .part changed by someone', meanwhile: () => writeFileSync(`${file}.part`, 'torn'), ...goesOn },
+  { name: 'its .part removed', meanwhile: () => rmSync(`${file}.part`), ...goesOn },
   {
     name: 'the key changed',
     meanwhile: () => void Object.assign(env, { LEADPIPE_API_KEY: 'another-key-0123456789' }),
@@ -206,12 +145,7 @@ const cases: readonly Case[] = [
     ...anew,
     file: lines('{"name":"old"}', ...rest),
   },
-  {
-    name: '--only-new',
-    left: ['--only-new'],
-    again: ['--only-new'],
-    ...goesOn,
-  },
+  { name: '--only-new', left: ['--only-new'], again: ['--only-new'], ...goesOn },
 ];
 
 describe('a search that was killed', () => {
@@ -239,7 +173,7 @@ describe('a search that was killed', () => {
       [...search.slice(0, 3), '--limit', '2', '-o', file],
       ['history', 'resume'],
     ]) {
-      cuts = 1;
+      script.cuts = 1;
       const id = await leave('--limit', '2');
       const sent = bodies().length;
       const { code, stderr } = await run(...way);
@@ -257,7 +191,7 @@ describe('a search that was killed', () => {
       const id = await leave(...more);
       // Killed before its journal counted the leads that are stored.
       keepLines(id, (line) => !line.includes('"batch"'));
-      refusals = 1;
+      script.refusals = 1;
       expect((await into(...more)).code).toBe(5);
       expect(await into(...more)).toMatchObject({ code: 0 });
       expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
@@ -286,21 +220,17 @@ describe('a search that was killed', () => {
     keepLines(id, (line) => line === '' || /"(intent|opened|sent)"/.test(line));
     writeFileSync(`${file}.part`, '');
     const { code, stderr } = await into();
-    expect({ code, stderr }).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`the search ${id} (`),
-    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`the search ${id} (`) });
     expect(stderr).toContain('was stopped before any lead arrived. It may have been charged');
     expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
   });
 
   it('is what history resume takes, and says; task resume is for tasks', async () => {
     const id = await leave();
-    expect(await run('task', 'resume')).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
-    expect(await run('task', 'resume', id)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`leadpipe history resume ${id}`),
-    });
+    const nothingLeft = { code: 0, stderr: 'There is nothing to resume.\n' };
+    const noTask = { code: 2, stderr: expect.stringContaining(`leadpipe history resume ${id}`) };
+    expect(await run('task', 'resume')).toMatchObject(nothingLeft);
+    expect(await run('task', 'resume', id)).toMatchObject(noTask);
     const { code, stderr } = await run('history', 'resume');
     expect(code).toBe(0);
     expect(stderr).toMatch(
@@ -308,10 +238,7 @@ describe('a search that was killed', () => {
     );
     expect(stderr).toMatch(/2 leads stored\. Buying up to 7 more, for at most 7 credits/);
     expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
-    expect(await run('history', 'resume')).toMatchObject({
-      code: 0,
-      stderr: 'There is nothing to resume.\n',
-    });
+    expect(await run('history', 'resume')).toMatchObject(nothingLeft);
   });
 
   it.each([
@@ -337,11 +264,9 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
   await leave();
   const task = ['task', 'run', 'company', 'x', '-o', file];
   // This service knows no tasks: the run is left, and owns the .part.
-  expect(await run(...task)).toMatchObject({
-    stderr: expect.stringContaining('held rows of an earlier run'),
-  });
+  expect((await run(...task)).stderr).toContain('held rows of an earlier run');
   writeFileSync(`${file}.part`, 'rows of the task\n');
-  cuts = 0;
+  script.cuts = 0;
   expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2.') });
   expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
   // What the search had brought is stored, and bought once.
@@ -350,7 +275,7 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
 
 describe('what went on with a search', () => {
   it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
-    cuts = 2;
+    script.cuts = 2;
     const a = await leave();
     const cut = await run('search', '--continue', `${a}\r`, '-o', file);
     expect(cut).toMatchObject({ code: 3 });
@@ -365,14 +290,11 @@ describe('what went on with a search', () => {
     expect(stdout.match(/(?<="state":")\w+/g)).toEqual(['complete', 'complete', 'complete']);
     const shown = await run('history', 'show', a);
     expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
-    expect(shown.stderr).toContain(
-      `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`,
-    );
+    const brought = `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`;
+    expect(shown.stderr).toContain(brought);
     const again = await run('search', '--continue', a);
-    expect(again).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`${a} is complete: ${b}, ${c} brought the rest`),
-    });
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain(`${a} is complete: ${b}, ${c} brought the rest`);
     expect(again.stderr).toContain(`leadpipe history show ${c}`);
     expect(bodies()).toHaveLength(3);
   });
@@ -394,8 +316,8 @@ it.each([
 ])('a file whose folder was removed meanwhile: what arrived is told, and is kept (%s)', async (_, more) => {
   const folder = join(cwd, 'sub');
   mkdirSync(folder);
-  cuts = 0;
-  before = () => rmSync(folder, { recursive: true });
+  script.cuts = 0;
+  script.before = () => rmSync(folder, { recursive: true });
   const { code, stderr } = await run(...search, '-o', join(folder, 'leads.jsonl'), ...more);
   expect(code).toBe(74);
   expect(stderr).toContain('charged: yes');

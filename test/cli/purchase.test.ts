@@ -1,17 +1,34 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { kinds } from '../../src/operations/kinds.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import {
+  errorAnswer,
+  type FaultServer,
+  jsonAnswer,
+  startFaultServer,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
 /** What contact, research, enrich and extract have in common: one paid request, one answer. */
 
-let server: FaultServer | undefined;
+/** What the service answers each request with. */
+let answer: string;
+let server: FaultServer;
+let env: Record<string, string>;
+let cwd: string;
+beforeEach(async () => {
+  server = await startFaultServer((socket) => void socket.end(answer));
+  env = { ...bareEnvironment(), ...pointedAt(server.url) };
+  cwd = temporaryFolder();
+});
 
-const requestId = ['X-Request-Id: req_test'];
-const ok = (body: string): string => wholeAnswer('200 OK', 'application/json', body, requestId);
+const ok = (body: string): string => jsonAnswer(body, ['X-Request-Id: req_test']);
+const refusal = (status: string, type: string): string => errorAnswer(status, type, 'no');
+const leadpipe = (...args: string[]) => runInProcess(args, { env });
+const bought = () => server.requests.filter(({ method }) => method === 'POST');
 
 interface Row {
   readonly args: readonly string[];
@@ -79,25 +96,25 @@ const commands: Readonly<Record<string, Row>> = {
 };
 const rows = Object.entries(commands);
 
-async function serve(answer: string): Promise<Record<string, string>> {
-  server = await startFaultServer((socket) => void socket.end(answer));
-  return pointedAt(server.url);
-}
-
 it('is every kind whose answer is kept', () => {
   const kept = Object.entries(kinds).filter(([, { keeps }]) => keeps === 'answer');
   expect(kept.map(([name]) => name).filter((name) => !(name in commands))).toEqual([]);
 });
 
 describe.each(rows)('%s', (_, row) => {
+  const buy = (...more: string[]) => leadpipe(...row.args, ...more);
+  beforeEach(() => {
+    answer = ok(row.answer);
+  });
+
   it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
-    const { code, stdout, stderr } = await runInProcess(row.args, { env: await serve(ok(row.answer)) });
+    const { code, stdout, stderr } = await buy();
     expect({ code, stdout }).toEqual({ code: 0, stdout: row.stdout });
     // The key is for -v: nobody needs it after a success.
     expect(stderr).toMatch(/^.*\nrequest req_test · operation op_test_\d+\n$/);
     expect(stderr.split('\n')[0]).toBe(row.closing);
-    expect(server?.requests).toHaveLength(1);
-    const [request] = server?.requests ?? [];
+    expect(server.requests).toHaveLength(1);
+    const [request] = server.requests;
     expect(request).toMatchObject({ method: 'POST', path: row.path });
     expect(request?.headers).toMatchObject({
       authorization: 'Bearer test-key-0123456789',
@@ -108,133 +125,96 @@ describe.each(rows)('%s', (_, row) => {
   });
 
   it('takes a key, and -q silences the closing line', async () => {
-    const env = await serve(ok(row.answer));
-    const { stderr } = await runInProcess([...row.args, '--idempotency-key', 'mine', '-q'], { env });
-    expect(stderr).toBe('');
-    expect(server?.requests[0]?.headers['idempotency-key']).toBe('mine');
+    expect((await buy('--idempotency-key', 'mine', '-q')).stderr).toBe('');
+    expect(server.requests[0]?.headers['idempotency-key']).toBe('mine');
   });
 
   it('--dry-run shows the request, and asks for nothing but the balance', async () => {
-    const env = await serve(ok(row.answer));
-    const { code, stdout } = await runInProcess([...row.args, '--dry-run', '-o', '/nowhere/x'], { env });
+    const { code, stdout } = await buy('--dry-run', '-o', '/nowhere/x');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ url: `${server?.url}${row.path}`, body: row.body });
+    expect(JSON.parse(stdout)).toMatchObject({ url: `${server.url}${row.path}`, body: row.body });
     expect(stdout).not.toContain('test-key-0123456789');
-    expect(new Set(server?.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(
-      new Set(['GET /v1/credit/balance']),
-    );
+    const asked = server.requests.map(({ method, path }) => `${method} ${path}`);
+    expect([...new Set(asked)]).toEqual(['GET /v1/credit/balance']);
   });
 
   it('prints help with two examples, the output and the exit codes', async () => {
-    const { code, stdout } = await runInProcess([...row.args.slice(0, 1), '--help']);
+    const { code, stdout } = await leadpipe(...row.args.slice(0, 1), '--help');
     expect(code).toBe(0);
     expect(stdout.match(/^ {2}\$ /gm)).toHaveLength(2);
     for (const words of ['Output shape:', 'csv: ', 'Exit codes:', ' 5 7 8 ']) expect(stdout).toContain(words);
   });
 
   const isExtract = row.args[0] === 'extract';
+  const free = { charged: 'no' };
+  const doubtful = { exit: 8, charged: 'maybe' };
+  const unreadable = { exit: 8, charged: 'yes', request_id: 'req_test' };
   /** How it ends, and how many requests that takes: repetitions have the same key. */
   const faults: readonly [name: string, answer: string, expected: object, requests?: number][] = [
-    ['401', errorAnswer('401 Unauthorized', 'authentication_error', 'no'), { exit: 4, charged: 'no' }],
-    ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), { exit: 5, charged: 'no' }],
-    [
-      '409',
-      errorAnswer('409 Conflict', 'request_already_exists', 'no'),
-      { exit: 8, charged: 'no' },
-      isExtract ? 6 : 1,
-    ],
-    ['422', errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'), { exit: 2, charged: 'no' }],
-    [
-      '429',
-      errorAnswer('429 Too Many', 'concurrency_limit', 'no'),
-      { exit: 75, charged: 'no', retryable: true },
-      7,
-    ],
-    ['500', errorAnswer('500 Error', 'internal_error', 'no'), { exit: 8, charged: 'maybe' }, 2],
-    ['503', errorAnswer('503 Unavailable', 'service_unavailable', 'no'), { exit: 9, charged: 'no' }],
-    ['no answer', '', { exit: 8, charged: 'maybe', type: 'lost', idempotency_key: 'test-1' }, 2],
-    [
-      'an answer that is cut',
-      ok(row.answer).slice(0, -5),
-      { exit: 8, charged: 'maybe', request_id: 'req_test' },
-      2,
-    ],
-    ['no JSON', ok('{"success":tru'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
-    ['another JSON', ok('{}'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
-    ['an array', ok('[]'), { exit: 8, charged: 'yes', request_id: 'req_test' }, isExtract ? 2 : 1],
+    ['401', refusal('401 Unauthorized', 'authentication_error'), { exit: 4, ...free }],
+    ['402', refusal('402 Payment Required', 'insufficient_credits'), { exit: 5, ...free }],
+    ['409', refusal('409 Conflict', 'request_already_exists'), { exit: 8, ...free }, isExtract ? 6 : 1],
+    ['422', refusal('422 Unprocessable', 'invalid_request_error'), { exit: 2, ...free }],
+    ['429', refusal('429 Too Many', 'concurrency_limit'), { exit: 75, ...free, retryable: true }, 7],
+    ['500', refusal('500 Error', 'internal_error'), doubtful, 2],
+    ['503', refusal('503 Unavailable', 'service_unavailable'), { exit: 9, ...free }],
+    ['no answer', '', { ...doubtful, type: 'lost', idempotency_key: 'test-1' }, 2],
+    ['an answer that is cut', ok(row.answer).slice(0, -5), { ...doubtful, request_id: 'req_test' }, 2],
+    ['no JSON', ok('{"success":tru'), unreadable, isExtract ? 2 : 1],
+    ['another JSON', ok('{}'), unreadable, isExtract ? 2 : 1],
+    ['an array', ok('[]'), unreadable, isExtract ? 2 : 1],
   ];
   it.each(faults)(
     '%s: says how it ends and what it cost, and leaves no file',
-    async (_name, answer, expected, requests = 1) => {
-      const cwd = temporaryFolder();
-      const args = [...row.args, '--json-errors', '-o', join(cwd, 'out.json')];
-      const { code, stdout, stderr } = await runInProcess(args, { env: await serve(answer) });
+    async (_name, fault, expected, requests = 1) => {
+      answer = fault;
+      const { code, stdout, stderr } = await buy('--json-errors', '-o', join(cwd, 'out.json'));
       const { error } = JSON.parse(stderr);
       expect(error).toMatchObject(expected);
       expect({ code, stdout }).toEqual({ code: error.exit, stdout: '' });
       expect(readdirSync(cwd)).toEqual([]);
       // A refusal for want of credits is told with the balance.
-      const bought = server?.requests.filter(({ method }) => method === 'POST');
-      expect(bought).toHaveLength(requests);
-      const sent = bought?.map((one) => `${one.headers['idempotency-key']} ${one.body}`);
-      expect(new Set(sent).size).toBe(1);
+      const sent = bought().map((one) => `${one.headers['idempotency-key']} ${one.body}`);
+      expect([sent.length, new Set(sent).size]).toEqual([requests, 1]);
     },
   );
 
-  it('a wrong -o is found before anything is sent', async () => {
-    const env = await serve(ok(row.answer));
-    const cwd = temporaryFolder();
+  it.each([
+    ['folder', 2],
+    ['nowhere/out.csv', 74],
+  ])('a wrong -o (%s) is found before anything is sent', async (target, exit) => {
     mkdirSync(join(cwd, 'folder'));
-    for (const [target, exit] of [
-      ['folder', 2],
-      ['nowhere/out.csv', 74],
-    ] as const) {
-      expect((await runInProcess([...row.args, '-o', join(cwd, target)], { env })).code).toBe(exit);
-    }
-    expect(server?.requests).toEqual([]);
+    expect((await buy('-o', join(cwd, target))).code).toBe(exit);
+    expect(server.requests).toEqual([]);
   });
 
+  const again = isExtract ? /run it with --idempotency-key test-1/ : /can't be fetched again/;
   it.each([
-    ['-o', '/dev/full', '-f', 'jsonl'],
-    ['-o', '/dev/full', '-f', 'csv'],
-  ])('a full disk after the answer: 74, charged, with the IDs (%s %s %s %s)', async (...options) => {
-    const env = await serve(ok(row.answer));
-    const { code, stderr } = await runInProcess([...row.args, ...options, '--json-errors'], { env });
+    ['', ['-f', 'jsonl'], /leadpipe history show op_test_\d+$/],
+    ['', ['-f', 'csv'], /leadpipe history show op_test_\d+$/],
+    [' that was not kept: extract alone may give it again', ['-f', 'jsonl', '--no-history'], again],
+  ])('a full disk after the answer%s: 74, charged, with the IDs (%j)', async (_name, options, hint) => {
+    const { code, stderr } = await buy('-o', '/dev/full', ...options, '--json-errors');
     expect(code).toBe(74);
     expect(JSON.parse(stderr).error).toMatchObject({
       charged: 'yes',
       request_id: 'req_test',
       idempotency_key: 'test-1',
-      hint: expect.stringMatching(/leadpipe history show op_test_\d+$/),
+      hint: expect.stringMatching(hint),
     });
   });
 
-  it('a full disk after an answer that was not kept: extract alone may give it again', async () => {
-    const env = await serve(ok(row.answer));
-    const args = [...row.args, '-o', '/dev/full', '-f', 'jsonl', '--no-history', '--json-errors'];
-    const { code, stderr } = await runInProcess(args, { env });
-    expect(code).toBe(74);
-    expect(JSON.parse(stderr).error.hint).toContain(
-      row.path === '/v1/extract' ? 'run it with --idempotency-key test-1' : "can't be fetched again",
-    );
-  });
-
   it('a reader that is gone ends it silently with 141', async () => {
-    const env = await serve(ok(row.answer));
     const child = start(row.args, { env });
     child.stdout.destroy();
     expect(await resultOf(child)).toMatchObject({ code: 141, stderr: '' });
   });
 
   it('Ctrl-C while it waits says that it may have cost something', async () => {
-    let asked = (): void => {};
-    const arrived = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
-    server = await startFaultServer(() => asked());
-    const child = start([...row.args, '--json-errors'], { env: pointedAt(server.url) });
+    const silent = await startFaultServer(() => {});
+    const child = start([...row.args, '--json-errors'], { env: pointedAt(silent.url) });
     const ended = resultOf(child);
-    await arrived;
+    await expect.poll(() => silent.requests.length, { timeout: 10_000 }).toBe(1);
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
@@ -242,69 +222,55 @@ describe.each(rows)('%s', (_, row) => {
   });
 
   it('appends to a file of its own kind', async () => {
-    const cwd = temporaryFolder();
     const file = join(cwd, 'out.jsonl');
-    for (const _time of [1, 2]) {
-      const env = await serve(ok(row.answer));
-      expect((await runInProcess([...row.args, '-o', file, '--append'], { env })).code).toBe(0);
-      await server?.close();
-    }
+    for (const _time of [1, 2]) expect((await buy('-o', file, '--append')).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(row.stdout.repeat(2));
   });
 
   it('answers from the local service, offline', async () => {
-    const { code, stdout } = await run(
-      [...row.args, '--local', '--exit-status'].filter(
-        (arg) => row.args[0] === 'contact' || arg !== '--exit-status',
-      ),
-    );
+    const exitStatus = row.args[0] === 'contact' ? ['--exit-status'] : [];
+    const { code, stdout } = await run([...row.args, '--local', ...exitStatus]);
     expect([0, 7]).toContain(code);
     for (const line of stdout.split('\n').filter(Boolean)) JSON.parse(line);
   });
 });
 
 const failing = rows.flatMap(([name, { args, failure }]) =>
-  failure === undefined ? [] : [{ name, args, answer: failure[0], text: failure[1] }],
+  failure === undefined ? [] : [{ name, args, said: failure[0], text: failure[1] }],
 );
 
-describe.each(failing)('$name without a result', ({ args, answer, text }) => {
-  it('success: false is a 7 with its text on stderr, in every format', async () => {
-    for (const format of ['jsonl', 'json', 'csv', 'table']) {
-      const env = await serve(ok(answer));
-      const { code, stdout, stderr } = await runInProcess([...args, '-f', format], { env });
+describe.each(failing)('$name without a result', ({ args, said, text }) => {
+  it.each(['jsonl', 'json', 'csv', 'table'])(
+    'success: false is a 7 with its text on stderr, in %s',
+    async (format) => {
+      answer = ok(said);
+      const { code, stdout, stderr } = await leadpipe(...args, '-f', format);
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
       expect(stderr).toContain(`error: the service finished without a result: "${text}"\n`);
       expect(stderr).toMatch(/^request req_test · operation op_test_\d+ · charged: maybe$/m);
-      await server?.close();
-    }
-  });
+    },
+  );
 
   it('success: false keeps the old file', async () => {
-    const cwd = temporaryFolder();
+    answer = ok(said);
     writeFileSync(join(cwd, 'out.json'), 'old');
-    const env = await serve(ok(answer));
-    expect((await runInProcess([...args, '-o', join(cwd, 'out.json')], { env })).code).toBe(7);
+    expect((await leadpipe(...args, '-o', join(cwd, 'out.json'))).code).toBe(7);
     expect(readdirSync(cwd)).toEqual(['out.json']);
     expect(readFileSync(join(cwd, 'out.json'), 'utf8')).toBe('old');
   });
 });
 
 it('what is sent again with its key, because its answer was lost, is the same purchase in the history', async () => {
-  let isLost = true;
-  server = await startFaultServer((socket) => {
-    if (isLost) socket.destroy();
-    else socket.write(ok(extractAnswer));
-  });
-  const env = { ...bareEnvironment(), ...pointedAt(server.url) };
-  const again = () => run(['extract', 'x_followers', 'ada', '--idempotency-key', 'mine'], { env });
-  const history = async () =>
-    (await run(['history', 'list', '-f', 'csv', '--columns', 'state,charged,idempotency_key'], { env }))
-      .stdout;
-  expect((await again()).code).toBe(8);
-  expect(await history()).toBe('state,charged,idempotency_key\r\nunknown,maybe,mine\r\n');
-  isLost = false;
-  expect((await again()).code).toBe(0);
-  expect(await history()).toBe('state,charged,idempotency_key\r\ncomplete,yes,mine\r\n');
+  const extract = () => run(['extract', 'x_followers', 'ada', '--idempotency-key', 'mine'], { env });
+  const list = ['history', 'list', '-f', 'csv', '--columns', 'state,charged,idempotency_key'];
+  for (const [given, code, record] of [
+    ['', 8, 'unknown,maybe,mine'],
+    [ok(extractAnswer), 0, 'complete,yes,mine'],
+  ] as const) {
+    answer = given;
+    expect((await extract()).code).toBe(code);
+    expect((await run(list, { env })).stdout).toBe(`state,charged,idempotency_key\r\n${record}\r\n`);
+  }
 });
 
 describe('the same again', () => {
@@ -313,17 +279,11 @@ describe('the same again', () => {
     /^warning: the same was sent as op_\w+ \(.*\), and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase$/m;
 
   it('after its answer was lost says so first, into the same place alone', async () => {
-    let isLost = true;
-    server = await startFaultServer((socket) => {
-      if (isLost) socket.destroy();
-      else socket.write(ok(contactAnswer));
-    });
-    const env = { ...bareEnvironment(), ...pointedAt(server.url) };
-    const file = join(temporaryFolder(), 'out.jsonl');
+    const file = join(cwd, 'out.jsonl');
     for (const place of [[], ['-o', file]]) {
-      isLost = true;
+      answer = '';
       expect((await run(save(...place), { env })).code).toBe(8);
-      isLost = false;
+      answer = ok(contactAnswer);
       const other = await run(save('-o', `${file}.other`, '-f', 'jsonl'), { env });
       expect(other.stderr).not.toContain('lost');
       const again = await run(save(...place), { env });
@@ -333,8 +293,8 @@ describe('the same again', () => {
   });
 
   it('is told on a terminal where the whole request is the same, and never of lists', async () => {
-    const env = { ...bareEnvironment(), ...(await serve(ok(contactAnswer))) };
-    const rows = join(temporaryFolder(), 'rows.txt');
+    answer = ok(contactAnswer);
+    const rows = join(cwd, 'rows.txt');
     const told = async (...args: string[]): Promise<boolean> =>
       (await runInProcess(args, { env, stderrIsTerminal: true })).stderr
         .replace(/\s+/g, ' ')
@@ -345,36 +305,30 @@ describe('the same again', () => {
       expect(await told('contact', 'email', '--input', rows)).toBe(false);
     }
     const search = ['search', 'company', 'fintech', '--local', '--limit'];
-    expect([await told(...search, '2'), await told(...search, '4'), await told(...search, '2')]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    const again = [await told(...search, '2'), await told(...search, '4'), await told(...search, '2')];
+    expect(again).toEqual([false, false, true]);
   });
 });
 
 it('--local is free where there is no result, too', async () => {
-  const env = bareEnvironment();
-  const { code, stderr } = await run(['research', 'qqqq', '--local'], { env });
+  const local = ['research', 'qqqq', '--local'];
+  const { code, stderr } = await run(local, { env });
   expect(code).toBe(7);
   expect(stderr).toContain('It cost nothing');
   expect(stderr).not.toContain('charged');
-  const { error } = JSON.parse(
-    (await run(['research', 'qqqq', '--local', '--json-errors', '-q'], { env })).stderr,
-  );
+  const { error } = JSON.parse((await run([...local, '--json-errors', '-q'], { env })).stderr);
   expect(error).toMatchObject({ exit: 7, charged: 'no' });
 });
 
 describe('an answer that can not be understood', () => {
+  const torn = '{"result":{"content":"a@b.example"';
   it.each([
-    ['that is not JSON', wholeAnswer('200 OK', 'application/json', '{"result":{"content":"a@b.example"')],
-    ['of another content type', wholeAnswer('200 OK', 'text/plain', '{"result":{"content":"a@b.example"')],
-    ['without what is promised', wholeAnswer('200 OK', 'application/json', '["a@b.example"]')],
-  ])('%s is kept, since it is paid for', async (_, answer) => {
-    const broken = await startFaultServer((socket) => void socket.write(answer));
-    const env = { ...bareEnvironment(), ...pointedAt(broken.url) };
-    const { code, stderr } = await runInProcess(['contact', 'email', 'x', '--json-errors'], { env });
-    await broken.close();
+    ['that is not JSON', jsonAnswer(torn)],
+    ['of another content type', wholeAnswer('200 OK', 'text/plain', torn)],
+    ['without what is promised', jsonAnswer('["a@b.example"]')],
+  ])('%s is kept, since it is paid for', async (_, garbled) => {
+    answer = garbled;
+    const { code, stderr } = await leadpipe('contact', 'email', 'x', '--json-errors');
     const { error } = JSON.parse(stderr);
     expect({ code, charged: error.charged }).toEqual({ code: 8, charged: 'yes' });
     const file = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', error.operation_id, 'answer.garbled');

@@ -7,7 +7,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
@@ -27,11 +27,8 @@ import {
 const fast = ['--poll-interval', '0.01'];
 const taskRun = ['task', 'run', 'company', 'x', ...fast];
 const resume = ['task', 'resume', ...fast];
-const rows = (count: number, from = 0): string =>
-  someEntities
-    .slice(from, count)
-    .map((entity) => `${entity}\n`)
-    .join('');
+const linesOf = (leads: readonly string[]): string => leads.map((lead) => `${lead}\n`).join('');
+const rows = (count: number, from = 0): string => linesOf(someEntities.slice(from, count));
 
 /** The one task of the service: it grows when a test says so. */
 let steps: Step[];
@@ -49,22 +46,33 @@ beforeEach(async () => {
     steps,
     entities: someEntities,
     fault(operation) {
-      if (operation === 'create') isForgotten = false;
-      return operation === 'create'
-        ? fault
-        : isForgotten
-          ? errorAnswer('404 X', 'not_found', 'no')
-          : undefined;
+      if (operation !== 'create') return isForgotten ? errorAnswer('404 X', 'not_found', 'no') : undefined;
+      isForgotten = false;
+      return fault;
     },
   });
   env = { ...bareEnvironment(), ...pointedAt(server.url) };
   file = join(temporaryFolder(), 'leads.csv');
 });
 
+const leadpipe = (...args: string[]) => runInProcess(args, { env });
+const content = (path = file): string => readFileSync(path, 'utf8');
+const folder = (): string[] => readdirSync(dirname(file));
+const nothingLeft = { code: 0, stderr: 'There is nothing to resume.\n' };
+
 /** Runs a command that is left with 20 of 45 leads; the rest is there afterwards. */
 async function leave(...args: string[]) {
-  const left = await runInProcess([...args, '--wait-timeout', '0.3'], { env });
+  const left = await leadpipe(...args, '--wait-timeout', '0.3');
   expect(left).toMatchObject({ code: 75 });
+  steps.push(['done', 45]);
+  return left;
+}
+
+/** A creation whose answer is lost, and then its service is well again. */
+async function loseCreation() {
+  fault = errorAnswer('500 X', 'internal_error', 'no');
+  const left = await leadpipe(...taskRun, '-o', file);
+  fault = undefined;
   steps.push(['done', 45]);
   return left;
 }
@@ -77,25 +85,23 @@ async function undisturbed(...args: string[]): Promise<string> {
   return readFileSync(whole, 'utf8');
 }
 
-const folderOf = async (): Promise<string> => {
-  const [operation] = (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).operations;
-  return join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation?.operationId ?? '');
-};
+const firstOperation = async (): Promise<string> =>
+  (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).operations[0]?.operationId ?? '';
+const folderOf = (operation: string): string => join(env.LEADPIPE_STATE_DIR ?? '', 'operations', operation);
 const creations = () => server.requests.filter(({ method }) => method === 'POST');
 
 describe('task resume', () => {
   it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
     await leave(...taskRun, '--limit', '45', '-o', file, '-f', format);
     expect(existsSync(file)).toBe(false);
-    const { code, stdout, stderr } = await runInProcess(resume, { env });
+    const { code, stdout, stderr } = await leadpipe(...resume);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(
       /^The latest unfinished operation is op_\S+: task run, started .*, into \S+leads.csv\n/,
     );
     expect(stderr).toMatch(/\n45 leads in \S+leads\.csv · limit of 45 reached\n/);
-    if (format !== 'table')
-      expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', format));
-    expect(readdirSync(join(file, '..'))).toEqual(['leads.csv']);
+    if (format !== 'table') expect(content()).toBe(await undisturbed(...taskRun, '-f', format));
+    expect(folder()).toEqual(['leads.csv']);
     expect(creations()).toHaveLength(1);
     expect(server.positions()).toEqual([0, 20]);
   });
@@ -103,49 +109,45 @@ describe('task resume', () => {
   it.each([0, 9, 80, 800])(
     'of a run with --append adds all its rows in one go, also behind a torn one in its .part (%i)',
     async (torn) => {
-      const lines = join(temporaryFolder(), 'leads.jsonl');
-      writeFileSync(lines, '{"name":"before"}');
-      await leave(...taskRun, '-o', lines, '--append');
-      expect(readFileSync(lines, 'utf8')).toBe('{"name":"before"}');
-      appendFileSync(`${lines}.part`, rows(45, 20).slice(0, torn));
-      appendFileSync(lines, '\n{"name":"mine"}\n');
-      expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
-      expect(readFileSync(lines, 'utf8')).toBe(`{"name":"before"}\n{"name":"mine"}\n${rows(45)}`);
-      expect(readdirSync(join(lines, '..'))).toEqual(['leads.jsonl']);
+      file = join(temporaryFolder(), 'leads.jsonl');
+      writeFileSync(file, '{"name":"before"}');
+      await leave(...taskRun, '-o', file, '--append');
+      expect(content()).toBe('{"name":"before"}');
+      appendFileSync(`${file}.part`, rows(45, 20).slice(0, torn));
+      appendFileSync(file, '\n{"name":"mine"}\n');
+      expect(await leadpipe(...resume)).toMatchObject({ code: 0 });
+      expect(content()).toBe(`{"name":"before"}\n{"name":"mine"}\n${rows(45)}`);
+      expect(folder()).toEqual(['leads.jsonl']);
     },
   );
 
   it('replaces no file that a later operation has added to', async () => {
     await leave(...taskRun, '-o', file);
     const later = ['task', 'wait', 'ls_task', ...fast, '-o', file, '--append'];
-    expect(await runInProcess(later, { env })).toMatchObject({ code: 0 });
-    const before = readFileSync(file, 'utf8');
-    const id = (await folderOf()).split('/').at(-1) ?? '';
-    const { code, stderr } = await runInProcess([...resume, id], { env });
+    expect(await leadpipe(...later)).toMatchObject({ code: 0 });
+    const before = content();
+    const { code, stderr } = await leadpipe(...resume, await firstOperation());
     expect(code).toBe(74);
     expect(stderr).toContain('has rows of a later operation');
     expect(stderr).toContain('leadpipe task wait ls_task -o <file>');
-    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(content()).toBe(before);
   });
 
   it('of a run with --append adds its rows behind those of a later one', async () => {
     await leave(...taskRun, '-o', file, '--append');
-    const [id = ''] = (await readOperations(env.LEADPIPE_STATE_DIR ?? '')).operations.map(
-      (one) => one.operationId,
-    );
+    const id = await firstOperation();
     const other = ['task', 'run', 'company', 'other', ...fast, '-o', file, '--append'];
-    expect(await runInProcess(other, { env })).toMatchObject({ code: 0 });
-    const before = readFileSync(file, 'utf8');
-    expect(await runInProcess([...resume, id], { env })).toMatchObject({ code: 0 });
+    expect(await leadpipe(...other)).toMatchObject({ code: 0 });
+    const before = content();
+    expect(await leadpipe(...resume, id)).toMatchObject({ code: 0 });
     const [, ...added] = (await undisturbed(...taskRun, '-f', 'csv')).split('\r\n');
-    expect(readFileSync(file, 'utf8')).toBe(before + added.join('\r\n'));
+    expect(content()).toBe(before + added.join('\r\n'));
     expect(creations()).toHaveLength(2);
   });
 
   it('prints the last page to standard output again, which may not have been read, and the rest', async () => {
-    const { stdout } = await leave(...taskRun, '--num', '15');
-    expect(stdout).toBe(rows(20));
-    const rest = await runInProcess(resume, { env });
+    expect((await leave(...taskRun, '--num', '15')).stdout).toBe(rows(20));
+    const rest = await leadpipe(...resume);
     expect(rest).toMatchObject({ code: 0, stdout: rows(45, 15) });
     expect(rest.stderr).toContain('Resuming from lead 16. The leads of the last page are printed again');
   });
@@ -158,47 +160,41 @@ describe('task resume', () => {
     server = await startTaskServer({ steps, entities: enriched });
     Object.assign(env, pointedAt(server.url));
     await leave('task', 'wait', 'ls_task', ...fast, '-o', file);
-    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\r\n');
+    expect(await leadpipe(...resume)).toMatchObject({ code: 0 });
+    const lines = content().trimEnd().split('\r\n');
     expect(lines).toHaveLength(46);
     expect(lines[0]).toMatch(/,stage,stage_reference$/);
     expect(new Set(lines.map((line) => line.split(',').length))).toEqual(new Set([9]));
   });
 
   it('creates the task with the same key and the same bytes when the answer was lost', async () => {
-    fault = errorAnswer('500 X', 'internal_error', 'no');
-    const left = await runInProcess([...taskRun, '-o', file], { env });
+    const left = await loseCreation();
     expect(left.code).not.toBe(0);
     expect(left.stderr).toMatch(/To resume it, without buying it twice: leadpipe task resume op_/);
-    expect(readdirSync(join(file, '..'))).toEqual([]);
-    fault = undefined;
-    steps.push(['done', 45]);
-    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    expect(folder()).toEqual([]);
+    expect(await leadpipe(...resume)).toMatchObject({ code: 0 });
     const sent = creations().map(({ headers, body }) => [headers['idempotency-key'], body]);
     expect(sent.length).toBeGreaterThan(1);
     expect(new Set(sent.map(String)).size).toBe(1);
-    expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
+    expect(content()).toBe(await undisturbed(...taskRun, '-f', 'csv'));
   });
 
   it('asks for --replay-create when the answer was lost more than a day ago', async () => {
-    fault = errorAnswer('500 X', 'internal_error', 'no');
-    await runInProcess([...taskRun, '-o', file], { env });
-    fault = undefined;
-    steps.push(['done', 45]);
-    const journal = join(await folderOf(), 'journal.jsonl');
-    const [intent] = toEntries(readFileSync(journal, 'utf8'), journal);
+    await loseCreation();
+    const journal = join(folderOf(await firstOperation()), 'journal.jsonl');
+    const [intent] = toEntries(content(journal), journal);
     if (intent?.type !== 'intent') throw new Error('no intent');
     const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
     writeFileSync(journal, toLine({ ...intent, time: dayAgo }));
     const before = creations().length;
-    const { code, stderr } = await runInProcess([...resume, '--json-errors'], { env });
+    const { code, stderr } = await leadpipe(...resume, '--json-errors');
     expect(code).toBe(8);
-    expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe' });
-    expect(JSON.parse(stderr).error.hint).toContain('--replay-create');
+    const hint = expect.stringContaining('--replay-create');
+    expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe', hint });
     expect(creations()).toHaveLength(before);
     // Nobody may be there to ask: the same command asks the service with the same key, and says what that may mean.
-    const again = await runInProcess([...taskRun, '-o', file], { env });
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('more than 24 hours ago') });
+    const says = expect.stringContaining('more than 24 hours ago');
+    expect(await leadpipe(...taskRun, '-o', file)).toMatchObject({ code: 0, stderr: says });
     expect(creations().at(-1)?.headers['idempotency-key']).toBe(intent.idempotency_key);
     expect(creations()).toHaveLength(before + 1);
   });
@@ -209,12 +205,10 @@ describe('task resume', () => {
   ])('with %s is refused with 78, and sends and cuts nothing', async (_, other, says) => {
     await leave(...taskRun, '-o', file);
     appendFileSync(`${file}.part`, 'torn');
-    const [sent, part] = [server.requests.length, readFileSync(`${file}.part`, 'utf8')];
-    const { code, stderr } = await runInProcess(resume, { env: { ...env, ...other() } });
-    expect(code).toBe(78);
-    expect(stderr).toContain(says);
-    expect(server.requests).toHaveLength(sent);
-    expect(readFileSync(`${file}.part`, 'utf8')).toBe(part);
+    const before = [server.requests.length, content(`${file}.part`)];
+    const refused = { code: 78, stderr: expect.stringContaining(says) };
+    expect(await runInProcess(resume, { env: { ...env, ...other() } })).toMatchObject(refused);
+    expect([server.requests.length, content(`${file}.part`)]).toEqual(before);
   });
 
   it.each([
@@ -224,13 +218,10 @@ describe('task resume', () => {
     for (const way of [resume, [...taskRun, '-o', file]]) {
       await leave(...taskRun, '-o', file);
       change();
-      const { code, stderr } = await runInProcess(way, { env });
-      expect({ way, code, stderr }).toMatchObject({
-        code: 0,
-        stderr: expect.stringContaining('read again, for free'),
-      });
-      expect(readFileSync(file, 'utf8')).toBe(await undisturbed(...taskRun, '-f', 'csv'));
-      expect(await runInProcess(resume, { env })).toMatchObject({ stderr: 'There is nothing to resume.\n' });
+      const says = expect.stringContaining('read again, for free');
+      expect({ way, ...(await leadpipe(...way)) }).toMatchObject({ way, code: 0, stderr: says });
+      expect(content()).toBe(await undisturbed(...taskRun, '-f', 'csv'));
+      expect(await leadpipe(...resume)).toMatchObject(nothingLeft);
       steps.splice(0, steps.length, ['running', 20]);
     }
     expect(creations()).toHaveLength(2);
@@ -241,52 +232,42 @@ describe('task resume', () => {
     ['error', 3],
   ])('of a task that is %s exits %i, and sends nothing', async (state, exit) => {
     steps.push([state, 45]);
-    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: exit });
+    expect(await leadpipe(...taskRun, '-o', file)).toMatchObject({ code: exit });
     const sent = server.connections();
-    const id = (await folderOf()).split('/').at(-1) ?? '';
-    const { code, stderr } = await runInProcess(['task', 'resume', id], {
-      env: { ...env, LEADPIPE_API_KEY: '' },
-    });
-    expect(code).toBe(exit);
-    expect(stderr).toContain(`is finished`);
-    expect(await runInProcess(resume, { env })).toMatchObject({
-      code: 0,
-      stderr: 'There is nothing to resume.\n',
-    });
+    const withoutKey = { env: { ...env, LEADPIPE_API_KEY: '' } };
+    const again = await runInProcess(['task', 'resume', await firstOperation()], withoutKey);
+    expect(again).toMatchObject({ code: exit, stderr: expect.stringContaining('is finished') });
+    expect(await leadpipe(...resume)).toMatchObject(nothingLeft);
     expect(server.connections()).toBe(sent);
   });
 
   it('stops at once where another process is at work, naming it', async () => {
     await leave(...taskRun, '-o', file);
-    const lock = await lockFolder(await folderOf(), process.pid, 'this operation');
+    const lock = await lockFolder(folderOf(await firstOperation()), process.pid, 'this operation');
     for (const args of [resume, [...taskRun, '-o', file]]) {
-      const { code, stderr } = await runInProcess([...args, '--json-errors', '-q'], { env });
+      const { code, stderr } = await leadpipe(...args, '--json-errors', '-q');
       expect(code).toBe(75);
       expect(JSON.parse(stderr).error.message).toBe(`process ${process.pid} is working on this operation`);
     }
     await lock.release();
-    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    expect(await leadpipe(...resume)).toMatchObject({ code: 0 });
   });
 
   it('of a task create says how to have its task', async () => {
-    await runInProcess(['task', 'create', 'company', 'x'], { env });
-    const id = (await folderOf()).split('/').at(-1) ?? '';
-    const { code, stderr } = await runInProcess(['task', 'resume', id], { env });
-    expect(code).toBe(2);
-    expect(stderr).toContain('--idempotency-key test-1');
+    await leadpipe('task', 'create', 'company', 'x');
+    const refused = { code: 2, stderr: expect.stringContaining('--idempotency-key test-1') };
+    expect(await leadpipe('task', 'resume', await firstOperation())).toMatchObject(refused);
   });
 });
 
 describe('the same task run again, into the same file', () => {
   it('goes on with what is unfinished; once that is done, it is a new purchase', async () => {
     await leave(...taskRun, '-o', file);
-    const again = await runInProcess([...taskRun, '-o', file], { env });
-    expect(again).toMatchObject({ code: 0 });
-    expect(again.stderr).toMatch(
-      /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again\.$/m,
-    );
+    const says = /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again\.$/m;
+    const again = { code: 0, stderr: expect.stringMatching(says) };
+    expect(await leadpipe(...taskRun, '-o', file)).toMatchObject(again);
     expect(creations()).toHaveLength(1);
-    expect(await runInProcess([...taskRun, '-o', file], { env })).toMatchObject({ code: 0 });
+    expect(await leadpipe(...taskRun, '-o', file)).toMatchObject({ code: 0 });
     expect(creations()).toHaveLength(2);
   });
 
@@ -297,13 +278,12 @@ describe('the same task run again, into the same file', () => {
     ['another key of the service', taskRun],
   ])('%s begins anew, and puts aside what is there', async (name, args) => {
     await leave(...taskRun, '-o', file);
-    const part = readFileSync(`${file}.part`, 'utf8');
+    const part = content(`${file}.part`);
     if (name === 'another key of the service')
       Object.assign(env, pointedAt(server.url, 'another-key-0123456789'));
-    const { code, stderr } = await runInProcess([...args, '-o', file], { env });
-    expect(code).toBe(0);
-    expect(stderr).toContain('held rows of an earlier run');
-    expect(readFileSync(`${file}.part.1`, 'utf8')).toBe(part);
+    const says = expect.stringContaining('held rows of an earlier run');
+    expect(await leadpipe(...args, '-o', file)).toMatchObject({ code: 0, stderr: says });
+    expect(content(`${file}.part.1`)).toBe(part);
     expect(creations()).toHaveLength(2);
   });
 
@@ -311,9 +291,8 @@ describe('the same task run again, into the same file', () => {
     await leave(...taskRun, '-o', file);
     steps.push(['done', 45]);
     isForgotten = true;
-    const { code, stderr } = await runInProcess([...taskRun, '-o', file], { env });
-    expect(code).toBe(0);
-    expect(stderr).toContain('A new task is created');
+    const says = expect.stringContaining('A new task is created');
+    expect(await leadpipe(...taskRun, '-o', file)).toMatchObject({ code: 0, stderr: says });
     expect(creations()).toHaveLength(2);
   });
 });
@@ -328,13 +307,12 @@ describe('a run that is stopped', () => {
     const ended = resultOf(child);
     await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
     child.kill(signal);
-    const { code, stderr } = await ended;
-    expect(code).toBe(exit);
-    expect(stderr).toContain('leadpipe task resume op_');
+    const says = expect.stringContaining('leadpipe task resume op_');
+    expect(await ended).toMatchObject({ code: exit, stderr: says });
     fault = undefined;
     steps.push(['done', 45]);
-    expect(await runInProcess(resume, { env })).toMatchObject({ code: 0 });
+    expect(await leadpipe(...resume)).toMatchObject({ code: 0 });
     expect(new Set(creations().map(({ headers, body }) => headers['idempotency-key'] + body)).size).toBe(1);
-    expect(readFileSync(file, 'utf8').split('\r\n')).toHaveLength(47);
+    expect(content().split('\r\n')).toHaveLength(47);
   });
 });

@@ -156,27 +156,16 @@ describe('a refusal', () => {
   partly.reserve(4);
   partly.settle(4, 3);
   partly.reserve(6);
+  const unknown =
+    "nothing was bought: leadpipe can't tell what this costs, because the setting price.extract is not set";
+  const left = 'this can cost 1.5 credits, but only 1 is left of the limit of 10; nothing was bought';
+  const limit = 'this can cost 20 credits, but the limit is 10; nothing was bought';
+  const balance = 'this can cost 20 credits, but 1 is available; nothing was bought';
   it.each([
-    [
-      toUnknownPrice('price.extract'),
-      'price_unknown',
-      "nothing was bought: leadpipe can't tell what this costs, because the setting price.extract is not set",
-    ],
-    [
-      toOverLimit(20, spending),
-      'over_limit',
-      'this can cost 20 credits, but the limit is 10; nothing was bought',
-    ],
-    [
-      toOverLimit(1.5, partly),
-      'over_limit',
-      'this can cost 1.5 credits, but only 1 is left of the limit of 10; nothing was bought',
-    ],
-    [
-      toNotCovered(20, 1),
-      'insufficient_credits',
-      'this can cost 20 credits, but 1 is available; nothing was bought',
-    ],
+    [toUnknownPrice('price.extract'), 'price_unknown', unknown],
+    [toOverLimit(20, spending), 'over_limit', limit],
+    [toOverLimit(1.5, partly), 'over_limit', left],
+    [toNotCovered(20, 1), 'insufficient_credits', balance],
   ])('%s', (error, type, message) => {
     expect(error).toBeInstanceOf(LeadpipeError);
     expect(error).toMatchObject({ outcome: 'credits', message, details: { type, charged: 'no' } });

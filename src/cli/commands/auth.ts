@@ -31,7 +31,7 @@ import {
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
-import { creditsAre } from '../../operations/spending.ts';
+import { countOf, toThem } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import { toAddressText, toBaseUrl, withScheme } from '../../requests/address.ts';
 import { checkKey } from '../../requests/api-key.ts';
@@ -91,7 +91,7 @@ export const createAuthLogin = defineCommand({
       notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
     const place = store === 'file' ? keysPath(context.directories.config) : 'the keychain';
     notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
-    notes.say(`${creditsAre(credits)} available.`);
+    notes.say(`${countOf(credits, 'credit')} ${toThem(credits, 'is', 'are')} available.`);
     const inUse = await readProfile(context, undefined, 'may be new');
     notes.say(
       inUse.name === profile.name

@@ -1,5 +1,5 @@
 import { LeadpipeError } from '../../errors.ts';
-import { creditsAre } from '../../operations/spending.ts';
+import { countOf, toThem } from '../../operations/wording.ts';
 import { balanceLayout } from '../../output/columns.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
@@ -48,7 +48,7 @@ export const createCommand = defineCommand({
     if (options.require === undefined || available >= options.require) return;
     throw new LeadpipeError(
       'credits',
-      `${creditsAre(available)} available, and --require asks for ${options.require}`,
+      `${countOf(available, 'credit')} ${toThem(available, 'is', 'are')} available, and --require asks for ${options.require}`,
       { type: 'insufficient_credits', charged: 'no', requestId: answer.requestId },
     );
   },

@@ -17,7 +17,6 @@ import type { localKeys } from '../../local-service/keys.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
 import { beginJournal, naming } from '../../operations/journal/journal.ts';
 import {
-  creditsOf,
   exact,
   type PriceName,
   type Prices,
@@ -259,7 +258,7 @@ function toBudget(
 }
 
 function toAnnouncement({ units, missing, credits }: Bound): string {
-  const sum = missing === undefined ? `; by your prices at most ${creditsOf(credits)}` : '';
+  const sum = missing === undefined ? `; by your prices at most ${countOf(credits, 'credit')}` : '';
   return `this costs credits: at most ${units}${sum}. A service that accepts what it should refuse may charge more. To spend nothing: --free`;
 }
 

@@ -18,7 +18,7 @@ import {
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
-import { creditsOf } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
@@ -299,7 +299,7 @@ async function askService({ signal }: Context, { client }: Connection) {
 
 function checkCredits(credits: number): Found {
   const usual = limits.entityLimit.default;
-  const found = creditsOf(credits);
+  const found = countOf(credits, 'credit');
   if (credits === 0) return failure('credits', found, 'Get credits for the account of this key.');
   if (credits >= usual) return ok(found);
   const fix = `A search asks for ${usual} leads by default, and may cost ${usual} credits. Add --limit ${credits}.`;

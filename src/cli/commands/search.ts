@@ -3,27 +3,18 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import type { FolderLock } from '../../files/folder-lock.ts';
-import { isSameFile } from '../../files/target.ts';
-import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
+import type { Buyer } from '../../operations/buyer.ts';
 import type { OperationEvent, Running } from '../../operations/events.ts';
-import type { Intent } from '../../operations/journal/entries.ts';
-import type { Journal } from '../../operations/journal/journal.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
-import { readKnown } from '../../operations/journal/stored.ts';
-import { completeAdditionTo } from '../../operations/output-owner.ts';
-import { type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
-import { type BoughtSearch, buySearch, type SearchOrder } from '../../operations/search/buy.ts';
-import { buyRest, finishSearch, isPartOurs, type RestOutput } from '../../operations/search/continue.ts';
-import { creditsOf, type Prices, toCostAtMost, toWorstCase } from '../../operations/spending.ts';
-import { countOf } from '../../operations/wording.ts';
+import type { RestOfSearch } from '../../operations/rest-of-search.ts';
+import { type BoughtSearch, buySearch } from '../../operations/search/buy.ts';
+import { toCostAtMost, toWorstCase } from '../../operations/spending.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
-import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
-import { checkNotDropped, timeOf } from '../messages/earlier-runs.ts';
+import { timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import {
   createEntityArguments,
@@ -36,20 +27,11 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/entity-search.ts';
-import { fileOf, inputNames, option, toId } from '../options/options.ts';
-import {
-  fromTerms,
-  type Purchase,
-  type PurchaseOptions,
-  printedAs,
-  toBuyer,
-  toOrder,
-  withPurchase,
-} from '../records/orders.ts';
-import { openOutput, withHeldOutput } from '../records/record-output.ts';
+import { inputNames, option, toId } from '../options/options.ts';
+import { type Purchase, type PurchaseOptions, withPurchase } from '../records/orders.ts';
 import { runOperation } from '../records/run-operation.ts';
 
-interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
+export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
   readonly continue?: string;
 }
@@ -81,7 +63,7 @@ export const createCommand = defineCommand({
       const { limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew } = options;
       const more = [entityType, limit, enrichFields, dedupServiceLeads, dedupCustomLeads, list, onlyNew];
       if (more.every((one) => one === undefined))
-        return await continueSearch(context, options.continue, options);
+        return await (await import('./search-rest.ts')).continueSearch(context, options.continue, options);
       throw new UsageError(
         '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
       );
@@ -96,16 +78,16 @@ export const createCommand = defineCommand({
     const request = toEntitySearchRequest({ entity_type: entityType, ...input }, inputNames);
     const terms = { list: toListTerms(options) };
     const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'search'>) => {
-      const { settings } = buyer.connection;
       if (earlier.is !== 'rest') {
-        return await runSearch(context, options, request, settings, buySearch(buyer, order, open));
+        return await runSearch(context, options, request, buyer, buySearch(buyer, order, open));
       }
       // It was left in the same file: its rest alone is bought, whatever has become of the file.
       const { isOurs, operation, rest } = earlier;
       const since = timeOf(context, operation);
       const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
+      const { goOn } = await import('./search-rest.ts');
       return await withOperation(context, operation.operationId, (journal) =>
-        goOn(context, options, buyer, rest, journal, { into: 'same', isOurs, lock, beginning }),
+        goOn(context, options, buyer, { rest, journal, into: 'same', isOurs, lock, beginning }),
       );
     };
     const end = await withPurchase(context, options, 'search', request, buying, terms);
@@ -118,24 +100,23 @@ export const createCommand = defineCommand({
  * Runs a search and says what it came to; the error of one that was cut says it. `before` is what the searches have brought whose
  * rest this one buys, and what is said when it begins. Throws as `buySearch`.
  */
-async function runSearch(
+export async function runSearch(
   context: Context,
   options: SearchOptions,
   request: EntitySearchRequest,
-  prices: Prices,
+  { connection }: Buyer,
   search: Running<BoughtSearch | undefined>,
   before?: RestOfSearch & { readonly beginning: string },
 ): Promise<BoughtSearch | undefined> {
   const { limit = limits.entityLimit.default } = request;
-  const { say } = createNotes(context, options);
   const on = (event: OperationEvent): void => {
-    if (event.is === 'begun' && before !== undefined) say(before.beginning);
+    if (event.is === 'begun' && before) createNotes(context, options).say(before.beginning);
   };
   const end = await runOperation(context, options, search, { most: limit, on });
   if (end === undefined) return undefined;
   const { excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
-  const { credits } = toWorstCase('search', request, prices);
+  const { credits } = toWorstCase('search', request, connection.settings);
   const ended = { charged: null, complete: true, leads: end.leads };
   // Of the searches before, those whose leads can be shown again.
   const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
@@ -153,121 +134,4 @@ async function runSearch(
     next: toSaving(context, options, leads, again),
   });
   return end;
-}
-
-/**
- * Goes on where a search was cut, by a new search, which is a new purchase: for the rest only, and into the same file,
- * completed with what arrived and is not there.
- */
-export async function continueSearch(
-  context: Context,
-  operationId: string,
-  given: SearchOptions,
-): Promise<void> {
-  const known = await readKnown(context, operationId);
-  checkNotDropped(known);
-  const [intent] = known.entries;
-  const isSame = await isIntoSame(intent, given);
-  if (isSame) checkBegun(intent, given);
-  const options = isSame ? { ...given, ...fromTerms(intent) } : given;
-  await withHeldOutput(context, options, async (lock) => {
-    if (isSame && intent.output !== null) await completeAdditionTo(context, intent.output);
-    await withOperation(context, operationId, async (journal, operation) => {
-      const rest = await readRest(context, operation);
-      await withConnection(context, options, async (connection) => {
-        const buyer = toBuyer(context, options, connection);
-        checkSameBuyer(buyer, operation);
-        const beginning = `Resuming ${operationId}`;
-        const into = isSame ? 'same' : 'other';
-        const isOurs = isSame && (await isPartOurs(buyer, rest));
-        await goOn(context, options, buyer, rest, journal, { into, isOurs, lock, beginning });
-      });
-    });
-  });
-}
-
-/** Buys the rest, or, where there is none, completes the output; `isOurs`: what stands in the .part is of this search. Returns what the rest came to. Throws as `buyRest`. */
-async function goOn(
-  context: Context,
-  options: SearchOptions,
-  buyer: Buyer,
-  rest: RestOfSearch,
-  journal: Journal,
-  {
-    beginning,
-    into,
-    isOurs,
-    lock,
-  }: Pick<RestOutput, 'into'> & {
-    readonly isOurs: boolean;
-    readonly lock: FolderLock | undefined;
-    readonly beginning: string;
-  },
-): Promise<BoughtSearch | undefined> {
-  const { origin, settings } = buyer.connection;
-  const { brought, intent, request } = rest;
-  const printed = {
-    ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
-    settings,
-    // All of it is written again from what is stored, where that is all of it.
-    opening: isOurs && rest.isKept ? ({ anew: true } as const) : ('new' as const),
-    lock,
-  };
-  const output: RestOutput = { into, open: () => openOutput(context, options, printed) };
-  if (request === undefined) {
-    await runOperation(context, options, finishSearch(buyer, rest, journal, output));
-    const file = fileOf(options);
-    const place = file === undefined ? '' : ` ${file} is complete.`;
-    const all = `all ${countOf(brought.length)} had arrived.${place} Nothing was bought.`;
-    createNotes(context, options).say(`${beginning}: ${all}`);
-    return undefined;
-  }
-  const order: SearchOrder = toOrder(context, options, buyer.connection, 'search', request);
-  // The rest is another request, which a key that was used already would not buy.
-  const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
-  const idempotencyKey = isUsed ? undefined : order.idempotencyKey;
-  const search = buyRest(buyer, rest, journal, { ...order, idempotencyKey }, output);
-  const saying = `${beginning}: ${toBeginning(rest, request, settings, origin === 'local')}`;
-  return await runSearch(context, options, request, settings, search, { ...rest, beginning: saying });
-}
-
-/** Pure: what is stored, what is bought now, and what that can cost. */
-function toBeginning(
-  { brought, chain }: RestOfSearch,
-  request: EntitySearchRequest,
-  prices: Prices,
-  isFree: boolean,
-): string {
-  const { limit = 0 } = request;
-  const { credits } = toWorstCase('search', request, prices);
-  const price = credits === null || isFree ? '' : `, for at most ${creditsOf(credits)}`;
-  if (brought.length === 0) {
-    const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
-    return `no leads had arrived${doubt}. Buying up to ${countOf(limit)}${price}.`;
-  }
-  // What the last one before has brought: nothing, where its answer was lost.
-  const isLost = !isFree && chain.length > 1 && chain.at(-1)?.sent === 0;
-  const lost = isLost
-    ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
-    : '';
-  const free = isFree ? '' : ' You are not charged again for what arrived.';
-  return `${countOf(brought.length)} stored.${lost} Buying up to ${limit} more${price}.${free}`;
-}
-
-/** Whether the rows go where those of the earlier search went: also where that file is named again. */
-async function isIntoSame({ output: begun }: Intent, { output }: SearchOptions): Promise<boolean> {
-  if (begun === null) return false;
-  if (output === undefined) return true;
-  return output !== '-' && (await isSameFile(output, begun));
-}
-
-/** Throws UsageError for another output than the one that was begun. */
-function checkBegun(intent: Intent, given: SearchOptions): void {
-  const begun = fromTerms(intent);
-  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
-  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name]))) return;
-  throw new UsageError(
-    `${intent.output} was written with other options`,
-    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
-  );
 }

@@ -7,7 +7,7 @@ import type { OperationEvent } from '../../operations/events.ts';
 import { damagedKind, readNewest } from '../../operations/journal/operation-index.ts';
 import { type StoredOperation, toDamageLine } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
-import { creditsOf, toWorstCase } from '../../operations/spending.ts';
+import { toWorstCase } from '../../operations/spending.ts';
 import { buyTask } from '../../operations/task/buy.ts';
 import { refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
@@ -150,7 +150,10 @@ const createTaskCreate = defineCommand({
         const { leadsSearchId, requestId, operationId } = event.task;
         close(context, options, {
           what: 'task created',
-          also: credits === null || options.local ? undefined : `it can cost at most ${creditsOf(credits)}`,
+          also:
+            credits === null || options.local
+              ? undefined
+              : `it can cost at most ${countOf(credits, 'credit')}`,
           // On a terminal it stands in the next step.
           ids: {
             of: 'task',

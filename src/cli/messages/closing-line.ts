@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
-import { creditsOf } from '../../operations/spending.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
@@ -84,7 +83,7 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in', app
 }
 
 function toCost(credits: number): string {
-  return credits === 0 ? 'cost nothing' : `cost at most ${creditsOf(credits)}`;
+  return credits === 0 ? 'cost nothing' : `cost at most ${countOf(credits, 'credit')}`;
 }
 
 function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {

@@ -2,7 +2,8 @@ import type { Context } from '../../context.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import type { OperationEvent } from '../../operations/events.ts';
-import { creditsOf, type WorstCase } from '../../operations/spending.ts';
+import type { WorstCase } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { createNotes, statusLineOf } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 
@@ -41,7 +42,7 @@ function toSentence(worst: WorstCase, available: number | undefined): string {
       ? `What this costs at most is not known: ${worst.setting} is not set`
       : worst.credits === 0
         ? 'This costs nothing'
-        : `This can cost at most ${creditsOf(worst.credits)}`;
+        : `This can cost at most ${countOf(worst.credits, 'credit')}`;
   const balance = available === undefined ? '' : `; you have ${available}`;
   const next =
     worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';

@@ -14,7 +14,7 @@ import { type FinishedList, runList } from '../../operations/list/list.ts';
 import { askedRows, type ListOrder, type RowOrder } from '../../operations/list/order.ts';
 import type { ListEvent } from '../../operations/list/run.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import { creditsOf, exact, toWorstCase } from '../../operations/spending.ts';
+import { exact, toWorstCase } from '../../operations/spending.ts';
 import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../requests/template.ts';
@@ -205,7 +205,7 @@ function toResumingLine(
   const { command, output, time } = intent;
   const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
   const place = output === null ? '' : `, into ${output}`;
-  const cost = credits === undefined ? '' : ` The rest can cost at most ${creditsOf(credits)}.`;
+  const cost = credits === undefined ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
   return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
 }
 

@@ -1,3 +1,4 @@
+import type { LineLog } from '../../files/line-log.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
@@ -6,7 +7,6 @@ import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Order, type PaidRequest, purchase } from '../purchase.ts';
 import { unfinishedRuns } from '../unfinished.ts';
-import { withExclusions } from './exclusions.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import {
   countLeads,
@@ -20,7 +20,7 @@ import {
 } from './lists.ts';
 
 /** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
-export interface RunOfList {
+interface RunOfList {
   readonly name: string;
   readonly known: Known;
   /** How many leads it has, where they are left out. */
@@ -29,7 +29,7 @@ export interface RunOfList {
   readonly brought?: readonly Identity[];
 }
 
-export const nothingKnown = createKnown([]);
+const nothingKnown = createKnown([]);
 
 /**
  * The order as it is sent, which leaves out what the list has where only new leads are wanted, and its list as it stands now.
@@ -46,6 +46,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   const terms = { ...order.terms, list: name };
   const brought = before.map(identityOf).filter((identity) => identity !== undefined);
   if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
+  const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
   const runs = lines.map(({ operation_id }) => operation_id);
@@ -56,10 +57,14 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
     origin === connection.origin && key_fingerprint === connection.fingerprint(operation_id);
-  const asked = { ...terms, asked: JSON.stringify(body) };
+  const known = createKnown([...lines.flatMap(({ leads }) => leads), ...brought]);
   return {
-    order: { ...order, body: withExclusions(body, lines, isOurs), terms: asked },
-    list: { name, known: toKnown(lines, brought), size: countLeads(folded(lines)), brought },
+    order: {
+      ...order,
+      body: withExclusions(body, lines, isOurs),
+      terms: { ...terms, asked: JSON.stringify(body) },
+    },
+    list: { name, known, size: countLeads(folded(lines)), brought },
   };
 }
 
@@ -71,67 +76,54 @@ export async function listOf(
   buyer: Buyer,
   operationIds: readonly string[],
   { list: name, asked }: Intent,
-  damaged: Damaged,
+  warn: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
   if (asked === undefined) return { name, known: nothingKnown };
-  const lines = await readLines(buyer, name, damaged);
-  return { name, known: toKnown(lines.filter(({ operation_id }) => !operationIds.includes(operation_id))) };
+  const lines = await readLines(buyer, name, warn);
+  const others = lines.filter(({ operation_id }) => !operationIds.includes(operation_id));
+  return { name, known: createKnown(others.flatMap(({ leads }) => leads)) };
 }
 
-async function readLines(
-  { connection, context }: Buyer,
-  name: string,
-  damaged: Damaged,
-): Promise<Delivered[]> {
+async function readLines({ connection, context }: Buyer, name: string, warn: Damaged): Promise<Delivered[]> {
   return await readList(folderOfList(context.directories.state, name, connection.origin), (what) =>
-    damaged(`${what}: some leads may be delivered again`),
+    warn(`${what}: some leads may be delivered again`),
   );
-}
-
-function toKnown(lines: readonly Delivered[], more: readonly Identity[] = []): Known {
-  return createKnown([...lines.flatMap(({ leads }) => leads), ...more]);
-}
-
-/** Pure: those of some leads that are not known; what can't be told from others is new each time. */
-export function newOf(leads: readonly JsonText[], known: Known): readonly JsonText[] {
-  const { isNew } = createFilter(known).check(leads);
-  return leads.filter((_, at) => isNew[at]);
 }
 
 /** What stands between the leads that arrive and the output. */
 export type LeadFilter = ReturnType<typeof createFilter>;
 
-/** `count` says that leads were delivered, or brought again by a search. */
+/** `count` says that leads were delivered, or brought again by a search; it writes that into the `file`. */
 function createFilter(
   known: Known,
-  count: (leads: readonly Identity[], leadsSearchId: string | null) => void = () => {},
-  sync: () => Promise<void> = async () => {},
+  count?: (leads: readonly Identity[], leadsSearchId: string | null) => void,
+  file?: Pick<LineLog, 'sync' | 'close'>,
 ) {
+  // What leads are known by need not be found out where nobody asks for it.
+  const isAsked = count !== undefined || known !== nothingKnown;
   return {
     check(leads: Records) {
-      const identities = leads.map(identityOf);
-      const isNew = identities.map((identity) => identity === undefined || !known.has(identity));
+      const identities = isAsked ? leads.map(identityOf) : [];
+      const isNew = leads.map((_, at) => !known.has(identities[at]));
       return {
         /** Whether each is to be delivered: no earlier run of the list has. */
         isNew,
         /** From now on they count as delivered, also where none is new: next time, the service leaves out what this search brought again. Throws LocalIoError. */
         count(leadsSearchId = ''): void {
           const fresh = identities.flatMap((identity, at) => (isNew[at] && identity ? [identity] : []));
-          count(fresh, leadsSearchId || null);
+          count?.(fresh, leadsSearchId || null);
         },
       };
     },
     /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
-    sync,
+    sync: async () => await file?.sync(),
+    close: async () => await file?.close(),
   };
 }
 
-/** Of a run that belongs to no list: what its leads are known by need not be found out. */
-export const noFilter: LeadFilter = {
-  check: (leads) => ({ isNew: leads.map(() => true), count() {} }),
-  sync: async () => {},
-};
+/** Of a run that belongs to no list. */
+export const noFilter = createFilter(nothingKnown);
 
 /**
  * The filter of a list, which counts what it lets through until it is closed. Nothing is counted for an operation of which no record is
@@ -141,16 +133,12 @@ export async function openFilter(
   buyer: Buyer,
   list: RunOfList | undefined,
   { operationId }: Pick<Journal, 'operationId'>,
-): Promise<LeadFilter & { close(): Promise<void> }> {
-  if (list === undefined || operationId === undefined) {
-    const isAny = list === undefined || list.known === nothingKnown;
-    return { ...(isAny ? noFilter : createFilter(list.known)), close: async () => {} };
-  }
+): Promise<LeadFilter> {
+  if (list === undefined || operationId === undefined) return createFilter(list?.known ?? nothingKnown);
   const { name, known, brought = [] } = list;
   const { connection, context } = buyer;
   const { origin } = connection;
-  const folder = folderOfList(context.directories.state, name, origin);
-  const file = await openRunFile(buyer, folder, operationId);
+  const file = await openRunFile(buyer, folderOfList(context.directories.state, name, origin), operationId);
   const run = {
     list: name,
     operation_id: operationId,
@@ -161,12 +149,25 @@ export async function openFilter(
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
     void file.append(toDeliveredLine({ ...run, leads_search_id, leads }));
   if (brought.length > 0) count(brought, null);
-  return { ...createFilter(known, count, file.sync), close: file.close };
+  return createFilter(known, count, file);
 }
 
-/**
- * As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter.
- */
+/** What is left out of what is bought: the list of a run, and how many leads it has. */
+export interface Listed {
+  readonly list?: Pick<RunOfList, 'name' | 'size'>;
+}
+
+/** What a purchase is the rest of, if anything. */
+export interface GoingOn {
+  /** Leads that are here already. */
+  readonly brought?: readonly JsonText[];
+  /** What is to be said before anything is sent. */
+  readonly warnings?: string[];
+  /** Awaited before anything is sent, with the ID of the new operation. */
+  before?(operationId: string | undefined): Promise<void>;
+}
+
+/** As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter. */
 export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   buyer: Buyer,
   given: Order<Kind>,
@@ -178,7 +179,7 @@ export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   yield* warningsOf(warnings);
   const result = yield* purchase(buyer, order, open, async function* (paid) {
     // Whoever goes on with that search has to know why its leads stand under this one too.
-    await before(paid.journal.operationId);
+    await before?.(paid.journal.operationId);
     yield* warningsOf(warnings);
     const filter = await openFilter(buyer, list, paid.journal);
     try {
@@ -189,21 +190,3 @@ export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   });
   return result && { ...result, list };
 }
-
-/** What is left out of what is bought: the list of a run, and how many leads it has. */
-export interface Listed {
-  readonly list?: Pick<RunOfList, 'name' | 'size'>;
-}
-
-/** What a purchase is the rest of. */
-export interface GoingOn {
-  /** Leads that are here already. */
-  readonly brought: readonly JsonText[];
-  /** What is to be said before anything is sent. */
-  readonly warnings?: string[];
-  /** Awaited before anything is sent, with the ID of the new operation. */
-  before(operationId: string | undefined): Promise<void>;
-}
-
-/** It is the rest of nothing. */
-export const begunAnew: GoingOn = { brought: [], before: async () => {} };

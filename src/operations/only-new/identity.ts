@@ -28,9 +28,8 @@ export interface Named {
 
 export function identityOfMembers({ name: named, links: linked }: Named): Identity | undefined {
   const name = typeof named === 'string' ? named.trim() : '';
-  const links = new Set<string>();
-  for (const link of Object.values(membersOf(linked)))
-    links.add(typeof link === 'string' ? bareLink(link) : '');
+  const values = isObject(linked) ? Object.values(linked) : [];
+  const links = new Set(values.map((link) => (typeof link === 'string' ? bareLink(link) : '')));
   links.delete('');
   if (name === '' && links.size === 0) return undefined;
   const key = nameKey(name);
@@ -41,19 +40,9 @@ export function identityOfMembers({ name: named, links: linked }: Named): Identi
   return [name.length > longestName ? '' : name, digestOf(key), ...digests];
 }
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
-}
+export type Known = ReturnType<typeof createKnown>;
 
-export interface Known {
-  /**
-   * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just
-   * the same name. Two of one name with other links are two.
-   */
-  has(identity: Identity): boolean;
-}
-
-export function createKnown(identities: Iterable<Identity>): Known {
+export function createKnown(identities: Iterable<Identity>) {
   const names = new Set<string>();
   const withoutLinks = new Set<string>();
   const links = new Set<string>();
@@ -63,8 +52,16 @@ export function createKnown(identities: Iterable<Identity>): Known {
     for (const link of some) links.add(link);
   }
   return {
-    has: ([, name, ...some]) =>
-      some.length === 0 ? names.has(name) : withoutLinks.has(name) || some.some((link) => links.has(link)),
+    /**
+     * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just
+     * the same name. Two of one name with other links are two. What is known by nothing is none of them.
+     */
+    has(identity: Identity | undefined): boolean {
+      if (identity === undefined) return false;
+      const [, name, ...some] = identity;
+      if (some.length === 0) return names.has(name);
+      return withoutLinks.has(name) || some.some((link) => links.has(link));
+    },
   };
 }
 

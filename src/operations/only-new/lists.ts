@@ -22,7 +22,7 @@ const ending = '.jsonl';
 /** So many files of runs are left as they are. */
 const mostRuns = 20;
 
-export type Damaged = (what: string) => void;
+export type Damaged = (what: string) => unknown;
 
 /** Where a list is. The fictional leads of the local service are no one's: they have lists apart, so that they exclude no real ones. */
 export function folderOfList(stateDir: string, list: string, origin: string): string {
@@ -32,10 +32,8 @@ export function folderOfList(stateDir: string, list: string, origin: string): st
 
 /** What every run of a list has delivered, the oldest first. Throws LocalIoError. */
 export async function readList(folder: string, damaged: Damaged): Promise<Delivered[]> {
-  const lines: Delivered[] = [];
   // The folded file comes last: what is folded meanwhile is then read twice, and not missed.
-  for (const name of [...(await runsIn(folder)), foldedFile])
-    lines.push(...(await readLines(join(folder, name), damaged)));
+  const lines = await readLines(folder, [...(await runsIn(folder)), foldedFile], damaged);
   // The IDs of operations are in the order of time.
   return lines.sort(
     (a, b) => Number(a.operation_id > b.operation_id) - Number(a.operation_id < b.operation_id),
@@ -68,23 +66,22 @@ export async function openRunFile({ context }: Buyer, folder: string, operationI
 async function foldOver(stateDir: string, folder: string): Promise<void> {
   const runs = await runsIn(folder);
   if (runs.length < mostRuns) return;
-  const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length))));
-  const paths = over.sort().map((name) => join(folder, name));
-  const whole = join(folder, foldedFile);
-  const lines: Delivered[] = [];
-  let isDamaged = false;
-  const damaged = (): void => {
-    isDamaged = true;
-  };
-  for (const path of [whole, ...paths]) lines.push(...(await readLines(path, damaged)));
-  if (isDamaged) return;
-  await writeWhole(whole, folded(lines).map(toDeliveredLine).join(''));
-  for (const path of paths) await rm(path, { force: true });
+  const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length)))).sort();
+  const damages: string[] = [];
+  const lines = await readLines(folder, [foldedFile, ...over], (what) => damages.push(what));
+  if (damages.length > 0) return;
+  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''));
+  for (const name of over) await rm(join(folder, name), { force: true });
 }
 
-async function readLines(path: string, damaged: Damaged): Promise<Delivered[]> {
-  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
-  return toDelivered(text ?? '', (line) => damaged(`line ${line} of ${path} is damaged`));
+async function readLines(folder: string, names: readonly string[], damaged: Damaged): Promise<Delivered[]> {
+  const lines: Delivered[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const text = (await readOrNothing(() => readFile(path, 'utf8'), path)) ?? '';
+    lines.push(...toDelivered(text, (line) => damaged(`line ${line} of ${path} is damaged`)));
+  }
+  return lines;
 }
 
 async function runsIn(folder: string): Promise<string[]> {

@@ -4,22 +4,19 @@ import type { Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { type Running, warningsOf } from '../events.ts';
-import { toDoubtful } from '../journal/failed.ts';
-import {
-  begunAnew,
-  type GoingOn,
-  type LeadFilter,
-  type Listed,
-  purchaseForList,
-} from '../only-new/filter.ts';
+import { type JournalEntry, toTerminal } from '../journal/entries.ts';
+import { toDoubtful, toFailedEntries } from '../journal/failed.ts';
+import { createStoredLeads } from '../journal/leads.ts';
+import { folderOf } from '../journal/stored.ts';
+import { type GoingOn, type LeadFilter, type Listed, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type PaidRequest, putInPlace } from '../purchase.ts';
 import { type SearchEnd, toCutError } from './cut.ts';
-import { createKeeping } from './keeping.ts';
 import { type SearchIds, type SearchSummary, searchEntities } from './stream.ts';
 
-export type SearchOrder = Order<'search'>;
-
 export type BoughtSearch = SearchEnd & Listed;
+
+/** fsyncs are dear, and a stream can bring a hundred batches in a second. */
+const syncMs = 1000;
 
 /**
  * Buys one search, and delivers what it brings as it comes: each lead is stored, and counts for its list, before it is
@@ -28,9 +25,9 @@ export type BoughtSearch = SearchEnd & Listed;
  */
 export async function* buySearch(
   buyer: Buyer,
-  order: SearchOrder,
+  order: Order<'search'>,
   open: OpenDelivery,
-  goingOn: GoingOn = begunAnew,
+  goingOn: GoingOn = {},
 ): Running<BoughtSearch | undefined> {
   return yield* purchaseForList(buyer, order, open, goingOn, (paid, filter, body) =>
     streamInto(buyer, body, paid, filter),
@@ -38,49 +35,120 @@ export async function* buySearch(
 }
 
 async function* streamInto(
-  buyer: Buyer,
+  { context }: Buyer,
   request: EntitySearchRequest,
-  paid: PaidRequest,
+  { begin, delivery, idempotencyKey, isAgain, journal }: PaidRequest,
   filter: LeadFilter,
 ): Running<SearchEnd> {
-  const { journal, delivery, idempotencyKey } = paid;
   const { operationId } = journal;
+  const stored =
+    operationId === undefined
+      ? undefined
+      : await createStoredLeads(folderOf(context.directories.state, operationId));
   const warnings: string[] = [];
-  const kept = await createKeeping(buyer, journal, delivery, filter, warnings);
-  async function* deliver(entities: Records, ids: SearchIds): Running<void> {
+  let isStored = stored !== undefined;
+  let isNamed = false;
+  let delivered = 0;
+  let excluded = 0;
+  let syncing = Promise.resolve();
+  let synced = Number.NEGATIVE_INFINITY;
+
+  /** Whatever stores something, until that fails once: a full disk must not end a search that is paid for. */
+  async function whileStored(work: () => Promise<unknown>): Promise<void> {
+    if (!isStored) return;
+    try {
+      await work();
+    } catch (error) {
+      isStored = false;
+      const why = error instanceof Error ? error.message : String(error);
+      warnings.push(
+        `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
+      );
+    }
+  }
+
+  const sync = () => Promise.all([stored?.sync(), filter.sync()]);
+  const toBatch = (
+    { leadsSearchId, requestId }: SearchIds,
+    output_length: number | null = null,
+  ): JournalEntry => ({
+    type: 'batch',
+    delivered,
+    ...(excluded === 0 ? {} : { excluded }),
+    leads_search_id: leadsSearchId ?? null,
+    request_id: requestId ?? null,
+    output_length,
+  });
+
+  async function* deliver(leads: Records, ids: SearchIds): Running<void> {
+    const { isNew, count } = filter.check(leads);
+    const fresh = leads.filter((_, index) => isNew[index]);
     // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
-    const fresh = await kept.keep(entities, ids);
+    excluded += leads.length - fresh.length;
+    // Before leads are printed, all of them, and the search's ID, would survive this process, and count for its list.
+    await whileStored(async () => {
+      const { leadsSearchId, requestId = null } = ids;
+      if (!isNamed && leadsSearchId !== undefined) {
+        journal.note({ type: 'created', leads_search_id: leadsSearchId, request_id: requestId });
+        isNamed = true;
+      }
+      stored?.append(leads, isNew);
+      count(leadsSearchId);
+    });
     yield* warningsOf(warnings);
     if (fresh.length > 0) await delivery.write(fresh);
     yield { is: 'delivered', records: fresh.length };
-    await kept.delivered(fresh.length, ids);
+    delivered += fresh.length;
+    // Once a second, what is there is on the disk, and the journal says how much.
+    const now = context.clock.monotonic();
+    if (stored === undefined || now - synced < syncMs) return;
+    synced = now;
+    // The length belongs to this count; the rest may take its time beside the stream.
+    const batch = toBatch(ids, await delivery.sync());
+    syncing = syncing.then(() =>
+      whileStored(async () => {
+        await sync();
+        await journal.append(batch);
+      }),
+    );
   }
+
   try {
-    const client = yield* paid.begin();
+    const client = yield* begin();
     yield { is: 'stage', stage: 'searching' };
     let summary: SearchSummary;
     try {
-      summary = yield* searchEntities(client, request, idempotencyKey, deliver, buyer.context);
+      summary = yield* searchEntities(client, request, idempotencyKey, deliver, context);
     } catch (thrown) {
-      const error = paid.isAgain ? toDoubtful(thrown) : thrown;
-      await kept.failed(error);
+      const error = isAgain ? toDoubtful(thrown) : thrown;
+      await whileStored(() => journal.append(...toFailedEntries(error)));
       throw error;
     }
-    const isStored = await kept.sync();
-    const end = { ...summary, excluded: kept.excluded(), isStored, operationId, idempotencyKey };
-    const isWhole = summary.cut === undefined;
-    const error = isWhole ? undefined : toCutError(end, request, await delivery.cut());
-    await kept.end(summary, error, isWhole ? await delivery.sync().catch(() => undefined) : undefined);
+    await syncing;
+    await whileStored(sync);
+    const { cut, leads, stopReason: stop_reason = null } = summary;
+    const end = { ...summary, excluded, isStored, operationId, idempotencyKey };
+    const error = cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
+    const output_length = (error ? undefined : await delivery.sync().catch(() => undefined)) ?? null;
+    const terminal = toTerminal(error?.outcome ?? 'complete', {
+      charged: leads > 0 ? 'yes' : 'no',
+      leads: leads - excluded,
+      stop_reason,
+    });
+    const isPlacedLater = error === undefined && delivery.file !== undefined;
+    const written = { type: 'written', state: null, ready_count: null, output_length, stop_reason } as const;
+    const ended = isPlacedLater ? [written] : error && leads === 0 ? toFailedEntries(error) : [terminal];
+    await whileStored(() => journal.append(toBatch(summary, output_length), ...ended));
     // Whatever is said stands behind the last byte.
-    if (isWhole) {
+    if (error === undefined) {
       try {
         await putInPlace(journal, delivery);
       } catch (thrown) {
         yield* warningsOf(warnings);
         throw toUnplaced(thrown, end);
       }
-      await kept.placed(summary);
     }
+    if (isPlacedLater) await whileStored(() => journal.append(terminal));
     // A reader that went away is told nothing: there may be no one to tell.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
@@ -89,7 +157,8 @@ async function* streamInto(
     if (error !== undefined) throw error;
     return end;
   } finally {
-    await kept.close();
+    await syncing;
+    await stored?.close();
   }
 }
 
@@ -103,7 +172,7 @@ function toUnplaced(
     charged: leads > 0 ? 'yes' : 'maybe',
     idempotencyKey,
     facts: { is: 'unplaced', operationId, isStored },
+    requestId,
     ...error.details,
-    ...(requestId === undefined ? {} : { requestId }),
   });
 }

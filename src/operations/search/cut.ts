@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { countOf } from '../wording.ts';
+import { countOf, toThem } from '../wording.ts';
 import type { SearchSummary } from './stream.ts';
 
 export interface SearchEnd extends SearchSummary {
@@ -23,48 +23,41 @@ export function toCutError(
   request: EntitySearchRequest,
   kept: string | undefined,
 ): LeadpipeError {
-  const {
-    cause,
-    cut,
-    excluded,
-    idempotencyKey,
-    isDelivered,
-    isStored,
-    leads,
-    leadsSearchId,
-    operationId,
-    requestId,
-  } = end;
-  const ownEnd = cause instanceof LeadpipeError && !(cause instanceof RequestError) ? cause : undefined;
+  const { cause, cut, excluded, idempotencyKey, isDelivered, isStored, leads } = end;
+  const { leadsSearchId, operationId, requestId } = end;
+  const known = cause instanceof LeadpipeError ? cause : undefined;
   // What is not an error of leadpipe's own making is its fault, and not the service's.
-  const isBug = cause !== undefined && !(cause instanceof LeadpipeError);
-  const outcome = ownEnd?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
+  const isBug = cause !== undefined && known === undefined;
+  const technical = known instanceof RequestError ? known.details.technical : undefined;
+  const own = known instanceof RequestError ? undefined : known;
+  const outcome = own?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
   const fresh = leads - excluded;
-  const place = isDelivered
-    ? placeOf(fresh, kept)
-    : `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
+  const isIn = kept === undefined || fresh === 0 ? '' : `, and ${toThem(fresh, 'is', 'are')} in ${kept}`;
+  const lost = `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
-  const arrived = leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${place}${dropped}`;
-  const rest = (request.limit ?? limits.entityLimit.default) - leads;
-  const technical = cause instanceof RequestError ? cause.details.technical : undefined;
-  const why = cause instanceof LeadpipeError ? cause.words : cut;
+  const arrived =
+    leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${isDelivered ? isIn : lost}${dropped}`;
   const what = isBug ? 'a bug in leadpipe stopped the search' : 'the search stopped before its end';
-  const words = isStop(cause) ? `${why}. ${arrived}` : `${what}: ${why}. ${arrived}`;
-  return new LeadpipeError(outcome, words, {
-    type: ownEnd === undefined ? (isBug ? 'bug' : 'cut') : (ownEnd.details.type ?? ownEnd.outcome),
+  const why = known?.words ?? cut;
+  return new LeadpipeError(outcome, `${isStop(cause) ? why : `${what}: ${why}`}. ${arrived}`, {
+    type: own === undefined ? (isBug ? 'bug' : 'cut') : (own.details.type ?? own.outcome),
     charged: leads > 0 ? 'yes' : 'maybe',
     retryable: false,
-    ...(technical === undefined ? {} : { technical }),
+    technical,
     idempotencyKey,
     facts:
       leadsSearchId === undefined || leads === 0
         ? { is: 'in_doubt' }
-        : { is: 'search_cut', rest, isDelivered, isStored, leadsSearchId, operationId, request },
+        : {
+            is: 'search_cut',
+            rest: (request.limit ?? limits.entityLimit.default) - leads,
+            isDelivered,
+            isStored,
+            leadsSearchId,
+            operationId,
+            request,
+          },
     cause,
-    ...(requestId === undefined ? {} : { requestId }),
+    requestId,
   });
-}
-
-function placeOf(leads: number, kept: string | undefined): string {
-  return kept === undefined || leads === 0 ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
 }

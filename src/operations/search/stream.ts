@@ -65,14 +65,10 @@ export async function* searchEntities(
   } catch (error) {
     cause = error;
   }
-  let cut: string | undefined;
-  if (isOfTheStream(cause)) {
-    cut = reading.verdict(cause === undefined ? undefined : wordsOf(cause));
-    // Whatever was proven before the stream broke stays so.
-    if (cut === undefined) cause = undefined;
-  } else cut = wordsOf(cause);
-  const { leadsSearchId, stopReason: saidReason } = reading.summary();
-  let stopReason = saidReason;
+  let cut = isOfTheStream(cause) ? reading.verdict(cause && wordsOf(cause)) : wordsOf(cause);
+  // Whatever was proven before the stream broke stays so.
+  if (cut === undefined) cause = undefined;
+  let { leadsSearchId, stopReason } = reading.summary();
   if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
     try {
       const rest = await recoverSearch(client, waiting, leadsSearchId, reading);
@@ -133,6 +129,6 @@ function wordsOf(cause: unknown): string {
 }
 
 /** Not of the output, and not a stop from outside. */
-function isOfTheStream(cause: unknown): boolean {
+function isOfTheStream(cause: unknown): cause is RequestError | undefined {
   return cause === undefined || cause instanceof RequestError;
 }

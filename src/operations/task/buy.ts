@@ -8,7 +8,7 @@ import { type BoughtTask, type Running, warningsOf } from '../events.ts';
 import { toTerminal } from '../journal/entries.ts';
 import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
 import { beginJournal, type Journal, naming } from '../journal/journal.ts';
-import { begunAnew, type Listed, purchaseForList } from '../only-new/filter.ts';
+import { type Listed, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, openFor, purchase, putInPlace, toIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskReading } from './reading.ts';
 
@@ -103,7 +103,7 @@ export async function* runTask(
   terms: ReadTerms,
 ): Running<(TaskReading & Listed) | undefined> {
   const { clock, signal } = buyer.context;
-  return yield* purchaseForList(buyer, order, open, begunAnew, async function* (paid, filter, body) {
+  return yield* purchaseForList(buyer, order, open, {}, async function* (paid, filter, body) {
     const { begin, idempotencyKey, journal, delivery } = paid;
     const client = yield* begin();
     return yield* readInto({ buyer, client, terms, delivery, journal, filter }, 'creating', async () => {

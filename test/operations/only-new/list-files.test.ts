@@ -40,44 +40,26 @@ describe('the lines of a list', () => {
   const table: readonly [
     says: string,
     lines: Delivered[],
-    most: { leads: number; searches: number },
     expected: string[],
+    leads?: number,
+    searches?: number,
   ][] = [
-    [
-      'one per search',
-      [line('1', 'AB'), line('1', 'C'), line('2', 'D')],
-      { leads: 9, searches: 9 },
-      ['1 ABC', '2 D'],
-    ],
-    [
-      'each lead once, where it came last',
-      [line('1', 'AB'), line('2', 'BC')],
-      { leads: 9, searches: 9 },
-      ['1 A', '2 BC'],
-    ],
-    [
-      'a search without new leads, for its ID',
-      [line('1', 'A'), line('2', '')],
-      { leads: 9, searches: 9 },
-      ['1 A', '2 '],
-    ],
-    [
-      'of too many leads the oldest go',
-      [line('1', 'AB'), line('2', 'CD')],
-      { leads: 3, searches: 9 },
-      ['1 B', '2 CD'],
-    ],
+    ['one per search', [line('1', 'AB'), line('1', 'C'), line('2', 'D')], ['1 ABC', '2 D']],
+    ['each lead once, where it came last', [line('1', 'AB'), line('2', 'BC')], ['1 A', '2 BC']],
+    ['a search without new leads, for its ID', [line('1', 'A'), line('2', '')], ['1 A', '2 ']],
+    ['of too many leads the oldest go', [line('1', 'AB'), line('2', 'CD')], ['1 B', '2 CD'], 3],
     [
       'of too many searches those without leads',
       [line('1', 'A'), line('2', ''), line('3', ''), line('4', 'B')],
-      { leads: 9, searches: 2 },
       ['1 A', '3 ', '4 B'],
+      9,
+      2,
     ],
   ];
-  it.each(table)('fold to %s', (_, lines, most, expected) => {
-    const once = folded(lines, most);
+  it.each(table)('fold to %s', (_, lines, expected, leads = 9, searches = 9) => {
+    const once = folded(lines, { leads, searches });
     expect(namesOf(once)).toEqual(expected);
-    expect(folded(once, most)).toEqual(once);
+    expect(folded(once, { leads, searches })).toEqual(once);
   });
 
   it('cut anywhere are those that were whole, and no damage', () => {

@@ -4,26 +4,17 @@ import { type Outcome, UsageError } from '../../../src/errors.ts';
 import { toCutError } from '../../../src/operations/search/cut.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 
-it.each<[name: string, cause: unknown, leads: number, outcome: Outcome, says: string]>([
-  [
-    'a lost connection',
-    new RequestError('lost', endpoints.search, 'x'),
-    2,
-    'partial',
-    'stopped before its end: x',
-  ],
-  ['one before a lead', new RequestError('lost', endpoints.search, 'x'), 0, 'unknown', 'No leads arrived'],
+const lost = new RequestError('lost', endpoints.search, 'x');
+const ofBug = 'a bug in leadpipe stopped the search: z. 2 leads arrived';
+
+it.each<[name: string, cause: Error, leads: number, outcome: Outcome, says: string]>([
+  ['a lost connection', lost, 2, 'partial', 'stopped before its end: x'],
+  ['one before a lead', lost, 0, 'unknown', 'No leads arrived'],
   ['an error of the output', new UsageError('y'), 2, 'usage', 'y'],
-  [
-    'a fault of leadpipe',
-    new TypeError('z'),
-    2,
-    'bug',
-    'a bug in leadpipe stopped the search: z. 2 leads arrived',
-  ],
+  ['a fault of leadpipe', new TypeError('z'), 2, 'bug', ofBug],
 ])('%s ends a search', (_, cause, leads, outcome, says) => {
   const end = {
-    cut: cause instanceof Error ? cause.message : '',
+    cut: cause.message,
     cause,
     leads,
     excluded: 0,

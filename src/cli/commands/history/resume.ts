@@ -48,7 +48,7 @@ export const createHistoryResume = defineCommand({
     const route = withRouteOf(known, options);
     if (rowsOf(known.entries[0].command) !== undefined) return await resumeList(context, known, options);
     if (known.isSearch) {
-      const { continueSearch } = await import('../search.ts');
+      const { continueSearch } = await import('../search-rest.ts');
       return await continueSearch(context, known.operationId, { ...route, history: true });
     }
     await resumeOperation(context, known, options);

@@ -4,7 +4,7 @@ import { type KnownPurchase, readHistory } from '../../../operations/journal/his
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
-import { creditsOf, exact } from '../../../operations/spending.ts';
+import { exact } from '../../../operations/spending.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';
@@ -80,7 +80,7 @@ export const createHistoryTotals = defineCommand({
     const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
     if (unsettled > 0) {
       say(
-        `${creditsOf(unsettled)} of this are only a bound: the most that unfinished purchases can have cost.`,
+        `${countOf(unsettled, 'credit')} of this are only a bound: the most that unfinished purchases can have cost.`,
       );
     }
     if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
