@@ -7,12 +7,14 @@ import { envelope, flawsOf, memberOf, quoted, results, type Shape } from './shap
 export type Problems = readonly string[];
 
 export type Check = (answer: Answer) => Problems;
+/** What a row of several requests does, and finds wrong. */
+export type Steps = (service: TestedService) => Promise<Problems>;
 
 export interface Expectation {
   readonly status: readonly number[];
   /** Of an error; the type's place in the envelope is not documented, and neither that it is always there. */
-  readonly types?: readonly ErrorType[];
-  readonly check?: Check;
+  readonly types: readonly ErrorType[];
+  readonly check?: Check | undefined;
 }
 
 /** Something done with the service that ends with an answer. */
@@ -31,8 +33,8 @@ export interface Row {
   readonly keys: readonly KeyName[];
   /** The requests that a service which keeps the rules may charge to the main account; shared ones are the same object. */
   readonly pays: readonly Request[];
-  /** The answer that says it, and what is wrong; throws RowError where that can't be judged. */
-  readonly run: (service: TestedService) => Promise<readonly [Answer, Problems]>;
+  /** What is wrong, by the last answer of the service; throws RowError where that can't be judged. */
+  readonly run: Steps;
 }
 
 /**
@@ -58,45 +60,22 @@ export function sectionOf({ id }: Row): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** `key` is `<id>: <rule>`. A check stands for an answer with 200 that it finds nothing in. */
-export function row(key: string, sample: Request | Sample, expect: Expectation | Check): Row {
-  const { sends, take } = sampleOf(sample);
-  const expectation = typeof expect === 'function' ? { status: [200], check: expect } : expect;
-  return {
-    ...described(key, sends, expectation),
-    // What is refused costs nothing; a sample may have needed more than that.
-    pays: 'take' in sample || expectation.status.includes(200) ? sends.filter(isPaid) : [],
-    async run(service) {
-      const answer = await take(service);
-      return [answer, problemsOf(answer, expectation)];
-    },
-  };
-}
-
-/** A row of several requests, of which `sends` are those that may be charged. What comes last is shown as its answer. */
-export function scenario(
-  key: string,
-  sends: readonly Request[],
-  run: (service: TestedService) => Promise<Problems>,
-  expect: Expectation = accepted,
-): Row {
-  return {
-    ...described(key, sends, { ...expect, check: () => [] }),
-    pays: sends.filter(isPaid),
-    async run(service) {
-      const problems = await run(service);
-      return [service.last as Answer, problems];
-    },
-  };
-}
-
-/** Rows by `<name>: <rule>` with what they send, whose answers are all as expected. */
+/** Rows by `<name>: <rule>` with what they send, whose answers are all as expected; a check expects 200. */
 export function table(
   prefix: string,
   expect: Expectation | Check,
   samples: Readonly<Record<string, Request | Sample>>,
 ): Row[] {
-  return Object.entries(samples).map(([key, sample]) => row(prefix + key, sample, expect));
+  const expectation = typeof expect === 'function' ? expecting(200, expect) : expect;
+  return Object.entries(samples).map(([key, sample]) => {
+    const { sends, take } = sampleOf(sample);
+    // What is refused costs nothing; a sample may have needed more than that.
+    const pays = 'take' in sample || expectation.status.includes(200) ? sends : [];
+    return toRow(prefix + key, sends, pays, expectation, async (service) => {
+      service.last = await take(service);
+      return problemsOf(service.last, expectation);
+    });
+  });
 }
 
 /** Rows by `<name>: <rule>` with what they see in the same answer. */
@@ -105,10 +84,27 @@ export function checks(
   sample: Request | Sample,
   some: Readonly<Record<string, Check>>,
 ): Row[] {
-  return Object.entries(some).map(([key, check]) => row(prefix + key, sample, check));
+  return Object.entries(some).flatMap(([key, check]) => table(prefix, check, { [key]: sample }));
 }
 
-function described(key: string, sends: readonly Request[], { status, types = [], check }: Expectation) {
+/** Rows by `<name>: <rule>` of several requests, of which `sends` are those that may be charged. */
+export function scenarios(
+  prefix: string,
+  sends: readonly Request[],
+  some: Readonly<Record<string, Steps>>,
+  expect: Expectation = accepted,
+): Row[] {
+  const expectation = { ...expect, check: () => [] };
+  return Object.entries(some).map(([key, run]) => toRow(prefix + key, sends, sends, expectation, run));
+}
+
+function toRow(
+  key: string,
+  sends: readonly Request[],
+  pays: readonly Request[],
+  { status, types, check }: Expectation,
+  run: Steps,
+): Row {
   const [id = ''] = key.split(': ', 1);
   const expected = [status, types].filter(({ length }) => length > 0).map((some) => some.join(' or '));
   return {
@@ -116,6 +112,8 @@ function described(key: string, sends: readonly Request[], { status, types = [],
     rule: key.slice(id.length + 2),
     expected: expected.join(' ') + (check === undefined ? '' : ', and what the rule says'),
     keys: sends.flatMap(({ apiKey = 'main' }) => (apiKey === 'none' || apiKey === 'unknown' ? [] : [apiKey])),
+    pays: pays.filter(isPaid),
+    run,
   };
 }
 
@@ -124,7 +122,7 @@ export function sampleOf(sample: Request | Sample): Sample {
 }
 
 /** What an answer breaks. Throws RowError when its status is another one. */
-export function problemsOf(answer: Answer, { status, types = [], check }: Expectation): Problems {
+export function problemsOf(answer: Answer, { status, types, check }: Expectation): Problems {
   if (!status.includes(answer.status))
     throw new RowError(`${answer.status} instead of ${status.join(' or ')}`, answer);
   const problems = check?.(answer) ?? [];
@@ -139,7 +137,7 @@ export function problemsOf(answer: Answer, { status, types = [], check }: Expect
  */
 function wrongType(types: readonly ErrorType[], answer: Answer): Problems {
   const found = candidates(answer);
-  if (types.length === 0 || found.some((type) => types.some((one) => one === type))) return [];
+  if (found.some((type) => types.some((one) => one === type))) return [];
   const claimed = documentedType(answer) ?? memberOf(answer.json, 'error.type');
   if (typeof claimed !== 'string') return [];
   return [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
@@ -154,16 +152,20 @@ export function documentedType(answer: Answer): ErrorType | undefined {
   return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
 }
 
-/** A refusal with the types that the document has for this status. */
-export function refusal(status: number, check?: Check): Expectation {
-  const types = errorRows.filter((row) => row.status === status).map(({ type }) => type);
-  return { status: [status], types, ...(check && { check }) };
+/** One of these statuses, with the types that the document has for them. */
+export function expecting(status: number | readonly number[], check?: Check): Expectation {
+  const all = [status].flat();
+  return {
+    status: all,
+    types: errorRows.filter((one) => all.includes(one.status)).map(({ type }) => type),
+    check,
+  };
 }
 
-export const accepted: Expectation = { status: [200] };
-export const invalid = refusal(422);
+export const accepted = expecting(200);
+export const invalid = expecting(422);
 /** Of a key whose account has no credits: 402, unless it is free, but not 422. */
-export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
+export const unpaid = expecting([402, 200]);
 
 export function unless(holds: boolean, problem: string): Problems {
   return holds ? [] : [problem];

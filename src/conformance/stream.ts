@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { streamSentinel } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
-import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
+import { arrayItems, type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import type { Answer } from './service.ts';
 import { listIn } from './shapes.ts';
 
@@ -57,6 +57,11 @@ function entityTexts(json: JsonText): JsonText[] {
 /** Those of a page. */
 export function leadsIn({ json, text }: Answer): JsonText[] {
   return json === undefined ? [] : entityTexts(text);
+}
+
+/** Undefined where a lead has none, or none that is a text. */
+export function nameIn(lead: JsonText): string | undefined {
+  return stringOf(objectMembers(lead).get('name'));
 }
 
 /** Score and reason may differ from search to search. Without name and links it is the whole. */

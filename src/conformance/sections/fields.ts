@@ -61,12 +61,9 @@ export function textRows(
 /** A whole number; by `change` the most costs the least. */
 export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, change: object): Row[] {
   const least = `is at least ${min}`;
+  const rows = rowsOf(endpoint, field, change);
   return [
-    ...rowsOf(
-      endpoint,
-      field,
-      change,
-    )(invalid, {
+    ...rows(invalid, {
       [`${min - 1}: ${least}`]: min - 1,
       [`negative: ${least}`]: -1,
       [`${max + 1}: is at most ${max}`]: max + 1,
@@ -97,10 +94,11 @@ export function listRows(endpoint: PostEndpoint, { field, max }: Limit): Row[] {
 }
 
 /** One of the values that the document lists, with the change that each of them takes. */
-export function choiceRows(
+export function choiceRows<Value extends string>(
   endpoint: PostEndpoint,
   field: string,
-  values: readonly [string, object][],
+  values: readonly Value[] = [],
+  changeFor: (value: Value) => object = () => ({}),
 ): Row[] {
   return [
     ...rowsOf(endpoint, field)(invalid, {
@@ -108,8 +106,8 @@ export function choiceRows(
       'unknown: is one of the values that the interface lists': 'planet',
       'a-number: is a string': 1,
     }),
-    ...values.flatMap(([value, change]) =>
-      rowsOf(endpoint, field, change)(accepted, { [`${value}: can be ${value}`]: value }),
+    ...values.flatMap((value) =>
+      rowsOf(endpoint, field, changeFor(value))(accepted, { [`${value}: can be ${value}`]: value }),
     ),
   ];
 }
