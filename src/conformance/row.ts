@@ -1,7 +1,7 @@
 import { endpoints } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Answer, type KeyName, type Request, RowError, type TestedService } from './service.ts';
-import { envelope, flawsOf, memberOf, quoted, results, type Shape } from './shapes.ts';
+import { envelope, flawsOf, listIn, memberOf, quoted, results, type Shape } from './shapes.ts';
 
 /** What is wrong, one line each; empty when nothing. */
 export type Problems = readonly string[];
@@ -10,11 +10,14 @@ export type Check = (answer: Answer) => Problems;
 /** What a row of several requests does, and finds wrong. */
 export type Steps = (service: TestedService) => Promise<Problems>;
 
-export interface Expectation {
+/** Statuses; a check, which stands for a 200 that it finds nothing in; or both. */
+export type Expectation = number | readonly number[] | Check | Expected;
+
+export interface Expected {
   readonly status: readonly number[];
-  /** Of an error; the type's place in the envelope is not documented, and neither that it is always there. */
-  readonly types: readonly ErrorType[];
-  readonly check?: Check | undefined;
+  /** Of an error, as the document has them for the status unless they are given. Where it stands in the envelope is not documented, and neither that it is always there. */
+  readonly types?: readonly ErrorType[];
+  readonly check?: Check;
 }
 
 /** Something done with the service that ends with an answer. */
@@ -60,49 +63,56 @@ export function sectionOf({ id }: Row): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** Rows by `<name>: <rule>` with what they send, whose answers are all as expected; a check expects 200. */
-export function table(
-  prefix: string,
-  expect: Expectation | Check,
-  samples: Readonly<Record<string, Request | Sample>>,
-): Row[] {
-  const expectation = typeof expect === 'function' ? expecting(200, expect) : expect;
-  return Object.entries(samples).map(([key, sample]) => {
+type Table<Value> = Readonly<Record<string, Value>>;
+
+/** Rows by `<name>: <rule>`, with what they send and what must come. */
+export function rows(prefix: string, some: Table<readonly [Request | Sample, Expectation]>): Row[] {
+  return Object.entries(some).map(([key, [sample, expectation]]) => {
     const { sends, take } = sampleOf(sample);
+    const expected = toExpected(expectation);
     // What is refused costs nothing; a sample may have needed more than that.
-    const pays = 'take' in sample || expectation.status.includes(200) ? sends : [];
-    return toRow(prefix + key, sends, pays, expectation, async (service) => {
+    const pays = 'take' in sample || expected.status.includes(200) ? sends : [];
+    return toRow(prefix + key, sends, pays, expected, async (service) => {
       service.last = await take(service);
-      return problemsOf(service.last, expectation);
+      return problemsOf(service.last, expected);
     });
   });
 }
 
-/** Rows by `<name>: <rule>` with what they see in the same answer. */
-export function checks(
-  prefix: string,
-  sample: Request | Sample,
-  some: Readonly<Record<string, Check>>,
-): Row[] {
-  return Object.entries(some).flatMap(([key, check]) => table(prefix, check, { [key]: sample }));
+/** Rows whose answers are all as expected, with what they send. */
+export function table(prefix: string, expect: Expectation, some: Table<Request | Sample>): Row[] {
+  return Object.entries(some).flatMap(([key, sample]) => rows(prefix, { [key]: [sample, expect] }));
 }
 
-/** Rows by `<name>: <rule>` of several requests, of which `sends` are those that may be charged. */
+/** Rows that look at the same answer, with what they see in it. */
+export function checks(prefix: string, sample: Request | Sample, some: Table<Check>): Row[] {
+  return Object.entries(some).flatMap(([key, check]) => rows(prefix, { [key]: [sample, check] }));
+}
+
+/** Rows of several requests, of which `sends` are those that may be charged. */
 export function scenarios(
   prefix: string,
   sends: readonly Request[],
-  some: Readonly<Record<string, Steps>>,
-  expect: Expectation = accepted,
+  some: Table<Steps>,
+  expect: Expectation = 200,
 ): Row[] {
-  const expectation = { ...expect, check: () => [] };
-  return Object.entries(some).map(([key, run]) => toRow(prefix + key, sends, sends, expectation, run));
+  const expected = { ...toExpected(expect), check: () => [] };
+  return Object.entries(some).map(([key, run]) => toRow(prefix + key, sends, sends, expected, run));
+}
+
+function toExpected(expectation: Expectation): Expected & { readonly types: readonly ErrorType[] } {
+  if (typeof expectation === 'function') return { status: [200], types: [], check: expectation };
+  const isWhole = typeof expectation === 'object' && 'status' in expectation;
+  const expected = isWhole ? expectation : { status: [expectation].flat() };
+  const known = errorRows.filter((one) => expected.status.includes(one.status));
+  return { types: known.map(({ type }) => type), ...expected };
 }
 
 function toRow(
   key: string,
   sends: readonly Request[],
   pays: readonly Request[],
-  { status, types, check }: Expectation,
+  { status, types, check }: ReturnType<typeof toExpected>,
   run: Steps,
 ): Row {
   const [id = ''] = key.split(': ', 1);
@@ -122,7 +132,8 @@ export function sampleOf(sample: Request | Sample): Sample {
 }
 
 /** What an answer breaks. Throws RowError when its status is another one. */
-export function problemsOf(answer: Answer, { status, types, check }: Expectation): Problems {
+export function problemsOf(answer: Answer, expectation: Expectation): Problems {
+  const { status, types, check } = toExpected(expectation);
   if (!status.includes(answer.status))
     throw new RowError(`${answer.status} instead of ${status.join(' or ')}`, answer);
   const problems = check?.(answer) ?? [];
@@ -152,20 +163,8 @@ export function documentedType(answer: Answer): ErrorType | undefined {
   return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
 }
 
-/** One of these statuses, with the types that the document has for them. */
-export function expecting(status: number | readonly number[], check?: Check): Expectation {
-  const all = [status].flat();
-  return {
-    status: all,
-    types: errorRows.filter((one) => all.includes(one.status)).map(({ type }) => type),
-    check,
-  };
-}
-
-export const accepted = expecting(200);
-export const invalid = expecting(422);
 /** Of a key whose account has no credits: 402, unless it is free, but not 422. */
-export const unpaid = expecting([402, 200]);
+export const unpaid = [402, 200];
 
 export function unless(holds: boolean, problem: string): Problems {
   return holds ? [] : [problem];
@@ -191,6 +190,14 @@ export const resultLike =
 export function holds(wanted: Readonly<Record<string, unknown>>): Check {
   return ({ json }) =>
     Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value));
+}
+
+/** A list in the answer has no more items than so many, which are called `what`. */
+export function atMost(most: number, list: string, what = list): Check {
+  return ({ json }) => {
+    const { length } = listIn(json, list);
+    return unless(length <= most, `${length} ${what}`);
+  };
 }
 
 export function header(name: string, accepts: (value: string, answer: Answer) => boolean): Check {

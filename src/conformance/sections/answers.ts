@@ -3,19 +3,18 @@ import { contactTypes, extractionTypes } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { objectMembers, stringOf } from '../../json/text.ts';
 import {
-  accepted,
+  atMost,
   bodyLike,
   type Check,
   checks,
   type Expectation,
-  expecting,
   holds,
-  invalid,
   noStore,
   problemsOf,
   type Row,
   requestId,
   resultLike,
+  rows,
   type Sample,
   sampleOf,
   scenarios,
@@ -24,6 +23,7 @@ import {
   unless,
 } from '../row.ts';
 import { type PostEndpoint, pageList, post, rare, shared } from '../samples.ts';
+import type { Request } from '../service.ts';
 import { contactResult, listIn, memberOf, quoted } from '../shapes.ts';
 import { eventsOf, nameIn } from '../stream.ts';
 import { choiceRows, integerRows, textRows } from './fields.ts';
@@ -125,11 +125,11 @@ export const enrichRows: readonly Row[] = [
       return unless(follows, `answer is ${quoted(found)}, without a field of the schema`);
     },
   }),
-  ...checks('enrich/', post('enrich', { entity_context: rare.objective }), {
-    [noResult]: resultLike('enrich'),
+  ...table('enrich/', resultLike('enrich'), {
+    [noResult]: post('enrich', { entity_context: rare.objective }),
   }),
   ...textRows('enrich', limits.enrichContext),
-  ...schemas(invalid, {
+  ...schemas(422, {
     'missing: enrich_fields is required': undefined,
     'a-list: enrich_fields is a JSON Schema, not a list of names': ['city'],
     'a-string: enrich_fields is an object': 'city',
@@ -147,7 +147,7 @@ export const enrichRows: readonly Row[] = [
     'nested-too-deep: the schema has at most 12 levels of nesting': deep(levels + 2),
     'over-256-kib: the schema has at most 256 KiB': described(bytes),
   }),
-  ...schemas(accepted, {
+  ...schemas(200, {
     [`${properties}-properties: the schema has at most 200 properties`]: schemaOf(wide(properties)),
     'nested: the schema has at most 12 levels of nesting': deep(5),
     '255-kib: the schema has at most 256 KiB': described(bytes - 1024),
@@ -164,17 +164,11 @@ const echoes = (wanted: Readonly<Record<string, unknown>>): Check =>
   holds(Object.fromEntries(Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value])));
 
 /** What is sent as type and target comes back. */
-const echo = (name: string, type: string, target: string): Row[] =>
-  checks('extract/', post('extract', { type, target }), {
-    [`${name}: metadata repeats type and target as they were sent`]: echoes({ type, target }),
-  });
-
-const atMost =
-  (most: number): Check =>
-  ({ json }) => {
-    const { length } = listIn(json, 'data');
-    return unless(length <= most, `${length} items`);
-  };
+const echo = (type: string, target: string): [Request, Check] => [
+  post('extract', { type, target }),
+  echoes({ type, target }),
+];
+const echoRule = 'metadata repeats type and target as they were sent';
 
 /** Hosts that nobody can reach from the internet, by what they are. */
 const notPublic = {
@@ -202,7 +196,7 @@ function targetOf(type: string): string {
 }
 
 /** The first answer again, or a refusal: both are allowed. */
-const replayed = expecting([200, 409]);
+const replayed = [200, 409];
 const again = post('extract', {}, { idempotencyKey: 'extract/duplicate' });
 const unlimited = sampleOf(ofPage({}));
 
@@ -215,21 +209,25 @@ export const extractRows: readonly Row[] = [
     'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
     'instruction-none: metadata.instruction is null when none was sent': echoes({ instruction: null }),
     'limit-in-effect: metadata.limit is the limit of the request': echoes({ limit: 3 }),
-    'at-most-limit: limit is the maximum number of results': atMost(3),
+    'at-most-limit: limit is the maximum number of results': atMost(3, 'data', 'items'),
   }),
-  ...checks('extract/', post('extract', { limit: undefined, ...nowhere }), {
-    'default-limit: limit is 100 by default': echoes({ limit: 100 }),
+  ...rows('extract/', {
+    'default-limit: limit is 100 by default': [
+      post('extract', { limit: undefined, ...nowhere }),
+      echoes({ limit: 100 }),
+    ],
+    'failure: when success is false, data says why': [
+      post('extract', { target: 'nobody' }),
+      resultLike('extract'),
+    ],
+    [`echo: ${echoRule}`]: echo('github_user_followers', 'octocat'),
+    [`echo-address: ${echoRule}`]: echo('github_user_followers', 'https://GitHub.com/Octocat'),
+    [`echo-handle: ${echoRule}`]: echo('x_followers', '@NASA'),
   }),
-  ...checks('extract/', post('extract', { target: 'nobody' }), {
-    'failure: when success is false, data says why': resultLike('extract'),
-  }),
-  ...echo('echo', 'github_user_followers', 'octocat'),
-  ...echo('echo-address', 'github_user_followers', 'https://GitHub.com/Octocat'),
-  ...echo('echo-handle', 'x_followers', '@NASA'),
   ...checks('extract/web2list-', fromPage, {
     [`body: ${fields}`]: resultLike('extract'),
     'limit: web2list ignores limit: metadata.limit is always 100': echoes({ limit: web2listLimit }),
-    'at-most-100: web2list gives at most 100 items': atMost(web2listLimit),
+    'at-most-100: web2list gives at most 100 items': atMost(web2listLimit, 'data', 'items'),
     'echo: metadata repeats type, target and instruction': echoes(wanted),
   }),
   ...scenarios('extract/', [...fromPage.sends, ...unlimited.sends], {
@@ -237,7 +235,7 @@ export const extractRows: readonly Row[] = [
       const counts: number[] = [];
       for (const { take } of [fromPage, unlimited]) {
         const answer = await take(service);
-        problemsOf(answer, accepted);
+        problemsOf(answer, 200);
         counts.push(listIn(answer.json, 'data').length);
       }
       const [limited = 0, all = 0] = counts;
@@ -252,12 +250,12 @@ export const extractRows: readonly Row[] = [
   ),
   // Addresses: a handle of this length may be wrong for other reasons.
   ...textRows('extract', limits.extractTarget, pageList.target, pageList),
-  ...table('extract/', accepted, {
+  ...table('extract/', 200, {
     'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),
   }),
   ...textRows('extract', limits.extractInstruction),
   ...integerRows('extract', limits.extractLimit, nowhere),
-  ...table('extract/', invalid, {
+  ...table('extract/', 422, {
     'web2list-without-instruction: web2list requires an instruction': ofPage({ instruction: undefined }),
     'web2list-instruction-null: web2list requires an instruction': ofPage({ instruction: null }),
     'web2list-not-a-url: the target of web2list is a URL': ofPage({ target: 'example' }),

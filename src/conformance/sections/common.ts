@@ -1,13 +1,10 @@
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
 import {
-  accepted,
   bodyLike,
   checks,
   type Expectation,
-  expecting,
   generatedKey,
-  invalid,
   jsonType,
   noStore,
   problemsOf,
@@ -36,11 +33,7 @@ import { costOf } from './settlement.ts';
 /** What the document says of all endpoints, or of several. */
 
 /** The status of a bad header is not documented: what fits a bad request or a bad key will do. */
-const badKey: Expectation = {
-  ...expecting([422, 409]),
-  types: ['invalid_request_error', 'idempotency_error'],
-};
-const conflict = expecting(409);
+const badKey: Expectation = { status: [422, 409], types: ['invalid_request_error', 'idempotency_error'] };
 
 /** What makes another request of the usual one. */
 const others: Readonly<Record<PostEndpoint, object>> = {
@@ -74,8 +67,8 @@ const jsonRule = 'media-type: JSON is answered as application/json';
 /** By what the document says of a key that is left out: what must come, and the row. */
 const withoutKey = {
   required: [badKey, 'without-key: create_task requires an Idempotency-Key'],
-  optional: [expecting(200, generatedKey), 'generated-key: a key that is left out is generated and returned'],
-  recommended: [accepted, 'without-key: a streaming search needs no Idempotency-Key'],
+  optional: [generatedKey, 'generated-key: a key that is left out is generated and returned'],
+  recommended: [200, 'without-key: a streaming search needs no Idempotency-Key'],
 } as const;
 
 /** A request whose Idempotency-Key an earlier one had; `change` makes it another request. */
@@ -85,9 +78,9 @@ function repeated(one: PostEndpoint, rule: string, change: object = {}): Row[] {
   const second = post(one, change, { idempotencyKey: key });
   const run = async (service: TestedService) => {
     await service.accepted(first);
-    return problemsOf(await service.send(second), conflict);
+    return problemsOf(await service.send(second), 409);
   };
-  return scenarios('', [first], { [key]: run }, conflict);
+  return scenarios('', [first], { [key]: run }, 409);
 }
 
 function rowsOf(one: PostEndpoint): Row[] {
@@ -98,7 +91,7 @@ function rowsOf(one: PostEndpoint): Row[] {
   const again = post(one, {}, { idempotencyKey: `${prefix}refused-key` });
   const [keyless, keylessRule] = withoutKey[idempotencyKey];
   return [
-    ...rows(invalid, {
+    ...rows(422, {
       [`text-plain: ${wrongType}`]: { contentType: 'text/plain' },
       [`form: ${wrongType}`]: { contentType: 'application/x-www-form-urlencoded' },
       [`no-media-type: ${wrongType}`]: { contentType: null },
@@ -114,7 +107,7 @@ function rowsOf(one: PostEndpoint): Row[] {
         [`body-over-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest + 1) },
       }),
     }),
-    ...rows(accepted, {
+    ...rows(200, {
       ...(bodyLimit && {
         [`body-of-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest) },
         'charset: a media type may have a charset': { contentType: 'application/json; charset=utf-8' },
@@ -133,7 +126,7 @@ function rowsOf(one: PostEndpoint): Row[] {
     ...scenarios(prefix, [again], {
       'refused-key: the Idempotency-Key of a rejected request can be used again': async (service) => {
         await service.accepted({ ...again, body: {} }, 422);
-        return problemsOf(await service.send(again), accepted);
+        return problemsOf(await service.send(again), 200);
       },
     }),
     ...(answer === 'application/json' ? table(prefix, jsonType, { [jsonRule]: post(one) }) : []),
@@ -142,7 +135,7 @@ function rowsOf(one: PostEndpoint): Row[] {
 
 export const postRows: readonly Row[] = [
   ...postEndpoints.flatMap(rowsOf),
-  ...table('common/', invalid, {
+  ...table('common/', 422, {
     'contact-unknown-field: unknown fields are rejected': post('contactSearch', { more: 1 }),
   }),
   ...table('common/', jsonType, {
@@ -161,11 +154,11 @@ function keyRows(one: EndpointName): Row[] {
   // Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented.
   const isScoped = endpoints[one].access !== 'any' && endpoints[one].method === 'POST';
   return [
-    ...table(`authentication/${nameOf(one)}-`, expecting(401), {
+    ...table(`authentication/${nameOf(one)}-`, 401, {
       'without-key: a missing key gives 401': by('none'),
       'unknown-key: an unknown key gives 401': by('unknown'),
     }),
-    ...table(`authentication/${nameOf(one)}-`, expecting(403), {
+    ...table(`authentication/${nameOf(one)}-`, 403, {
       'revoked: a revoked key gives 403': by('revoked'),
       'expired: an expired key gives 403': by('expired'),
       ...(isScoped && { 'no-access: a key without access to the operation gives 403': by('no_access') }),
@@ -179,13 +172,13 @@ const bearer = 'shown with Authorization: Bearer';
 
 export const authenticationRows: readonly Row[] = [
   ...all.flatMap(keyRows),
-  ...table('authentication/', expecting(401), {
+  ...table('authentication/', 401, {
     [`bearer-without-a-key: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer' },
     [`basic: ${malformed}`]: { endpoint: 'balance', authorization: 'Basic bm9ib2R5Om5vdGhpbmc=' },
     [`bearer-with-two-words: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer not a key' },
   }),
   // The two endpoints that the interface shows with both headers.
-  ...table('authentication/', accepted, {
+  ...table('authentication/', 200, {
     [`fetch-x-api-key: ${plain}`]: ofFinishedTask('fetch', {}, { keyHeader: 'x-api-key' }),
     [`fetch-bearer: ${bearer}`]: ofFinishedTask('fetch', {}, { keyHeader: 'bearer' }),
     [`contact-x-api-key: ${plain}`]: post('contactSearch', {}, { keyHeader: 'x-api-key' }),
@@ -199,7 +192,7 @@ function poor(rule: string, apiKey: KeyName, request: Request, usual: Request | 
   const asked = { ...request, apiKey };
   const run = async (service: TestedService) => {
     await service.accepted({ endpoint: 'balance', apiKey });
-    const [cost] = await costOf(service, async () => problemsOf(await take(service), accepted));
+    const [cost] = await costOf(service, async () => problemsOf(await take(service), 200));
     const answer = await service.send(asked);
     return [
       ...problemsOf(answer, unpaid),
@@ -222,14 +215,18 @@ export const errorRows: readonly Row[] = [
     post('extract'),
   ),
   ...postEndpoints.flatMap((one) =>
-    table(`errors/${nameOf(one)}-`, expecting(429), {
+    table(`errors/${nameOf(one)}-`, 429, {
       'busy: a key that has reached its concurrency limit gives 429': post(one, {}, { apiKey: 'busy' }),
     }),
   ),
   ...all.flatMap((one) =>
-    table(`errors/${nameOf(one)}-`, expecting(401, jsonType), {
-      'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
-    }),
+    table(
+      `errors/${nameOf(one)}-`,
+      { status: [401], check: jsonType },
+      {
+        'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
+      },
+    ),
   ),
 ];
 
@@ -239,17 +236,16 @@ export const balanceRows: readonly Row[] = [
       bodyLike(balance),
     'no-store: the balance must not be cached': noStore,
   }),
-  ...table('balance/', accepted, {
+  ...table('balance/', 200, {
     'any-active-key: any active key is enough for the balance': { endpoint: 'balance', apiKey: 'no_access' },
   }),
-  ...table(
+  ...checks(
     'balance/',
-    (answer) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
+    { endpoint: 'balance', apiKey: 'no_credits' },
     {
-      'account-of-the-key: the API key decides the account: an account without credits shows none': {
-        endpoint: 'balance',
-        apiKey: 'no_credits',
-      },
+      'account-of-the-key: the API key decides the account: an account without credits shows none': (
+        answer,
+      ) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
     },
   ),
 ];

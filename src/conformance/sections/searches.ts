@@ -8,11 +8,9 @@ import {
 } from '../../contract/types.ts';
 import type { JsonText } from '../../json/text.ts';
 import {
-  accepted,
   type Check,
   checks,
   header,
-  invalid,
   type Problems,
   type Row,
   requestId,
@@ -47,7 +45,7 @@ export function searchRows(form: Form): Row[] {
     ...textRows(form, limits.entityObjective),
     ...integerRows(form, limits.entityLimit, rare),
     ...lists.flatMap((limit) => listRows(form, limit)),
-    ...table(prefix, invalid, {
+    ...table(prefix, 422, {
       ...webSearch('without-web-search', {}),
       ...webSearch(`web-search-${!isTask}`, { enable_web_search: !isTask }),
       'unknown-field: unknown fields are rejected': post(form, { entity_kind: 'company' }),
@@ -56,7 +54,7 @@ export function searchRows(form: Form): Row[] {
         : { 'web-search: only tasks accept enable_web_search': post(form, { enable_web_search: true }) }),
     }),
     ...(isTask
-      ? table(`${prefix}web-search-`, accepted, {
+      ? table(`${prefix}web-search-`, 200, {
           'true: enable_web_search is allowed for every type': post(form, { enable_web_search: true }),
           'false: enable_web_search can be false': post(form, { enable_web_search: false }),
         })

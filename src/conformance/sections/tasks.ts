@@ -1,14 +1,15 @@
 import { limits } from '../../contract/limits.ts';
 import {
+  atMost,
   bodyLike,
+  type Check,
   checks,
-  expecting,
   holds,
-  invalid,
   noStore,
   type Problems,
   type Row,
   requestId,
+  rows,
   type Sample,
   same,
   scenarios,
@@ -96,11 +97,11 @@ const ownTask = 'only the API key that created a task can read it';
 /** Which tasks `status` and `fetch` read, and which not. */
 function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
   return [
-    ...table(`${endpoint}/`, invalid, {
+    ...table(`${endpoint}/`, 422, {
       'id-missing: leads_search_id is required': { endpoint },
       'id-empty: leads_search_id has at least one character': { endpoint, query: { leads_search_id: '' } },
     }),
-    ...table(`${endpoint}/`, expecting(404), {
+    ...table(`${endpoint}/`, 404, {
       'unknown-task: a task that does not exist gives 404': { endpoint, query: unknownTask },
       'longer-id: an ID with something after it is another one': ofFinishedTask(endpoint, {}, {}, 'x'),
       [`task-of-another-account: ${ownTask}`]: ofFinishedTask(endpoint, {}, { apiKey: 'other' }),
@@ -235,8 +236,13 @@ function entitiesOf({ json }: Answer): readonly unknown[] {
   return listIn(json, 'entities');
 }
 
+/** A page that repeats what it was asked for. */
+function echoed(pts: number, num: number, more = {}): [Sample, Check] {
+  return [ofTask({ pts: `${pts}`, num: `${num}` }), holds({ pts, num, ...more })];
+}
+
 export const fetchRows: readonly Row[] = [
-  ...table('fetch/', invalid, {
+  ...table('fetch/', 422, {
     'num-0: num is at least 1': ofTask({ num: '0' }),
     'num-501: num is at most 500': ofTask({ num: '501' }),
     'num-a-word: num is an integer': ofTask({ num: 'many' }),
@@ -260,25 +266,16 @@ export const fetchRows: readonly Row[] = [
         return flawsOf(entities, entitiesOf(answer), '$.entities');
       },
   }),
-  // A page repeats what it was asked for.
-  ...checks('fetch/', ofTask({}), {
-    'defaults: pts is 0 and num is 5 by default': holds({ pts: 0, num: 5 }),
-  }),
-  ...checks('fetch/', ofTask({ pts: '0', num: '1' }), {
-    'num-1: num is at least 1': holds({ pts: 0, num: 1 }),
-  }),
-  ...checks('fetch/', ofTask({ pts: '2', num: '3' }), {
-    'echo: a page repeats pts and num of the request': holds({ pts: 2, num: 3 }),
-  }),
-  ...checks('fetch/', ofTask({ pts: '100000', num: '3' }), {
-    'beyond: a page beyond ready_count is empty': holds({ pts: 100_000, num: 3, count: 0 }),
-  }),
-  ...checks('fetch/', ofTask({ num: '2' }), {
-    'at-most-num: a page has at most num entities': (answer) =>
-      unless(entitiesOf(answer).length <= 2, `${entitiesOf(answer).length} entities`),
-  }),
-  ...checks('fetch/', ofNewTask('fetch', { limit: 3 }), {
-    'before-anything-is-ready: a task can be fetched as soon as it is created': bodyLike(page),
+  ...rows('fetch/', {
+    'defaults: pts is 0 and num is 5 by default': [ofTask({}), holds({ pts: 0, num: 5 })],
+    'num-1: num is at least 1': echoed(0, 1),
+    'echo: a page repeats pts and num of the request': echoed(2, 3),
+    'beyond: a page beyond ready_count is empty': echoed(100_000, 3, { count: 0 }),
+    'at-most-num: a page has at most num entities': [ofTask({ num: '2' }), atMost(2, 'entities')],
+    'before-anything-is-ready: a task can be fetched as soon as it is created': [
+      ofNewTask('fetch', { limit: 3 }),
+      bodyLike(page),
+    ],
   }),
   // What several answers about the finished task show together.
   ...scenarios('fetch/', whole.sends, {
