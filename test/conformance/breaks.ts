@@ -529,7 +529,7 @@ export const variants: Differences = {
   'a price of 3 for each lead': (p) => (p.price.lead = 3),
   'other prices': (p) => Object.assign(p.price, { email: 7, phone: 11, research: 1, enrich: 9, item: 2 }),
   'everything is free': (p) => {
-    for (const one of Object.keys(p.price)) p.price[one] = 0;
+    for (const one of Object.keys(p.price)) Object.assign(p.price, { [one]: 0 });
     p.reserve = () => 0;
   },
   'free lookups': (p) => Object.assign(p.price, { email: 0, phone: 0 }),
