@@ -50,27 +50,23 @@ class Machine {
   changes = 0;
   onDeath = (): void => {};
 
-  private readonly killAt: number;
-  private readonly sleepAt: number;
-  private readonly fullAt: number;
+  readonly #start: Start;
 
-  constructor(killAt = 0, sleepAt = 0, fullAt = Number.POSITIVE_INFINITY) {
-    this.killAt = killAt;
-    this.sleepAt = sleepAt;
-    this.fullAt = fullAt;
+  constructor(start: Start) {
+    this.#start = start;
   }
 
   get isFull(): boolean {
-    return this.changes >= this.fullAt;
+    return this.changes >= (this.#start.fullAt ?? Number.POSITIVE_INFINITY);
   }
 
   /** Before a change: whether it is the one that the process dies in. */
   isLast(): boolean {
-    return ++this.changes === this.killAt;
+    return ++this.changes === this.#start.killAt;
   }
 
   async sleep(): Promise<void> {
-    if (this.changes === this.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
+    if (this.changes === this.#start.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
   }
 
   /** What the system does at once for one that is killed. */
@@ -98,28 +94,20 @@ const running = new AsyncLocalStorage<Machine>();
 const alive = new Map<number, Machine>();
 
 /** Starts the program as a process of its own, as far as others can tell. */
-export function startSimulated({
-  args,
-  env,
-  stdin,
-  killAt,
-  sleepAt,
-  fullAt,
-  clockAheadMs,
-}: Start): Simulated {
-  const machine = new Machine(killAt, sleepAt, fullAt);
+export function startSimulated(start: Start): Simulated {
+  const machine = new Machine(start);
   alive.set(machine.pid, machine);
   const stop = new AbortController();
   const written = { stdout: '', stderr: '' };
-  const now = (): Date => new Date(Date.now() + clockAheadMs);
+  const now = (): Date => new Date(Date.now() + start.clockAheadMs);
   const died = new Promise<Result>((resolve) => {
     machine.onDeath = () => void machine.settle().then(() => resolve({ ...written, code: null }));
   });
   let keys = 0;
   const run = running.run(machine, () =>
-    runInProcess(args, {
-      env,
-      ...(stdin === undefined ? {} : { stdin }),
+    runInProcess(start.args, {
+      env: start.env,
+      stdin: start.stdin,
       context: {
         pid: machine.pid,
         signal: stop.signal,
