@@ -63,22 +63,8 @@ export async function live(seed: string, runs: number, realShare: number, told: 
     join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
     JSON.stringify({ profiles: { default: settings } }),
   );
-  const world: World = {
-    ...{
-      random,
-      service,
-      env,
-      folder,
-      seed,
-      realShare,
-      told,
-      story: [],
-      kept: new Map(),
-      open: [],
-      orders: 0,
-      steps: 0,
-    },
-  };
+  const given = { random, service, env, folder, seed, realShare, told };
+  const world: World = { ...given, story: [], kept: new Map(), open: [], orders: 0, steps: 0 };
   const end = told.runs + runs;
   try {
     while (told.runs < end) {
@@ -109,80 +95,56 @@ function newOrders(world: World): Order[] {
   const days = join(folder, `days-${kind === 'list' ? rowKind : 'leads'}.${format}`);
   const own = join(folder, `${name}.${format}`);
   const output = where < 0.3 ? days : where < 0.85 ? own : undefined;
-  const base = {
-    kind,
-    format,
-    isAppended,
-    runs: 0,
-    mayBeLost: 0,
-    isEdited: false,
-    operation: undefined,
-    again: 0,
-    delivered: new Set<string>(),
-    since: 0,
-  } as const;
+  const given = (value: unknown, ...words: readonly string[]) => (value ? words : []);
+  const toOrder = (args: readonly string[], more: Partial<Order>): Order => {
+    const all = { name, kind, format, isAppended, output, unit: name, concurrency: 1, ...more } as const;
+    return {
+      ...{ limit: 0, maxCredits: undefined, list: undefined, shard: undefined, operation: undefined },
+      ...{ runs: 0, mayBeLost: 0, isEdited: false, again: 0, delivered: new Set<string>(), since: 0 },
+      ...all,
+      args: [
+        ...args,
+        ...(all.output === undefined ? ['-f', format] : ['-o', all.output]),
+        ...given(all.output && isAppended, '--append'),
+      ],
+    };
+  };
   if (kind !== 'list') {
     const limit = 1 + Math.floor(random() * 24);
     const maxCredits = random() < 0.3 ? limit : undefined;
-    const args = [...kind.split(' '), 'company', name, '--limit', String(limit)];
     const isOnlyNew = random() < 0.3;
-    if (isOnlyNew) args.push('--only-new', '--list', name);
-    if (kind === 'task run') args.push('--num', '5');
-    if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
-    args.push(...toOutputArgs(output, isAppended, format));
-    return [
-      {
-        ...base,
-        ...{
-          name,
-          args,
-          output,
-          limit,
-          maxCredits,
-          again: isOnlyNew ? 1 : 0,
-          list: undefined,
-          shard: undefined,
-          unit: name,
-          concurrency: 1,
-        },
-      },
+    const args = [
+      ...[...kind.split(' '), 'company', name, '--limit', String(limit)],
+      ...given(isOnlyNew, '--only-new', '--list', name),
+      ...given(kind === 'task run', '--num', '5'),
+      ...given(maxCredits, '--max-credits', String(maxCredits)),
     ];
+    return [toOrder(args, { limit, maxCredits, again: isOnlyNew ? 1 : 0 })];
   }
   const isPiped = random() < 0.2;
   const count = 2 + Math.floor(random() * 14);
   const { words } = listKinds[rowKind];
   const retries = random() < 0.2;
-  const list = new RowsOfList(
-    name,
-    isPiped ? undefined : join(folder, `${name}-input.jsonl`),
-    rowKind,
-    count,
-  );
+  const input = isPiped ? undefined : join(folder, `${name}-input.jsonl`);
+  const list = new RowsOfList(name, input, rowKind, count);
   const isNamed = random() < 0.35;
   const of = isNamed && !isPiped && random() < 0.6 ? 2 + Math.floor(random() * 2) : 1;
   const concurrency = 1 + Math.floor(random() * 4);
   return Array.from({ length: of }, (_, index) => {
-    const shard = of === 1 ? undefined : { index, of };
-    const mine = shard === undefined || isAppended ? output : join(folder, `${name}-${index}.${format}`);
     const maxCredits = random() < 0.2 && rowKind === 'contact' ? 2 * count + 10 : undefined;
-    const args = [...words, '--input', list.file ?? '-', '--concurrency', String(concurrency)];
-    if (list.file === undefined) args.push('--input-format', 'jsonl');
-    if (isNamed) args.push('--run', `run-${name}`);
-    if (retries) args.push('--retry-unknown');
-    if (shard !== undefined) args.push('--shard', `${index}/${of}`);
-    if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
-    args.push(...toOutputArgs(mine, isAppended && mine !== undefined, format));
-    const id = shard === undefined ? name : `${name}/${index}`;
-    return {
-      ...base,
-      ...{ name: id, args, output: mine, limit: 0, maxCredits, list, shard, unit: name, concurrency },
-    };
+    const args = [
+      ...[...words, '--input', input ?? '-', '--concurrency', String(concurrency)],
+      ...given(isPiped, '--input-format', 'jsonl'),
+      ...given(isNamed, '--run', `run-${name}`),
+      ...given(retries, '--retry-unknown'),
+      ...given(of > 1, '--shard', `${index}/${of}`),
+      ...given(maxCredits, '--max-credits', String(maxCredits)),
+    ];
+    if (of === 1) return toOrder(args, { maxCredits, list, concurrency });
+    const own = isAppended ? output : join(folder, `${name}-${index}.${format}`);
+    const shard = { index, of };
+    return toOrder(args, { maxCredits, list, concurrency, shard, name: `${name}/${index}`, output: own });
   });
-}
-
-function toOutputArgs(output: string | undefined, isAppended: boolean, format: string): string[] {
-  if (output === undefined) return ['-f', format];
-  return ['-o', output, ...(isAppended ? ['--append'] : [])];
 }
 
 const isNamed = (order: Order): boolean => has(order, '--run');
@@ -208,31 +170,23 @@ async function step(world: World): Promise<void> {
     // Of two that are forgotten nobody could tell who has bought what.
     if (!orders.includes(other) || !isForgotten(other)) orders.push(other);
   }
-  await runTogether(world, orders, { isReal, isCalm: false });
+  await runTogether(world, orders, { isReal });
 }
 
 async function bringToItsEnd(world: World, order: Order): Promise<void> {
   world.service.disturb(undefined);
   for (let run = 0; run < calmRuns; run++) {
-    const [result] = await runTogether(world, [order], { isReal: false, isCalm: true });
-    if (result !== undefined && !world.open.includes(order)) return;
-    if (result?.code === 3 && order.list !== undefined) {
-      world.open = world.open.filter((one) => one !== order);
-      return;
-    }
+    const [result] = await runTogether(world, [order], { isCalm: true });
+    if (result?.code === 3 && order.list !== undefined) close(world, order);
+    if (!world.open.includes(order)) return;
   }
   throw new Error(`${order.name} is stuck: ${calmRuns} runs in peace did not end it`);
-}
-
-interface Way {
-  readonly isReal: boolean;
-  readonly isCalm: boolean;
 }
 
 async function runTogether(
   world: World,
   orders: readonly Order[],
-  { isReal, isCalm }: Way,
+  { isReal = false, isCalm = false },
 ): Promise<Result[]> {
   const { service, story, told, kept } = world;
   const before = service.purchases.length;
@@ -324,9 +278,13 @@ function end(world: World, order: Order): void {
     for (const { name } of toRows(read(order.output), order.format))
       if (name.startsWith(`${order.name}/`)) order.delivered.add(name);
   }
-  if (order.again-- === 0) world.open = world.open.filter((one) => one !== order);
+  if (order.again-- === 0) close(world, order);
   order.operation = undefined;
   order.since = world.service.purchases.length;
+}
+
+function close(world: World, order: Order): void {
+  world.open = world.open.filter((one) => one !== order);
 }
 
 function operationsOf({ env }: World): string[] {
