@@ -147,8 +147,7 @@ export function problemsOf(answer: Answer, expectation: Expectation): Problems {
  * something undocumented in the one place that is named for it.
  */
 function wrongType(types: readonly ErrorType[], answer: Answer): Problems {
-  const found = candidates(answer);
-  if (found.some((type) => types.some((one) => one === type))) return [];
+  if (candidates(answer).some((type) => types.some((one) => one === type))) return [];
   const claimed = documentedType(answer) ?? memberOf(answer.json, 'error.type');
   if (typeof claimed !== 'string') return [];
   return [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];

@@ -27,17 +27,7 @@ import {
   statusOf,
   type TestedService,
 } from '../service.ts';
-import {
-  createdTask,
-  entities,
-  flawsOf,
-  listIn,
-  memberOf,
-  numberIn,
-  page,
-  quoted,
-  taskStatus,
-} from '../shapes.ts';
+import { createdTask, entities, listIn, numberIn, page, quoted, taskStatus } from '../shapes.ts';
 import { identityOf, leadsIn } from '../stream.ts';
 import { searchRows } from './searches.ts';
 
@@ -51,7 +41,7 @@ const ended = post('createTask', {}, { idempotencyKey: 'create_task/replay-when-
 const another = post('createTask');
 
 function sameTask(first: Answer, second: Answer): Problems {
-  return same('$.leads_search_id', memberOf(second.json, 'leads_search_id'), searchIdOf(first));
+  return holds({ leads_search_id: searchIdOf(first) })(second);
 }
 
 export const createTaskRows: readonly Row[] = [
@@ -135,11 +125,11 @@ export const runningRows: readonly Row[] = [
     'fetch/while-running: results can be fetched while a task is running': async (service) => {
       const { now, items } = await runningTask(service);
       const problem = `no entities, although ${statusOf(now).ready} are ready`;
-      return [...flawsOf(page, items.json), ...unless(entitiesOf(items).length > 0, problem)];
+      return [...bodyLike(page)(items), ...unless(entitiesOf(items).length > 0, problem)];
     },
     'status/while-running: verified_count is never below ready_count': async (service) => {
       const { now, last } = await runningTask(service);
-      return [now, last].flatMap((one) => [...flawsOf(taskStatus, one.json), ...verifiedBelow(one)]);
+      return [now, last].flatMap((one) => [...bodyLike(taskStatus)(one), ...verifiedBelow(one)]);
     },
     'balance/reserved: credits that a running task has reserved are not available': async (service) => {
       const { items, last, reserved, cost } = await runningTask(service);
@@ -259,11 +249,11 @@ export const fetchRows: readonly Row[] = [
       holds({ leads_search_id: answer.request.query?.leads_search_id })(answer),
     'limit: limit is the limit of the task': holds({ limit: 7 }),
     'count: count is the number of entities in the page': (answer) =>
-      same('$.count', memberOf(answer.json, 'count'), entitiesOf(answer).length),
+      holds({ count: entitiesOf(answer).length })(answer),
     'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':
       (answer) => {
         if (entitiesOf(answer).length === 0) throw notTried('the task found nothing');
-        return flawsOf(entities, entitiesOf(answer), '$.entities');
+        return bodyLike({ entities })(answer);
       },
   }),
   ...rows('fetch/', {
