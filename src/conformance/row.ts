@@ -1,16 +1,21 @@
 import { endpoints } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Answer, type KeyName, type Request, RowError, type TestedService } from './service.ts';
-import { envelope, flawsOf, memberOf, quoted, results, type Shape } from './shapes.ts';
+import { envelope, flawsOf, listIn, memberOf, quoted, results, type Shape } from './shapes.ts';
 
 /** What is wrong, one line each; empty when nothing. */
 export type Problems = readonly string[];
 
 export type Check = (answer: Answer) => Problems;
+/** What a row of several requests does, and finds wrong. */
+export type Steps = (service: TestedService) => Promise<Problems>;
 
-export interface Expectation {
+/** Statuses; a check, which stands for a 200 that it finds nothing in; or both. */
+export type Expectation = number | readonly number[] | Check | Expected;
+
+export interface Expected {
   readonly status: readonly number[];
-  /** Of an error; the type's place in the envelope is not documented, and neither that it is always there. */
+  /** Of an error, as the document has them for the status unless they are given. Where it stands in the envelope is not documented, and neither that it is always there. */
   readonly types?: readonly ErrorType[];
   readonly check?: Check;
 }
@@ -31,8 +36,8 @@ export interface Row {
   readonly keys: readonly KeyName[];
   /** The requests that a service which keeps the rules may charge to the main account; shared ones are the same object. */
   readonly pays: readonly Request[];
-  /** The answer that says it, and what is wrong; throws RowError where that can't be judged. */
-  readonly run: (service: TestedService) => Promise<readonly [Answer, Problems]>;
+  /** What is wrong, by the last answer of the service; throws RowError where that can't be judged. */
+  readonly run: Steps;
 }
 
 /**
@@ -58,57 +63,58 @@ export function sectionOf({ id }: Row): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** `key` is `<id>: <rule>`. A check stands for an answer with 200 that it finds nothing in. */
-export function row(key: string, sample: Request | Sample, expect: Expectation | Check): Row {
-  const { sends, take } = sampleOf(sample);
-  const expectation = typeof expect === 'function' ? { status: [200], check: expect } : expect;
-  return {
-    ...described(key, sends, expectation),
+type Table<Value> = Readonly<Record<string, Value>>;
+
+/** Rows by `<name>: <rule>`, with what they send and what must come. */
+export function rows(prefix: string, some: Table<readonly [Request | Sample, Expectation]>): Row[] {
+  return Object.entries(some).map(([key, [sample, expectation]]) => {
+    const { sends, take } = sampleOf(sample);
+    const expected = toExpected(expectation);
     // What is refused costs nothing; a sample may have needed more than that.
-    pays: 'take' in sample || expectation.status.includes(200) ? sends.filter(isPaid) : [],
-    async run(service) {
-      const answer = await take(service);
-      return [answer, problemsOf(answer, expectation)];
-    },
-  };
+    const pays = 'take' in sample || expected.status.includes(200) ? sends : [];
+    return toRow(prefix + key, sends, pays, expected, async (service) => {
+      service.last = await take(service);
+      return problemsOf(service.last, expected);
+    });
+  });
 }
 
-/** A row of several requests, of which `sends` are those that may be charged. What comes last is shown as its answer. */
-export function scenario(
+/** Rows whose answers are all as expected, with what they send. */
+export function table(prefix: string, expect: Expectation, some: Table<Request | Sample>): Row[] {
+  return Object.entries(some).flatMap(([key, sample]) => rows(prefix, { [key]: [sample, expect] }));
+}
+
+/** Rows that look at the same answer, with what they see in it. */
+export function checks(prefix: string, sample: Request | Sample, some: Table<Check>): Row[] {
+  return Object.entries(some).flatMap(([key, check]) => rows(prefix, { [key]: [sample, check] }));
+}
+
+/** Rows of several requests, of which `sends` are those that may be charged. */
+export function scenarios(
+  prefix: string,
+  sends: readonly Request[],
+  some: Table<Steps>,
+  expect: Expectation = 200,
+): Row[] {
+  const expected = { ...toExpected(expect), check: () => [] };
+  return Object.entries(some).map(([key, run]) => toRow(prefix + key, sends, sends, expected, run));
+}
+
+function toExpected(expectation: Expectation): Expected & { readonly types: readonly ErrorType[] } {
+  if (typeof expectation === 'function') return { status: [200], types: [], check: expectation };
+  const isWhole = typeof expectation === 'object' && 'status' in expectation;
+  const expected = isWhole ? expectation : { status: [expectation].flat() };
+  const known = errorRows.filter((one) => expected.status.includes(one.status));
+  return { types: known.map(({ type }) => type), ...expected };
+}
+
+function toRow(
   key: string,
   sends: readonly Request[],
-  run: (service: TestedService) => Promise<Problems>,
-  expect: Expectation = accepted,
+  pays: readonly Request[],
+  { status, types, check }: ReturnType<typeof toExpected>,
+  run: Steps,
 ): Row {
-  return {
-    ...described(key, sends, { ...expect, check: () => [] }),
-    pays: sends.filter(isPaid),
-    async run(service) {
-      const problems = await run(service);
-      return [service.last as Answer, problems];
-    },
-  };
-}
-
-/** Rows by `<name>: <rule>` with what they send, whose answers are all as expected. */
-export function table(
-  prefix: string,
-  expect: Expectation | Check,
-  samples: Readonly<Record<string, Request | Sample>>,
-): Row[] {
-  return Object.entries(samples).map(([key, sample]) => row(prefix + key, sample, expect));
-}
-
-/** Rows by `<name>: <rule>` with what they see in the same answer. */
-export function checks(
-  prefix: string,
-  sample: Request | Sample,
-  some: Readonly<Record<string, Check>>,
-): Row[] {
-  return Object.entries(some).map(([key, check]) => row(prefix + key, sample, check));
-}
-
-function described(key: string, sends: readonly Request[], { status, types = [], check }: Expectation) {
   const [id = ''] = key.split(': ', 1);
   const expected = [status, types].filter(({ length }) => length > 0).map((some) => some.join(' or '));
   return {
@@ -116,6 +122,8 @@ function described(key: string, sends: readonly Request[], { status, types = [],
     rule: key.slice(id.length + 2),
     expected: expected.join(' ') + (check === undefined ? '' : ', and what the rule says'),
     keys: sends.flatMap(({ apiKey = 'main' }) => (apiKey === 'none' || apiKey === 'unknown' ? [] : [apiKey])),
+    pays: pays.filter(isPaid),
+    run,
   };
 }
 
@@ -124,7 +132,8 @@ export function sampleOf(sample: Request | Sample): Sample {
 }
 
 /** What an answer breaks. Throws RowError when its status is another one. */
-export function problemsOf(answer: Answer, { status, types = [], check }: Expectation): Problems {
+export function problemsOf(answer: Answer, expectation: Expectation): Problems {
+  const { status, types, check } = toExpected(expectation);
   if (!status.includes(answer.status))
     throw new RowError(`${answer.status} instead of ${status.join(' or ')}`, answer);
   const problems = check?.(answer) ?? [];
@@ -138,8 +147,7 @@ export function problemsOf(answer: Answer, { status, types = [], check }: Expect
  * something undocumented in the one place that is named for it.
  */
 function wrongType(types: readonly ErrorType[], answer: Answer): Problems {
-  const found = candidates(answer);
-  if (types.length === 0 || found.some((type) => types.some((one) => one === type))) return [];
+  if (candidates(answer).some((type) => types.some((one) => one === type))) return [];
   const claimed = documentedType(answer) ?? memberOf(answer.json, 'error.type');
   if (typeof claimed !== 'string') return [];
   return [`the error type is ${quoted(claimed)} instead of ${types.join(' or ')}`];
@@ -154,16 +162,8 @@ export function documentedType(answer: Answer): ErrorType | undefined {
   return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
 }
 
-/** A refusal with the types that the document has for this status. */
-export function refusal(status: number, check?: Check): Expectation {
-  const types = errorRows.filter((row) => row.status === status).map(({ type }) => type);
-  return { status: [status], types, ...(check && { check }) };
-}
-
-export const accepted: Expectation = { status: [200] };
-export const invalid = refusal(422);
 /** Of a key whose account has no credits: 402, unless it is free, but not 422. */
-export const unpaid: Expectation = { ...refusal(402), status: [402, 200] };
+export const unpaid = [402, 200];
 
 export function unless(holds: boolean, problem: string): Problems {
   return holds ? [] : [problem];
@@ -189,6 +189,14 @@ export const resultLike =
 export function holds(wanted: Readonly<Record<string, unknown>>): Check {
   return ({ json }) =>
     Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value));
+}
+
+/** A list in the answer has no more items than so many, which are called `what`. */
+export function atMost(most: number, list: string, what = list): Check {
+  return ({ json }) => {
+    const { length } = listIn(json, list);
+    return unless(length <= most, `${length} ${what}`);
+  };
 }
 
 export function header(name: string, accepts: (value: string, answer: Answer) => boolean): Check {

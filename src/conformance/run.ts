@@ -76,9 +76,8 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
     for (const request of paid) sent.add(request);
     spent += worst;
     try {
-      const [answer, problems] = await run(service);
-      if (problems.length > 0) return failed(answer, problems);
-      return { result: 'passed', got: toSummary(answer), answer };
+      const problems = await run(service);
+      return toJudgement(service.last as Answer, problems);
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       const { answer, message } = error;
@@ -150,13 +149,11 @@ function excused(answer: Answer): Judgement | undefined {
   return undefined;
 }
 
-function failed(answer: Answer, problems: Problems): Judgement {
-  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : '';
-  return { result: 'failed', got: `${toSummary(answer)}: ${problems.slice(0, 3).join('; ')}${more}`, answer };
-}
-
-/** The status and, of an error, the type that was found. */
-function toSummary(answer: Answer): string {
+/** The status, of an error the type that was found, and the first few problems. */
+function toJudgement(answer: Answer, problems: Problems): Judgement {
   const type = answer.status < 400 ? undefined : documentedType(answer);
-  return type === undefined ? String(answer.status) : `${answer.status} ${type}`;
+  const summary = type === undefined ? String(answer.status) : `${answer.status} ${type}`;
+  if (problems.length === 0) return { result: 'passed', got: summary, answer };
+  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : '';
+  return { result: 'failed', got: `${summary}: ${problems.slice(0, 3).join('; ')}${more}`, answer };
 }

@@ -81,10 +81,8 @@ export function ofNewTask(endpoint: TaskEndpoint, change: object): Sample {
   const create = post('createTask', change);
   return {
     sends: [create],
-    async take(service) {
-      const leads_search_id = searchIdOf(await service.send(create));
-      return await service.send({ endpoint, query: { leads_search_id } });
-    },
+    take: async (service) =>
+      await service.send({ endpoint, query: { leads_search_id: searchIdOf(await service.send(create)) } }),
   };
 }
 

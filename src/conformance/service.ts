@@ -3,7 +3,7 @@ import { type EndpointName, endpoints, type KeyHeader, requestHeaders } from '..
 import { contactTypes, entityTypes, taskStates, terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import { memberOf, numberOf, quoted } from './shapes.ts';
+import { memberOf, numberIn, quoted } from './shapes.ts';
 
 /** The API keys that rows ask for beside the main one; rows whose key is missing are left out. */
 export const furtherKeys = {
@@ -102,7 +102,7 @@ export class TestedService {
   readonly #moving = new Map(Object.keys(endpoints).map((name) => [name as EndpointName, false]));
   #answered: number;
   #steady: number | undefined;
-  /** The answer that came last. */
+  /** The answer that came last, or that a row looks at. */
   last: Answer | undefined;
 
   constructor(options: ServiceOptions) {
@@ -148,17 +148,16 @@ export class TestedService {
   /** The status of a task once it is as wanted, or the task has ended. */
   async statusWhen(id: string, wanted?: (seen: ReturnType<typeof statusOf>) => boolean): Promise<Answer> {
     const request: Request = { endpoint: 'status', query: { leads_search_id: id } };
-    let isThere = false;
+    const isThere = (answer: Answer): boolean => hasEnded(answer) || wanted?.(statusOf(answer)) === true;
     const answer = await this.#poll(mostPolls.many, request, (answer) => {
-      const seen = statusOf(answer);
+      const { status } = statusOf(answer);
       if (!isObject(memberOf(answer.json, 'status')))
         throw notTried(`the status of the task could not be read: ${answer.status}`, answer);
-      if (!taskStates.some((state) => state === seen.status))
-        throw notTried(`the state of the task is ${quoted(seen.status)}`);
-      isThere = hasEnded(answer) || wanted?.(seen) === true;
-      return isThere;
+      if (!taskStates.some((state) => state === status))
+        throw notTried(`the state of the task is ${quoted(status)}`);
+      return isThere(answer);
     });
-    if (!isThere) throw notTried('the task did not end in time');
+    if (!isThere(answer)) throw notTried('the task did not end in time');
     return answer;
   }
 
@@ -318,17 +317,18 @@ export function searchIdOf(answer: Answer): string {
 }
 
 export function creditsOf(answer: Answer): number {
-  const credits = numberOf(memberOf(answer.json, 'available_credits'));
+  const credits = numberIn(answer.json, 'available_credits');
   if (Number.isNaN(credits)) throw notTried('available_credits of the balance is not a number', answer);
   return credits;
 }
 
 /** What a status says of a task. */
 export function statusOf({ json }: Answer) {
-  const [ready, verified] = ['ready', 'verified'].map((name) =>
-    numberOf(memberOf(json, `status.${name}_count`)),
-  );
-  return { status: memberOf(json, 'status.status'), ready: ready as number, verified: verified as number };
+  return {
+    status: memberOf(json, 'status.status'),
+    ready: numberIn(json, 'status.ready_count'),
+    verified: numberIn(json, 'status.verified_count'),
+  };
 }
 
 export function hasEnded(answer: Answer): boolean {

@@ -23,11 +23,6 @@ function beginning(value: unknown, length: number): string {
   return text + (isList ? ']' : '}');
 }
 
-/** NaN for anything but a number: an object may not even be converted. */
-export function numberOf(value: unknown): number {
-  return typeof value === 'number' ? value : Number.NaN;
-}
-
 export function listIn(value: unknown, path: string): readonly unknown[] {
   const list = memberOf(value, path);
   return Array.isArray(list) ? list : [];
@@ -37,6 +32,12 @@ export function listIn(value: unknown, path: string): readonly unknown[] {
 export function memberOf(value: unknown, path: string): unknown {
   const inner = (outer: unknown, name: string): unknown => (isObject(outer) ? outer[name] : undefined);
   return path.split('.').reduce(inner, value);
+}
+
+/** NaN for anything but a number: an object may not even be converted. */
+export function numberIn(value: unknown, path: string): number {
+  const number = memberOf(value, path);
+  return typeof number === 'number' ? number : Number.NaN;
 }
 
 /** Says what a value should be, where it is not. */
@@ -81,7 +82,7 @@ const filledText = matching(/\S/, 'a text');
 const truth: Test = (value) => typeof value === 'boolean' || 'a boolean';
 const integer: Test = (value) => Number.isSafeInteger(value) || 'a whole number';
 const count: Test = (value) =>
-  (integer(value) === true && numberOf(value) >= 0) || 'a whole number of at least 0';
+  (integer(value) === true && (value as number) >= 0) || 'a whole number of at least 0';
 const notNull: Test = (value) => (value !== undefined && value !== null) || 'a JSON value other than null';
 const object: Test = (value) => isObject(value) || 'an object';
 const dateTime = matching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, 'a time as YYYY-MM-DD HH:MM:SS');

@@ -1,8 +1,8 @@
 import { createParser } from 'eventsource-parser';
 import { streamSentinel } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
-import { arrayItems, type JsonText, objectMembers } from '../json/text.ts';
-import type { Answer } from './service.ts';
+import { arrayItems, type JsonText, objectMembers, stringOf } from '../json/text.ts';
+import { type Answer, toJson } from './service.ts';
 import { listIn } from './shapes.ts';
 
 export type Events = ReturnType<typeof eventsOf>;
@@ -42,11 +42,10 @@ export function eventsOf(answer: Answer) {
 
 /** Anything that is not a JSON object counts as an event that the document does not know. */
 function toEvent(payload: string): { payload: string; event: Record<string, unknown>; object: unknown } {
-  try {
-    const event: unknown = JSON.parse(payload);
-    if (isObject(event)) return { payload, event, object: event.object };
-  } catch {}
-  return { payload, event: {}, object: undefined };
+  const event = toJson(payload);
+  return isObject(event)
+    ? { payload, event, object: event.object }
+    : { payload, event: {}, object: undefined };
 }
 
 /** The entities of a page or a batch as they were written: a text can be compared however deep it is nested. */
@@ -57,6 +56,11 @@ function entityTexts(json: JsonText): JsonText[] {
 /** Those of a page. */
 export function leadsIn({ json, text }: Answer): JsonText[] {
   return json === undefined ? [] : entityTexts(text);
+}
+
+/** Undefined where a lead has none, or none that is a text. */
+export function nameIn(lead: JsonText): string | undefined {
+  return stringOf(objectMembers(lead).get('name'));
 }
 
 /** Score and reason may differ from search to search. Without name and links it is the whole. */

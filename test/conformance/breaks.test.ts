@@ -58,6 +58,5 @@ describe('the suite', () => {
       return fetch(new URL(pathname + search, server.url), init);
     };
     expect(odd(await check({ fetch: overSocket, clock }))).toEqual([]);
-    server.close();
   });
 });

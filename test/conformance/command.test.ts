@@ -1,9 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sectionOf } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/run.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
+import {
+  errorAnswer,
+  type FaultServer,
+  frame,
+  jsonAnswer,
+  startFaultServer,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import {
   bareEnvironment,
   pointedAt,
@@ -23,18 +31,7 @@ function keysFile(name: string, text: string): string {
   return file;
 }
 
-function recordsOf({ stdout }: Result): Record<string, string>[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-}
-
-function passedOf(result: Result): (string | undefined)[] {
-  return recordsOf(result)
-    .filter((record) => record.result === 'passed')
-    .map(({ row }) => row);
-}
+const recordsOf = ({ stdout }: Result) => recordsIn(stdout) as Record<string, string>[];
 
 const env: Record<string, string> = { LEADPIPE_API_KEY: key };
 /** The command against a service, with the key of `env`. */
@@ -45,7 +42,7 @@ const against = ({ url }: FaultServer, ...args: string[]) =>
 const withBalance = (answer: Parameters<typeof startFaultServer>[0]) =>
   startFaultServer((socket, request) => {
     if (request.path !== '/v1/credit/balance') return answer(socket, request);
-    socket.write(wholeAnswer('200 OK', 'application/json', '{}'));
+    socket.write(jsonAnswer('{}'));
   });
 
 describe('leadpipe conformance', () => {
@@ -54,9 +51,7 @@ describe('leadpipe conformance', () => {
   beforeAll(async () => {
     agreeing = await startFaultServer((socket, { headers }) => {
       const sent = headers['x-api-key'] ?? headers.authorization ?? '';
-      socket.write(
-        wholeAnswer('200 OK', 'application/json', JSON.stringify({ sent }), [`X-Request-Id: of ${sent}`]),
-      );
+      socket.write(jsonAnswer({ sent }, [`X-Request-Id: of ${sent}`]));
     });
     refusing = await startFaultServer((socket) => {
       socket.write(errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'));
@@ -84,26 +79,18 @@ describe('leadpipe conformance', () => {
     const names = ['other', 'revoked', 'expired', 'no_access', 'no_credits', 'busy'];
     const further = Object.fromEntries(names.map((name, at) => [name, `further-key-${at}`]));
     const keys = keysFile('all.json', JSON.stringify(further));
-    const options = ['--keys', keys, '--only'];
-    const [agreed, refused] = await Promise.all(
-      [agreeing, refusing].map(async ({ url }) => {
-        const sections = [...new Set(rows.map(({ id }) => id.slice(0, id.indexOf('/'))))];
-        const passed: (string | undefined)[] = [];
-        for (const section of sections.filter((one) => one !== 'settlement')) {
-          passed.push(
-            ...passedOf(
-              await runInProcess(['conformance', url, ...options, section], {
-                env: { LEADPIPE_API_KEY: key },
-              }),
-            ),
-          );
-        }
-        return passed;
-      }),
-    );
-    expect(agreed?.length).toBeGreaterThan(50);
-    expect(refused?.length).toBeGreaterThan(150);
-    expect(agreed?.filter((row) => refused?.includes(row))).toEqual([]);
+    const sections = new Set(rows.map(sectionOf));
+    sections.delete('settlement');
+    const passed = async (server: FaultServer): Promise<string[]> => {
+      const all: Record<string, string>[] = [];
+      for (const section of sections)
+        all.push(...recordsOf(await against(server, '--keys', keys, '--only', section)));
+      return all.filter(({ result }) => result === 'passed').map(({ row }) => row ?? '');
+    };
+    const [agreed, refused] = await Promise.all([passed(agreeing), passed(refusing)]);
+    expect(agreed.length).toBeGreaterThan(50);
+    expect(refused.length).toBeGreaterThan(150);
+    expect(agreed.filter((row) => refused.includes(row))).toEqual([]);
   });
 
   it('fails with 76, names the rows, warns of the cost, and never shows a key', async () => {
@@ -177,40 +164,29 @@ describe('leadpipe conformance', () => {
     ).toEqual([key, 'Bearer the-busy-key']);
   });
 
-  const wrong: readonly [
-    name: string,
-    args: () => string[],
-    code: number,
-    says: string,
-    known?: typeof env,
-  ][] = [
+  const withKeys = (name: string, text: string) => () => ['--local', '--keys', keysFile(name, text)];
+  it.each<[name: string, args: () => string[], code: number, says: string, known?: typeof env]>([
     ['no address', () => [], 78, 'the address and the API key are missing'],
     ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
     ['no key', () => [agreeing.url], 78, 'no API key'],
     ['two addresses', () => [agreeing.url, '--local'], 2, 'the address is given twice'],
     ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no section nothing'],
     ['no such file of keys', () => ['--local', '--keys', 'nowhere.json'], 2, 'there is no such file'],
-    [
-      'a file of keys that is not JSON',
-      () => ['--local', '--keys', keysFile('bad.json', '{"other":')],
-      2,
-      'is not a JSON object',
-    ],
+    ['a file of keys that is not JSON', withKeys('bad.json', '{"other":'), 2, 'is not a JSON object'],
     [
       'a key of an unknown name',
-      () => ['--local', '--keys', keysFile('name.json', '{"second":"secret-2"}')],
+      withKeys('name.json', '{"second":"secret-2"}'),
       2,
       'an unknown name: "second"',
     ],
     [
       'a key that no header can carry',
-      () => ['--local', '--keys', keysFile('space.json', '{"other":"secret 2"}')],
+      withKeys('space.json', '{"other":"secret 2"}'),
       2,
       'a value for "other" that is not an API key',
     ],
     ['nobody there', () => ['http://127.0.0.1:9'], 75, "the service can't be reached", env],
-  ];
-  it.each(wrong)('%s', async (_, args, code, says, known = {}) => {
+  ])('%s', async (_, args, code, says, known = {}) => {
     const result = await runInProcess(['conformance', ...args()], { env: known });
     expect(result.stderr).toContain(says);
     expect(result.stderr).not.toContain('secret');
@@ -238,22 +214,14 @@ describe('leadpipe conformance', () => {
   it('judges every row of a service that answers with other types, nested as deep as it likes', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const odd = '{"toString":1,"valueOf":1}';
-    const frames = [
+    const payloads = [
       `{"object":"entity_search_batch","leads_search_id":${odd},"batch_index":${deep},"count":${odd},"cum_count":${deep},"entities":[{"name":${deep},"links":${deep}}]}`,
       `{"object":"entity_search_done","cum_count":${odd},"stop_reason":${deep},"finish":${odd}}`,
       '[DONE]',
     ];
-    const stream = wholeAnswer(
-      '200 OK',
-      'text/event-stream',
-      frames.map((one) => `data: ${one}\n\n`).join(''),
-    );
+    const stream = wholeAnswer('200 OK', 'text/event-stream', payloads.map(frame).join(''));
     const odder = await startFaultServer((socket, { path }) => {
-      socket.write(
-        path === '/v1/entity-search'
-          ? stream
-          : wholeAnswer('200 OK', 'application/json', `{"answer":${deep}}`),
-      );
+      socket.write(path === '/v1/entity-search' ? stream : jsonAnswer(`{"answer":${deep}}`));
     });
     const result = await against(odder, '--only', 'events');
     await odder.close();

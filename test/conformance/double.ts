@@ -1,14 +1,17 @@
+// biome-ignore-all lint/suspicious/noExplicitAny: what is asked for has any form
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { contactTypes, entityTypes, extractionTypes, streamEntityTypes } from '../../src/contract/types.ts';
 import { checkPublicUrl } from '../../src/requests/public-url.ts';
+import { contactResult, creditBalance, taskPage, taskStatus } from '../helpers/bodies.ts';
+import { searchFrames } from '../helpers/fault-server.ts';
+import { listening } from '../helpers/listening.ts';
 
 /** A service in memory that keeps the interface, made to be broken in single places: no disk, no sockets, its own time. */
 
-export type Json = Record<string, unknown>;
+export type Json = Record<string, any>;
 
 export interface Asked {
   readonly name: EndpointName;
@@ -30,7 +33,6 @@ export interface Alteration {
 }
 
 interface Task {
-  readonly id: string;
   readonly key: string;
   readonly leads: readonly Json[];
   readonly limit: number;
@@ -42,20 +44,15 @@ interface Task {
 /** What of the service itself can be different. */
 export function usualPolicy() {
   const policy = {
-    price: { lead: 1, enriched: 1, web: 1, email: 5, phone: 10, research: 20, enrich: 2, item: 1 } as Record<
-      string,
-      number
-    >,
+    price: { lead: 1, enriched: 1, web: 1, email: 5, phone: 10, research: 20, enrich: 2, item: 1 },
     batch: 5,
-    /** Milliseconds of the double's own time, for a task and between an end and its settlement. */
+    /** Milliseconds of the double's own time that a task takes. */
     taskMs: 8000,
-    settleMs: 0,
-    /** Where settlement takes longer. */
+    /** And between an end and its settlement, where that is not at once. */
     slow: {} as Partial<Record<EndpointName, number>>,
     concurrency: 10,
     pageMost: 500,
     endsInError: false,
-    disabled: [] as string[],
     /** What is kept back at first, and what is charged in the end. */
     reserve: (most: number): number => most,
     charge: (credits: number, _kind: EndpointName, _most: number): number => credits,
@@ -67,8 +64,6 @@ export function usualPolicy() {
     keysKnownLate: false,
     keysOfRefused: false,
     progress: (task: Task, now: number): number => (now - task.created) / policy.taskMs,
-    excluded: (lead: Json, ids: ReadonlySet<unknown>, names: ReadonlySet<unknown>): boolean =>
-      ids.has(lead.name) || names.has(lead.name),
     /** Whether what is excluded counts for the limit. */
     exclusionsUseLimit: false,
     position: (pts: number): number => pts,
@@ -95,17 +90,8 @@ export const doubleKeys = Object.fromEntries(Object.keys(accounts).map((name) =>
   main: string;
 };
 
-class Refusal extends Error {
-  readonly status: number;
-  readonly type: string;
-  constructor(status: number, type: string) {
-    super(type);
-    this.status = status;
-    this.type = type;
-  }
-}
 const refuse = (status: number, type: string): never => {
-  throw new Refusal(status, type);
+  throw Object.assign(new Error(type), { status });
 };
 const demand = (holds: boolean): void => {
   if (!holds) refuse(422, 'invalid_request_error');
@@ -129,11 +115,14 @@ export function createOwnClock() {
   };
 }
 
-const size = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-const within = (value: unknown, length: number, min: number, max: number): boolean =>
-  typeof value === 'string' && length >= min && length <= max;
-const whole = (value: unknown, min: number, max: number): boolean =>
-  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+/** A text of so many bytes or characters. */
+const within = (value: unknown, most: number, least = 1, lengthOf = characters): boolean =>
+  typeof value === 'string' && whole(lengthOf(value), least, most);
+const characters = (text: string): number => [...text].length;
+const trimmed = (text: string): number => characters(text.trim());
+const trimmedBytes = (text: string): number => Buffer.byteLength(text.trim());
+const whole = (value: any, min: number, max: number): boolean =>
+  Number.isInteger(value) && value >= min && value <= max;
 const only = (body: Json, fields: string): boolean =>
   Object.keys(body).every((field) => fields.split(' ').includes(field));
 
@@ -146,24 +135,24 @@ const validate: Record<string, (body: Json) => void> = {
       demand(body.enable_web_search === true);
   },
   contactSearch(body) {
-    demand(only(body, 'contact_type objective') && contactTypes.includes(body.contact_type as 'email'));
-    const objective = String(body.objective).trim();
-    demand(typeof body.objective === 'string' && within(objective, [...objective].length, 1, 4000));
+    demand(only(body, 'contact_type objective') && contactTypes.includes(body.contact_type));
+    demand(within(body.objective, 4000, 1, trimmed));
   },
-  deepSearch: ({ query }) => demand(within(query, [...String(query)].length, 1, 4000)),
+  deepSearch: ({ query }) => demand(within(query, 4000)),
   enrich({ entity_context: context, enrich_fields: schema }) {
-    demand(typeof context === 'string' && within(context, Buffer.byteLength(context.trim()), 1, 16_384));
-    const { type, properties } = (schema ?? {}) as Json;
-    demand(type === 'object' && Object.keys(properties ?? {}).length > 0 && size(schema) <= 262_144);
-    const [count, depth] = measured(schema as Json);
+    demand(within(context, 16_384, 1, trimmedBytes));
+    const { type, properties } = schema ?? {};
+    demand(type === 'object' && Object.keys(properties ?? {}).length > 0);
+    demand(Buffer.byteLength(JSON.stringify(schema)) <= 262_144);
+    const [count, depth] = measured(schema);
     demand(count <= 200 && depth <= 12);
   },
   extract(body) {
     const { type, target, instruction = null, limit = 100 } = body;
-    demand(only(body, 'type target instruction limit') && extractionTypes.includes(type as 'web2list'));
-    demand(within(target, [...String(target)].length, 1, 2048) && whole(limit, 1, 10_000));
-    demand(instruction === null || within(instruction, [...String(instruction)].length, 0, 4000));
-    if (type === 'web2list') demand(instruction !== null && instruction !== '' && isPublic(String(target)));
+    demand(only(body, 'type target instruction limit') && extractionTypes.includes(type));
+    demand(within(target, 2048) && whole(limit, 1, 10_000));
+    demand(instruction === null || within(instruction, 4000, 0));
+    if (type === 'web2list') demand(instruction !== null && instruction !== '' && isPublic(target));
   },
 };
 
@@ -180,8 +169,8 @@ function searchFields(body: Json, types: readonly string[], more: string): void 
   demand(
     only(body, `entity_type objective limit enrich_fields dedup_service_leads dedup_custom_leads${more}`),
   );
-  demand(types.includes(entity_type as string) && whole(limit, 1, 1000));
-  demand(typeof objective === 'string' && within(objective, Buffer.byteLength(objective.trim()), 1, 4000));
+  demand(types.includes(entity_type) && whole(limit, 1, 1000));
+  demand(within(objective, 4000, 1, trimmedBytes));
   const most = [limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads];
   for (const { field, max } of most) {
     const list = Object.hasOwn(lists, field) ? lists[field] : [];
@@ -190,7 +179,7 @@ function searchFields(body: Json, types: readonly string[], more: string): void 
 }
 
 function measured({ properties = {} }: Json): [count: number, depth: number] {
-  const inner = Object.values(properties as Json).map((one) => measured(one as Json));
+  const inner = Object.values(properties as Json).map(measured);
   return [
     inner.length + inner.reduce((sum, [count]) => sum + count, 0),
     1 + Math.max(0, ...inner.map(([, deep]) => deep)),
@@ -199,19 +188,15 @@ function measured({ properties = {} }: Json): [count: number, depth: number] {
 
 /** Three hundred of everything, few of what is scarce, none of what nobody is. */
 function leadsFor({ entity_type, objective, enrich_fields: fields = [] }: Json): Json[] {
-  const found = /zzqx/.test(String(objective)) ? 0 : /satellite/.test(String(objective)) ? 2 : 300;
+  const found = /zzqx/.test(objective) ? 0 : /satellite/.test(objective) ? 2 : 300;
+  const asked: string[] = fields;
+  const enriched = Object.fromEntries(asked.map((one) => [one, { content: '1', reference: '' }]));
   return Array.from({ length: found }, (_, at) => ({
     name: `${entity_type} ${at}`,
     links: { website: `https://${at}.example` },
     description: `Number ${at}`,
     score: { score: '0.9', reason: 'it fits' },
-    ...((fields as string[]).length === 0
-      ? {}
-      : {
-          enrich_fields: Object.fromEntries(
-            (fields as string[]).map((one) => [one, { content: '1', reference: '' }]),
-          ),
-        }),
+    ...(fields.length > 0 && { enrich_fields: enriched }),
   }));
 }
 
@@ -258,38 +243,30 @@ export function createDouble(
         funds.reserved -= reserved;
         funds.credits -= policy.charge(credits, kind, most);
       };
-      due.push({ at: clock.monotonic() + (policy.slow[kind] ?? policy.settleMs), run });
+      due.push({ at: clock.monotonic() + (policy.slow[kind] ?? 0), run });
       advance();
     };
   }
 
   function find(body: Json): Json[] {
     const { limit = 100, dedup_service_leads: ids = [], dedup_custom_leads: names = [] } = body;
-    const taken = new Set(
-      (ids as string[]).flatMap((id) => (searches.get(id) ?? []).map(({ name }) => name)),
-    );
-    const isFree = (lead: Json) => !policy.excluded(lead, taken, new Set(names as string[]));
+    const earlier = ids.flatMap((id: string) => searches.get(id) ?? []).map(({ name }: Json) => name);
+    const excluded = new Set([...earlier, ...names]);
+    const isFree = ({ name }: Json) => !excluded.has(name);
     const all = leadsFor(body);
-    if (policy.exclusionsUseLimit) return all.slice(0, limit as number).filter(isFree);
-    return all.filter(isFree).slice(0, limit as number);
+    return policy.exclusionsUseLimit
+      ? all.slice(0, limit).filter(isFree)
+      : all.filter(isFree).slice(0, limit);
   }
 
-  function startTask(body: Json, key: string, settle: (credits: number) => void, price: number): Task {
+  function startTask(body: Json, key: string, settle: (credits: number) => void, price: number): string {
     const leads = find(body);
     const id = `task-${++made}`;
-    const { limit = 100 } = body as { limit?: number };
-    const task: Task = {
-      id,
-      key,
-      leads,
-      limit,
-      created: clock.monotonic(),
-      polls: 0,
-      settle: () => settle(price * leads.length),
-    };
+    const { limit = 100 } = body;
     searches.set(id, leads);
-    tasks.set(id, task);
-    return task;
+    const created = clock.monotonic();
+    tasks.set(id, { key, leads, limit, created, polls: 0, settle: () => settle(price * leads.length) });
+    return id;
   }
 
   function stateOf(task: Task): { status: string; ready: number } {
@@ -311,113 +288,62 @@ export function createDouble(
     const { status, ready } = stateOf(task);
     task.polls += 1;
     const reason = status === 'done' ? stopReason(task.leads.length, task.limit) : '';
-    if (asked.name === 'status')
-      return { status: { status, ready_count: ready, verified_count: ready + 3, stop_reason: reason } };
+    if (asked.name === 'status') return taskStatus(status, ready, ready + 3, reason);
     const from = policy.position(Number(pts));
     const entities = task.leads.slice(0, ready).slice(from, from + Math.min(policy.pageMost, Number(num)));
-    const counts = {
-      pts: Number(pts),
-      num: Number(num),
-      count: entities.length,
-      ready_count: ready,
-      limit: task.limit,
-    };
-    return { object: 'entity_search_items', leads_search_id: id, status, ...counts, entities };
+    const counts = { pts: Number(pts), num: Number(num), count: entities.length, ready_count: ready };
+    return { ...taskPage(id, status, [], counts, task.limit), ...counts, entities };
   }
 
-  function toStream(body: Json, leads: readonly Json[], id: string): string {
-    const events: Json[] = [];
-    for (let at = 0; at < leads.length; at += policy.batch) {
-      const entities = leads.slice(at, at + policy.batch);
-      const counts = {
-        batch_index: events.length + 1,
-        count: entities.length,
-        cum_count: at + entities.length,
-      };
-      events.push({ object: 'entity_search_batch', leads_search_id: id, ...counts, entities });
-    }
-    const reason = stopReason(leads.length, (body.limit ?? 100) as number);
-    const done = {
-      object: 'entity_search_done',
-      leads_search_id: id,
-      cum_count: leads.length,
-      stop_reason: reason,
-      finish: true,
-    };
-    const frames = [...events.map((event) => JSON.stringify(event)), JSON.stringify(done), '[DONE]'];
-    return frames.map((frame) => `data: ${frame}\n\n`).join('');
-  }
-
-  /** What a paid request costs at most, and then its answer and what it does cost. */
-  function work(name: EndpointName, body: Json): { most: number; answer: (id: string) => [string, number] } {
+  /** What a paid request costs at most, and then its answer and what of that it does cost. */
+  function work(name: EndpointName, body: Json): [most: number, answer: (id: string) => [string, number]] {
     const { price } = policy;
-    const limit = (body.limit ?? 100) as number;
-    const none = (of: string) =>
-      JSON.stringify({ success: false, answer: { answer: `No result generated from ${of}` } });
-    const isKnown = !/zzqx/.test(String(body.query ?? body.entity_context));
-    if (name === 'contactSearch') {
-      const [type, objective] = [String(body.contact_type), String(body.objective).trim()];
-      const content = /of person \d/.test(objective) ? (type === 'email' ? 'a@b.example' : '+49 30 1') : null;
-      const result = { content, reference: content === null ? null : 'https://b.example' };
-      const answer = {
-        object: 'contact_search_result',
-        request: { contact_type: type, objective },
-        result,
-        created_at: '2026-01-05T12:00:00.123Z',
-      };
-      return {
-        most: price[type] as number,
-        answer: () => [JSON.stringify(answer), content === null ? 0 : (price[type] as number)],
-      };
-    }
-    if (name === 'deepSearch') {
-      const text = isKnown
-        ? JSON.stringify({ success: true, answer: { Result: 'text', Citations: [] } })
-        : none('deep search');
-      return {
-        most: price.research as number,
-        answer: () => [text, isKnown ? (price.research as number) : 0],
-      };
-    }
-    if (name === 'enrich') {
-      const { properties } = body.enrich_fields as { properties: Json };
-      const answer = Object.fromEntries(Object.keys(properties).map((field) => [field, 'text']));
-      const text = isKnown ? JSON.stringify({ success: true, answer }) : none('enrich');
-      return { most: price.enrich as number, answer: () => [text, isKnown ? (price.enrich as number) : 0] };
-    }
-    if (name === 'extract') {
-      const { type, target, instruction = null } = body;
-      const most = type === 'web2list' ? 100 : limit;
-      const items =
-        target === 'nobody'
-          ? undefined
-          : /zzqx/.test(String(target))
-            ? []
-            : Array.from({ length: most }, (_, at) => ({ id: at }));
-      const metadata = { type, target, instruction, limit: most };
-      const text = JSON.stringify({
-        success: items !== undefined,
-        data: items ?? 'there is nobody',
-        metadata,
-      });
-      return {
-        most: most * (price.item as number),
-        answer: () => [text, (items?.length ?? 0) * (price.item as number)],
-      };
+    const { limit = 100 } = body;
+    const isKnown = !/zzqx/.test(body.query ?? body.entity_context);
+    const generated = (most: number, answer: object, of: string): ReturnType<typeof work> => {
+      const given = isKnown ? answer : { answer: `No result generated from ${of}` };
+      return [most, () => [JSON.stringify({ success: isKnown, answer: given }), isKnown ? most : 0]];
+    };
+    switch (name) {
+      case 'contactSearch': {
+        const most = body.contact_type === 'email' ? price.email : price.phone;
+        const isFound = /of person \d/.test(body.objective);
+        const content = body.contact_type === 'email' ? 'a@b.example' : '+49 30 1';
+        const [found, reference] = isFound ? [content, 'https://b.example'] : [null, null];
+        const answer = contactResult(body.contact_type, body.objective.trim(), found, reference);
+        return [most, () => [JSON.stringify(answer), isFound ? most : 0]];
+      }
+      case 'deepSearch':
+        return generated(price.research, { Result: 'text', Citations: [] }, 'deep search');
+      case 'enrich': {
+        const fields = Object.keys(body.enrich_fields.properties);
+        return generated(price.enrich, Object.fromEntries(fields.map((field) => [field, 'text'])), 'enrich');
+      }
+      case 'extract': {
+        const { type, target, instruction = null } = body;
+        const most = type === 'web2list' ? 100 : limit;
+        const items = Array.from({ length: /zzqx|^nobody$/.test(target) ? 0 : most }, (_, id) => ({ id }));
+        const metadata = { type, target, instruction, limit: most };
+        const success = target !== 'nobody';
+        const text = JSON.stringify({ success, data: success ? items : 'there is nobody', metadata });
+        return [most * price.item, () => [text, items.length * price.item]];
+      }
     }
     const { enrich_fields: fields = [], enable_web_search: web } = body;
-    const each =
-      (price.lead as number) +
-      ((fields as string[]).length > 0 ? (price.enriched as number) : 0) +
-      (web ? (price.web as number) : 0);
-    return {
-      most: each * limit,
-      answer(id) {
+    const each = price.lead + (fields.length > 0 ? price.enriched : 0) + (web ? price.web : 0);
+    return [
+      each * limit,
+      (id) => {
         const leads = find(body);
         searches.set(id, leads);
-        return [toStream(body, leads, id), leads.length * each];
+        const texts = leads.map((lead) => JSON.stringify(lead));
+        const count = Math.ceil(texts.length / policy.batch);
+        const batches = Array.from({ length: count }, (_, at) =>
+          texts.slice(at * policy.batch, (at + 1) * policy.batch),
+        );
+        return [searchFrames(batches, stopReason(leads.length, limit), id).join(''), leads.length * each];
       },
-    };
+    ];
   }
 
   async function pay(asked: Asked, key: string, account: string, answered: Answered): Promise<void> {
@@ -438,8 +364,6 @@ export function createDouble(
     }
     demand(typeof body === 'object' && body !== null && !Array.isArray(body));
     validate[name]?.(body);
-    for (const one of [name, body.entity_type, body.contact_type])
-      if (policy.disabled.includes(String(one))) refuse(503, 'service_unavailable');
     answered.headers.set('Idempotency-Key', idempotencyKey);
     const earlier = keysSeen.get(seen);
     if (earlier !== undefined) {
@@ -451,7 +375,7 @@ export function createDouble(
       return;
     }
     if (account === 'busy' || running >= policy.concurrency) refuse(429, 'concurrency_limit');
-    const { most, answer } = work(name, body);
+    const [most, answer] = work(name, body);
     const settle = reserve(account, name, most);
     const admitted: { body: string; answer?: string } = { body: `${name} ${text}` };
     if (!policy.keysKnownLate) keysSeen.set(seen, admitted);
@@ -459,8 +383,8 @@ export function createDouble(
     await new Promise((resolve) => setImmediate(resolve));
     running -= 1;
     if (name === 'createTask') {
-      const { limit = 100 } = body as { limit?: number };
-      answered.body = JSON.stringify({ leads_search_id: startTask(body, key, settle, most / limit).id });
+      const { limit = 100 } = body;
+      answered.body = JSON.stringify({ leads_search_id: startTask(body, key, settle, most / limit) });
     } else {
       const [whole, credits] = answer(`search-${++made}`);
       answered.body = whole;
@@ -485,22 +409,17 @@ export function createDouble(
       const { account, state, access } = known;
       const isOpen = access !== false || endpoint.access === 'any' || endpoint.method === 'GET';
       if (state !== undefined || !isOpen) refuse(403, 'authentication_error');
-      if (policy.disabled.includes(asked.name)) refuse(503, 'service_unavailable');
       if (endpoint.method === 'POST') {
         await pay(asked, key, account, answered);
         return answered;
       }
       const funds = fundsOf(policy.balanceOf(account, asked.query));
       funds.credits -= policy.readCost;
-      const balance = {
-        object: 'credit_balance',
-        available_credits: funds.credits - funds.reserved,
-        updated_at: '2026-01-05 12:00:00',
-      };
+      const balance = creditBalance(funds.credits - funds.reserved);
       answered.body = JSON.stringify(asked.name === 'balance' ? balance : readTask(asked, key));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { status, type } = error;
+      const { status, message: type } = error as { status?: number; message: string };
+      if (status === undefined) throw error;
       if (status === 422) fundsOf('main').credits -= policy.refusedCost(asked);
       answered.status = status;
       answered.headers.set('Content-Type', 'application/json');
@@ -535,9 +454,7 @@ export function fetchOf(
 }
 
 /** The same over a socket, in pieces and compressed. */
-export async function serve(
-  fetchDouble: typeof globalThis.fetch,
-): Promise<{ url: string; close: () => void }> {
+export async function serve(fetchDouble: typeof globalThis.fetch): Promise<{ url: string }> {
   const server = createServer(async (incoming, outgoing) => {
     const pieces: Buffer[] = [];
     for await (const piece of incoming) pieces.push(piece);
@@ -547,9 +464,5 @@ export async function serve(
     outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'Content-Encoding': 'gzip' });
     outgoing.end(gzipSync(await answer.text()));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => server.close().closeAllConnections(),
-  };
+  return await listening(server);
 }

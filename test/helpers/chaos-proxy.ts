@@ -1,6 +1,5 @@
-import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
-import { closing } from './closing.ts';
+import { listening } from './listening.ts';
 
 /** Random numbers from 0 up to 1 that are the same for the same seed (mulberry32 over an FNV-1a hash). */
 export function createRandom(seed: string): () => number {
@@ -36,23 +35,18 @@ const longestStall = 700;
 /** A TCP proxy that delays, slices, drops, resets, truncates and stalls, each connection as the dice say. */
 export async function startChaosProxy(target: string) {
   const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
   const faults = new Map<string, number>();
   let dice: (() => number) | undefined;
-  const keep = (socket: Socket): Socket => {
-    sockets.add(socket);
-    return socket.on('close', () => sockets.delete(socket)).on('error', () => {});
-  };
   const count = (fault: Fault, way: string): void => {
     if (fault !== 'none') faults.set(`${fault} ${way}`, (faults.get(`${fault} ${way}`) ?? 0) + 1);
   };
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    keep(client);
+    client.on('error', () => {});
     const [there, back] = dice === undefined ? [calm, calm] : toPlans(dice);
     count(there.fault, 'there');
     count(back.fault, 'back');
     if (there.fault === 'refuse') return reset(client);
-    const service = keep(connect({ host: hostname, port: Number(port), allowHalfOpen: true }));
+    const service = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     for (const [one, other] of [
       [client, service],
       [service, client],
@@ -63,21 +57,15 @@ export async function startChaosProxy(target: string) {
     void pump(client, service, there);
     void pump(service, client, back);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return closing({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  return {
+    ...(await listening(server)),
     /** Random numbers for the connections to come; undefined lets everything through. */
     disturb(random: (() => number) | undefined) {
       dice = random;
     },
     /** Faults so far, by name. */
     faults,
-    close: () =>
-      new Promise<void>((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  });
+  };
 }
 
 /** How frequent each fault is, as a running sum. */

@@ -8,7 +8,7 @@ export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where relative paths begin; it stays the folder of this process. */
   readonly cwd?: string;
-  readonly stdin?: string | Buffer;
+  readonly stdin?: string | Buffer | undefined;
   readonly stdinIsTerminal?: boolean;
   /** Milliseconds that a wait of so many takes; as many unless it is given. */
   readonly toWait?: (ms: number) => number;

@@ -1,7 +1,6 @@
-import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { closing } from './closing.ts';
+import { listening } from './listening.ts';
 
 export interface RawRequest {
   readonly method: string;
@@ -17,12 +16,10 @@ export type FaultServer = Awaited<ReturnType<typeof startFaultServer>>;
 /** A raw TCP server: it writes bytes, not HTTP, so that it can break every rule there is. */
 export async function startFaultServer(answer: Answer, host = '127.0.0.1') {
   const requests: RawRequest[] = [];
-  const sockets = new Set<Socket>();
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
+    socket.on('error', () => {});
     let received = Buffer.alloc(0);
     socket.on('data', (bytes) => {
       received = Buffer.concat([received, bytes]);
@@ -35,18 +32,12 @@ export async function startFaultServer(answer: Answer, host = '127.0.0.1') {
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  return closing({
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
+  return {
+    ...(await listening(server, host)),
     requests,
     /** TCP connections accepted so far. */
     connections: () => connections,
-    close: () =>
-      new Promise<void>((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  });
+  };
 }
 
 function toRequest(bytes: Buffer): (RawRequest & { size: number }) | undefined {
@@ -106,15 +97,10 @@ export function wholeAnswer(
   status: string,
   type: string,
   body: string,
-  headers: readonly string[] = [],
+  more: readonly string[] = [],
 ): string {
-  const head = [
-    `HTTP/1.1 ${status}`,
-    `Content-Type: ${type}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    ...headers,
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
+  const headers = [`Content-Type: ${type}`, `Content-Length: ${Buffer.byteLength(body)}`, ...more];
+  return `HTTP/1.1 ${status}\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
 /** A whole answer of JSON: a text of it, or a value. */
@@ -140,22 +126,20 @@ export function frame(payload: unknown): string {
 const streamEnd = frame('[DONE]');
 
 /** The frames of a whole search, from the entities of each batch, given as JSON text. */
-export function searchFrames(batches: readonly (readonly string[])[], stopReason = 'limit'): string[] {
+export function searchFrames(
+  batches: readonly (readonly string[])[],
+  stop_reason = 'limit',
+  leads_search_id = 'ls_test',
+): string[] {
   let total = 0;
   const frames = batches.map((entities, index) => {
     total += entities.length;
     return frame(
-      `{"object":"entity_search_batch","leads_search_id":"ls_test","batch_index":${index + 1},` +
+      `{"object":"entity_search_batch","leads_search_id":"${leads_search_id}","batch_index":${index + 1},` +
         `"count":${entities.length},"cum_count":${total},"entities":[${entities.join(',')}]}`,
     );
   });
-  const done = {
-    object: 'entity_search_done',
-    leads_search_id: 'ls_test',
-    cum_count: total,
-    stop_reason: stopReason,
-    finish: true,
-  };
+  const done = { object: 'entity_search_done', leads_search_id, cum_count: total, stop_reason, finish: true };
   return [...frames, frame(done), streamEnd];
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { contactResult, creditBalance } from './bodies.ts';
 import { createRandom } from './chaos-proxy.ts';
-import { closing } from './closing.ts';
+import { listening } from './listening.ts';
 
 export interface RowServiceOptions {
   /** Milliseconds that an answer takes. */
@@ -63,9 +63,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
   async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
     requestsOfAll++;
     if (request.url === '/v1/credit/balance') {
-      const available_credits = Number.isFinite(credits) ? credits - charged.size : 1_000_000;
-      const balance = { object: 'credit_balance', available_credits, updated_at: '2026-01-01 00:00:00' };
-      return send(response, balance);
+      return send(response, creditBalance(Number.isFinite(credits) ? credits - charged.size : 1_000_000));
     }
     const key = String(request.headers['idempotency-key']);
     requests++;
@@ -100,12 +98,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
         return send(response, { success: true, answer });
       }
       const content = `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`;
-      send(response, {
-        object: 'contact_search_result',
-        request: { contact_type, objective },
-        result: { content, reference: null },
-        created_at: '2026-01-01T00:00:00Z',
-      });
+      send(response, contactResult(contact_type, objective, content));
     } finally {
       open--;
     }
@@ -118,9 +111,8 @@ export async function startRowService(options: RowServiceOptions = {}) {
   });
   server.keepAliveTimeout = 60_000;
   server.on('connection', () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return closing({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  return {
+    ...(await listening(server)),
     /** What was charged, by idempotency key. */
     charged,
     /** Every request for an answer that came, refused ones too. */
@@ -132,10 +124,5 @@ export async function startRowService(options: RowServiceOptions = {}) {
     /** The most that were under way at once. */
     most: () => most,
     refusals,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
-  });
+  };
 }

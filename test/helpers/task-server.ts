@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { type RawRequest, startFaultServer, wholeAnswer } from './fault-server.ts';
+import { taskPage, taskStatus } from './bodies.ts';
+import { jsonAnswer, type RawRequest, startFaultServer } from './fault-server.ts';
 
 /** A state with the number of leads that are ready in it. */
 export type Step = readonly [state: string, ready: number];
@@ -58,20 +59,11 @@ export function page(
   step: Step,
   changes: Readonly<Record<string, unknown>> = {},
 ): string {
-  const [status, ready] = step;
-  const head = {
-    object: 'entity_search_items',
-    leads_search_id: taskId,
-    status,
-    pts,
-    num,
-    count: entities.length,
-    ready_count: ready,
-    limit: 100,
-    ...changes,
-  };
-  const body = `${JSON.stringify(head).slice(0, -1)},"entities":[${entities.join(',')}]}`;
-  return wholeAnswer('200 OK', 'application/json', body, ['X-Request-Id: req_fetch']);
+  const [status, ready_count] = step;
+  const { entities: _, ...head } = taskPage(taskId, status, [], { pts, num });
+  const all = { ...head, count: entities.length, ready_count, ...changes };
+  const body = `${JSON.stringify(all).slice(0, -1)},"entities":[${entities.join(',')}]}`;
+  return jsonAnswer(body, ['X-Request-Id: req_fetch']);
 }
 
 export function queryOf(request: RawRequest): URLSearchParams {
@@ -89,16 +81,11 @@ function answerTo(
   step: Step,
   entities: readonly string[],
 ): string {
-  const json = (body: unknown): string =>
-    wholeAnswer('200 OK', 'application/json', JSON.stringify(body), [`X-Request-Id: req_${operation}`]);
+  const json = (body: object): string => jsonAnswer(body, [`X-Request-Id: req_${operation}`]);
   const [status, ready] = step;
   if (operation === 'create') return json({ leads_search_id: taskId });
-  if (operation === 'status') {
-    const stop_reason = status === 'done' ? 'limit' : '';
-    return json({ status: { status, ready_count: ready, verified_count: ready, stop_reason } });
-  }
+  if (operation === 'status') return json(taskStatus(status, ready));
   const query = queryOf(request);
-  const pts = Number(query.get('pts'));
-  const num = Number(query.get('num'));
+  const [pts, num] = [Number(query.get('pts')), Number(query.get('num'))];
   return page(entities.slice(pts, Math.min(pts + num, ready)), pts, num, step);
 }

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import { contactResult, creditBalance, taskPage, taskStatus } from '../helpers/bodies.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
-import { closing } from '../helpers/closing.ts';
+import { searchFrames } from '../helpers/fault-server.ts';
+import { listening } from '../helpers/listening.ts';
 
 /** What was paid for: a row by its text, a search or task by its objective. */
 export interface Purchase {
@@ -16,19 +17,7 @@ export interface Purchase {
 
 type Fault = 'none' | 'reset' | 'lost' | 'busy' | 'busy for long' | 'broken' | 'garbled' | 'proxy' | 'cut';
 
-export interface CountingService {
-  readonly url: string;
-  readonly purchases: readonly Purchase[];
-  /** Rows whose answer did not arrive, or was not one. */
-  readonly disturbed: ReadonlySet<string>;
-  /** What goes wrong from now on is decided by the seed; undefined lets everything be well. */
-  disturb(seed: string | undefined): void;
-  /** Told of each purchase, before it is answered. */
-  onPurchase: () => void;
-  /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
-  quiet(): Promise<void>;
-  close(): Promise<void>;
-}
+export type CountingService = Awaited<ReturnType<typeof startCountingService>>;
 
 interface Search {
   readonly leads: readonly string[];
@@ -43,7 +32,7 @@ const universe = 30;
 const batchSize = 3;
 
 /** A service that answers rows and finds leads, keeps books, and fails as it is told. */
-export async function startCountingService(streamsCanBeFetched: boolean): Promise<CountingService> {
+export async function startCountingService(streamsCanBeFetched: boolean) {
   const purchases: Purchase[] = [];
   const disturbed = new Set<string>();
   const keys = new Map<string, string>();
@@ -99,23 +88,15 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     if (failsBefore(fault, response)) return;
     if (keys.has(key)) {
       disturbed.add(subject);
-      return void refuse(
-        response,
-        409,
-        keys.get(key) === body ? 'request_already_exists' : 'idempotency_error',
-      );
+      const type = keys.get(key) === body ? 'request_already_exists' : 'idempotency_error';
+      return void refuse(response, 409, type);
     }
     keys.set(key, body);
     buy({ kind: 'row', subject, key, leads: [], credits: 1 });
     if (failsBehind(fault, response)) return;
     const found = `${subject}@example.com`;
     const answers: Record<string, object> = {
-      '/v1/contact-search': {
-        object: 'contact_search_result',
-        request: { contact_type, objective },
-        result: { content: found, reference: null },
-        created_at: '2026-01-01T00:00:00Z',
-      },
+      '/v1/contact-search': contactResult(contact_type, objective, found),
       '/v1/deep-search': { success: true, answer: { Result: found, Citations: [] } },
       '/v1/enrich': { success: true, answer: { city: found } },
       '/v1/extract': { success: true, data: [{ id: found }] },
@@ -123,16 +104,16 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     say(response, 200, answers[path]);
   }
 
-  function find(body: string): {
-    readonly objective: string;
-    readonly leads: string[];
-    readonly limit: number;
-  } {
+  function find(body: string) {
     const { objective, limit, dedup_service_leads = [], dedup_custom_leads = [] } = JSON.parse(body);
     const known = new Set<string>(dedup_custom_leads);
     for (const id of dedup_service_leads) for (const lead of searches.get(id)?.leads ?? []) known.add(lead);
     const all = Array.from({ length: universe }, (_, at) => `${objective}/${at}`);
-    return { objective, limit, leads: all.filter((lead) => !known.has(lead)).slice(0, limit) };
+    return {
+      objective: objective as string,
+      limit: limit as number,
+      leads: all.filter((lead) => !known.has(lead)).slice(0, limit),
+    };
   }
 
   async function answerSearch(key: string, body: string, response: ServerResponse): Promise<void> {
@@ -150,30 +131,16 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     buy({ kind: 'search', subject: objective, key, leads: found, credits: found.length });
     if (fault !== 'cut' && failsBehind(fault, response)) return;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req' });
-    const emit = (payload: object): unknown => response.write(`data: ${JSON.stringify(payload)}\n\n`);
-    for (let at = 0; at < sent; at++) {
-      const entities = leads.slice(at * batchSize, (at + 1) * batchSize).map(toEntity);
-      const cum_count = at * batchSize + entities.length;
-      emit({
-        object: 'entity_search_batch',
-        leads_search_id: id,
-        batch_index: at + 1,
-        count: entities.length,
-        cum_count,
-        entities,
-      });
+    const all = Array.from({ length: batches }, (_, at) =>
+      leads.slice(at * batchSize, (at + 1) * batchSize).map((name) => JSON.stringify(toEntity(name))),
+    );
+    const frames = searchFrames(all, leads.length < limit ? 'source_finished' : 'limit', id);
+    for (const frame of frames.slice(0, sent)) {
+      response.write(frame);
       await turn();
     }
-    if (fault === 'cut') return void response.socket?.destroy();
-    const stop_reason = leads.length < limit ? 'source_finished' : 'limit';
-    emit({
-      object: 'entity_search_done',
-      leads_search_id: id,
-      cum_count: leads.length,
-      stop_reason,
-      finish: true,
-    });
-    response.end('data: [DONE]\n\n');
+    if (fault === 'cut') response.socket?.destroy();
+    else response.end(frames.slice(batches).join(''));
   }
 
   const tasks = new Map<string, string>();
@@ -203,27 +170,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     if (fault !== 'busy for long' && (failsBefore(fault, response) || failsBehind(fault, response))) return;
     const isStatus = url.pathname.endsWith('/status');
     if (isStatus) search.ready = Math.min(search.leads.length, search.ready + 4);
-    const ready_count = search.ready;
-    const status = ready_count === search.leads.length ? 'done' : 'running';
-    if (isStatus) {
-      const stop_reason = status === 'done' ? 'limit' : '';
-      return void say(response, 200, {
-        status: { status, ready_count, verified_count: ready_count, stop_reason },
-      });
-    }
+    const { leads, ready, limit } = search;
+    const status = ready === leads.length ? 'done' : 'running';
+    if (isStatus) return void say(response, 200, taskStatus(status, ready));
     const [pts, num] = ['pts', 'num'].map((name) => Number(url.searchParams.get(name))) as [number, number];
-    const entities = search.leads.slice(pts, Math.min(pts + num, ready_count)).map(toEntity);
-    say(response, 200, {
-      object: 'entity_search_items',
-      leads_search_id: id,
-      status,
-      pts,
-      num,
-      count: entities.length,
-      ready_count,
-      limit: search.limit,
-      entities,
-    });
+    say(response, 200, taskPage(id, status, leads.slice(0, ready).map(toEntity), { pts, num }, limit));
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
@@ -235,12 +186,11 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
     } else if (url.pathname === '/v1/entity-search') await answerSearch(key, body, response);
     else if (url.pathname === '/v1/entity-search/create_task') answerCreate(key, body, response);
     else if (url.pathname === '/v1/credit/balance') {
-      say(response, 200, { object: 'credit_balance', available_credits: 1_000_000 });
+      say(response, 200, creditBalance(1_000_000));
     } else answerRead(url, response);
   }
 
   const underWay = new Set<Promise<void>>();
-  const connections = new Set<Socket>();
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     response.on('error', () => {});
@@ -252,33 +202,27 @@ export async function startCountingService(streamsCanBeFetched: boolean): Promis
       void one.finally(() => underWay.delete(one));
     });
   });
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket.once('close', () => connections.delete(socket)));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const service: CountingService = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    purchases,
-    disturbed,
-    disturb(next) {
+  const { sockets, ...listener } = await listening(server);
+  const service = {
+    ...listener,
+    purchases: purchases as readonly Purchase[],
+    /** Rows whose answer did not arrive, or was not one. */
+    disturbed: disturbed as ReadonlySet<string>,
+    /** What goes wrong from now on is decided by the seed; undefined lets everything be well. */
+    disturb(next: string | undefined) {
       seed = next;
     },
+    /** Told of each purchase, before it is answered. */
     onPurchase: () => {},
+    /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
     async quiet() {
-      while (connections.size + underWay.size > 0) {
-        const closed = [...connections].map(
-          (socket) => new Promise((resolve) => socket.once('close', resolve)),
-        );
+      while (sockets.size + underWay.size > 0) {
+        const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
         await Promise.all([...underWay, ...closed]);
       }
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
   };
-  return closing(service);
+  return service;
 }
 
 function toEntity(name: string): object {

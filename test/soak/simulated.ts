@@ -50,27 +50,23 @@ class Machine {
   changes = 0;
   onDeath = (): void => {};
 
-  private readonly killAt: number;
-  private readonly sleepAt: number;
-  private readonly fullAt: number;
+  readonly #start: Start;
 
-  constructor(killAt = 0, sleepAt = 0, fullAt = Number.POSITIVE_INFINITY) {
-    this.killAt = killAt;
-    this.sleepAt = sleepAt;
-    this.fullAt = fullAt;
+  constructor(start: Start) {
+    this.#start = start;
   }
 
   get isFull(): boolean {
-    return this.changes >= this.fullAt;
+    return this.changes >= (this.#start.fullAt ?? Number.POSITIVE_INFINITY);
   }
 
   /** Before a change: whether it is the one that the process dies in. */
   isLast(): boolean {
-    return ++this.changes === this.killAt;
+    return ++this.changes === this.#start.killAt;
   }
 
   async sleep(): Promise<void> {
-    if (this.changes === this.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
+    if (this.changes === this.#start.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
   }
 
   /** What the system does at once for one that is killed. */
@@ -98,28 +94,20 @@ const running = new AsyncLocalStorage<Machine>();
 const alive = new Map<number, Machine>();
 
 /** Starts the program as a process of its own, as far as others can tell. */
-export function startSimulated({
-  args,
-  env,
-  stdin,
-  killAt,
-  sleepAt,
-  fullAt,
-  clockAheadMs,
-}: Start): Simulated {
-  const machine = new Machine(killAt, sleepAt, fullAt);
+export function startSimulated(start: Start): Simulated {
+  const machine = new Machine(start);
   alive.set(machine.pid, machine);
   const stop = new AbortController();
   const written = { stdout: '', stderr: '' };
-  const now = (): Date => new Date(Date.now() + clockAheadMs);
+  const now = (): Date => new Date(Date.now() + start.clockAheadMs);
   const died = new Promise<Result>((resolve) => {
     machine.onDeath = () => void machine.settle().then(() => resolve({ ...written, code: null }));
   });
   let keys = 0;
   const run = running.run(machine, () =>
-    runInProcess(args, {
-      env,
-      ...(stdin === undefined ? {} : { stdin }),
+    runInProcess(start.args, {
+      env: start.env,
+      stdin: start.stdin,
       context: {
         pid: machine.pid,
         signal: stop.signal,
@@ -175,21 +163,22 @@ const halfOf = (data: unknown): Buffer => {
   return bytes.subarray(0, bytes.length >> 1);
 };
 
-const noRoom = (): Error => Object.assign(new Error('ENOSPC: no room, simulated'), { code: 'ENOSPC' });
+/** Throws where a disk without room refuses a change of this name, with half of it made. */
+function takeRoom(machine: Machine, name: string, half: () => void): void {
+  if (!machine.isFull || !/write|append|mkd/i.test(name)) return;
+  half();
+  throw Object.assign(new Error('ENOSPC: no room, simulated'), { code: 'ENOSPC' });
+}
 
 /** A change that is waited for: with the one that the process dies in it never comes back. */
-function changing(
-  original: Call,
-  half?: (self: unknown, args: unknown[]) => void,
-  { takesRoom = false } = {},
-): Call {
+function changing(original: Call, name: string, half = (_self: unknown, _args: unknown[]) => {}): Call {
   return async function (this: unknown, ...args: never[]): Promise<unknown> {
     const machine = running.getStore();
     if (machine === undefined) return await original.apply(this, args);
     if (machine.isDead) return await never;
     if (machine.isLast()) {
       // Before, halfway, or behind it.
-      if (machine.changes % 3 === 1) half?.(this, args);
+      if (machine.changes % 3 === 1) half(this, args);
       // One that fails was tried all the same.
       if (machine.changes % 3 === 2) await Promise.resolve(original.apply(this, args)).catch(() => undefined);
       machine.die();
@@ -197,10 +186,7 @@ function changing(
     }
     await machine.sleep();
     if (machine.isDead) return await never;
-    if (takesRoom && machine.isFull) {
-      half?.(this, args);
-      throw noRoom();
-    }
+    takeRoom(machine, name, () => half(this, args));
     const work = Promise.resolve(original.apply(this, args));
     machine.underWay.add(work);
     const result = await work.finally(() => machine.underWay.delete(work));
@@ -211,16 +197,16 @@ function changing(
 /** A change that is made at once. A dead process takes it for made, which is nobody's business any more. */
 function changingAtOnce(
   original: Call,
-  toResult: (args: unknown[]) => unknown,
-  half?: (args: unknown[]) => void,
-  { takesRoom = false } = {},
+  name: string,
+  toResult = (_: unknown[]): unknown => undefined,
+  half = (_: unknown[]) => {},
 ) {
   return (...args: never[]): unknown => {
     const machine = running.getStore();
     if (machine === undefined) return original(...args);
     if (machine.isDead) return toResult(args);
     if (machine.isLast()) {
-      if (machine.changes % 3 === 1) half?.(args);
+      if (machine.changes % 3 === 1) half(args);
       try {
         if (machine.changes % 3 === 2) original(...args);
       } finally {
@@ -228,17 +214,14 @@ function changingAtOnce(
       }
       return toResult(args);
     }
-    if (takesRoom && machine.isFull) {
-      half?.(args);
-      throw noRoom();
-    }
+    takeRoom(machine, name, () => half(args));
     return original(...args);
   };
 }
 
-function replace(owner: object, name: string, toNew: (original: Call) => unknown): void {
+function replace(owner: object, names: string, toNew: (original: Call, name: string) => unknown): void {
   const methods = owner as Record<string, Call>;
-  methods[name] = toNew(methods[name] as Call) as Call;
+  for (const name of names.split(' ')) methods[name] = toNew(methods[name] as Call, name) as Call;
 }
 
 /** Has the file system, connections and processes of this process know of the simulated ones. Once, before any begins. */
@@ -247,47 +230,38 @@ export async function simulate(): Promise<void> {
   const probe = await fsp.open(process.execPath, 'r');
   const handles = Object.getPrototypeOf(probe);
   await probe.close();
-  for (const name of ['write', 'appendFile', 'writeFile', 'writev', 'sync', 'datasync', 'truncate']) {
-    const half = (self: unknown, [data, offset = 0, length, position]: unknown[]): void => {
-      const { fd } = self as { fd: number };
-      if (name === 'appendFile') writeSync(fd, halfOf(data));
-      if (name !== 'write') return;
-      const bytes = Buffer.from(data as Uint8Array).subarray(offset as number);
-      writeSync(
-        fd,
-        halfOf(bytes.subarray(0, length as number | undefined)),
-        0,
-        undefined,
-        position as number | null,
-      );
-    };
-    const takesRoom = /write|append/i.test(name);
-    replace(handles, name, (original) => changing(original, half, { takesRoom }));
-  }
-  for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile', 'mkdtemp']) {
-    const takesRoom = /write|mkd/i.test(name);
-    replace(fsp, name, (original) => changing(original, undefined, { takesRoom }));
-  }
+  replace(handles, 'write', (original, name) =>
+    changing(original, name, (self, args) => {
+      const [data, offset = 0, length, position] = args as [Uint8Array, number?, number?, (number | null)?];
+      const bytes = Buffer.from(data).subarray(offset).subarray(0, length);
+      writeSync((self as fsp.FileHandle).fd, halfOf(bytes), 0, undefined, position);
+    }),
+  );
+  replace(handles, 'appendFile', (original, name) =>
+    changing(original, name, (self, [data]) => void writeSync((self as fsp.FileHandle).fd, halfOf(data))),
+  );
+  const others = 'writeFile writev sync datasync truncate';
+  replace(handles, others, (original, name) => changing(original, name));
+  const ofPaths = 'rename link mkdir rm rmdir unlink writeFile mkdtemp';
+  replace(fsp, ofPaths, (original, name) => changing(original, name));
   // Known before anybody is told of it: one that is opened while its process dies is closed, too.
   replace(fsp, 'open', (original) =>
     changing(async (...args) => {
       const handle = (await original(...args)) as fsp.FileHandle;
       running.getStore()?.opened.add(handle);
       return handle;
-    }),
+    }, 'open'),
   );
-  replace(fs, 'writeSync', (original) =>
+  replace(fs, 'writeSync', (original, name) =>
     changingAtOnce(
       original,
+      name,
       ([, data]) => Buffer.byteLength(data as string),
       ([fd, data]) => void writeSync(fd as number, halfOf(data)),
-      { takesRoom: true },
     ),
   );
-  for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSync', 'writeFileSync']) {
-    const takesRoom = /write|mkd/i.test(name);
-    replace(fs, name, (original) => changingAtOnce(original, () => undefined, undefined, { takesRoom }));
-  }
+  const atOnce = 'renameSync mkdirSync rmSync rmdirSync unlinkSync writeFileSync';
+  replace(fs, atOnce, (original, name) => changingAtOnce(original, name));
   replace(fs, 'createReadStream', (original) => (...args: never[]) => {
     const stream = original(...args) as fs.ReadStream;
     running.getStore()?.opened.add(stream);

@@ -63,22 +63,8 @@ export async function live(seed: string, runs: number, realShare: number, told: 
     join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
     JSON.stringify({ profiles: { default: settings } }),
   );
-  const world: World = {
-    ...{
-      random,
-      service,
-      env,
-      folder,
-      seed,
-      realShare,
-      told,
-      story: [],
-      kept: new Map(),
-      open: [],
-      orders: 0,
-      steps: 0,
-    },
-  };
+  const given = { random, service, env, folder, seed, realShare, told };
+  const world: World = { ...given, story: [], kept: new Map(), open: [], orders: 0, steps: 0 };
   const end = told.runs + runs;
   try {
     while (told.runs < end) {
@@ -109,80 +95,56 @@ function newOrders(world: World): Order[] {
   const days = join(folder, `days-${kind === 'list' ? rowKind : 'leads'}.${format}`);
   const own = join(folder, `${name}.${format}`);
   const output = where < 0.3 ? days : where < 0.85 ? own : undefined;
-  const base = {
-    kind,
-    format,
-    isAppended,
-    runs: 0,
-    mayBeLost: 0,
-    isEdited: false,
-    operation: undefined,
-    again: 0,
-    delivered: new Set<string>(),
-    since: 0,
-  } as const;
+  const given = (value: unknown, ...words: readonly string[]) => (value ? words : []);
+  const toOrder = (args: readonly string[], more: Partial<Order>): Order => {
+    const all = { name, kind, format, isAppended, output, unit: name, concurrency: 1, ...more } as const;
+    return {
+      ...{ limit: 0, maxCredits: undefined, list: undefined, shard: undefined, operation: undefined },
+      ...{ runs: 0, mayBeLost: 0, isEdited: false, again: 0, delivered: new Set<string>(), since: 0 },
+      ...all,
+      args: [
+        ...args,
+        ...(all.output === undefined ? ['-f', format] : ['-o', all.output]),
+        ...given(all.output && isAppended, '--append'),
+      ],
+    };
+  };
   if (kind !== 'list') {
     const limit = 1 + Math.floor(random() * 24);
     const maxCredits = random() < 0.3 ? limit : undefined;
-    const args = [...kind.split(' '), 'company', name, '--limit', String(limit)];
     const isOnlyNew = random() < 0.3;
-    if (isOnlyNew) args.push('--only-new', '--list', name);
-    if (kind === 'task run') args.push('--num', '5');
-    if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
-    args.push(...toOutputArgs(output, isAppended, format));
-    return [
-      {
-        ...base,
-        ...{
-          name,
-          args,
-          output,
-          limit,
-          maxCredits,
-          again: isOnlyNew ? 1 : 0,
-          list: undefined,
-          shard: undefined,
-          unit: name,
-          concurrency: 1,
-        },
-      },
+    const args = [
+      ...[...kind.split(' '), 'company', name, '--limit', String(limit)],
+      ...given(isOnlyNew, '--only-new', '--list', name),
+      ...given(kind === 'task run', '--num', '5'),
+      ...given(maxCredits, '--max-credits', String(maxCredits)),
     ];
+    return [toOrder(args, { limit, maxCredits, again: isOnlyNew ? 1 : 0 })];
   }
   const isPiped = random() < 0.2;
   const count = 2 + Math.floor(random() * 14);
   const { words } = listKinds[rowKind];
   const retries = random() < 0.2;
-  const list = new RowsOfList(
-    name,
-    isPiped ? undefined : join(folder, `${name}-input.jsonl`),
-    rowKind,
-    count,
-  );
+  const input = isPiped ? undefined : join(folder, `${name}-input.jsonl`);
+  const list = new RowsOfList(name, input, rowKind, count);
   const isNamed = random() < 0.35;
   const of = isNamed && !isPiped && random() < 0.6 ? 2 + Math.floor(random() * 2) : 1;
   const concurrency = 1 + Math.floor(random() * 4);
   return Array.from({ length: of }, (_, index) => {
-    const shard = of === 1 ? undefined : { index, of };
-    const mine = shard === undefined || isAppended ? output : join(folder, `${name}-${index}.${format}`);
     const maxCredits = random() < 0.2 && rowKind === 'contact' ? 2 * count + 10 : undefined;
-    const args = [...words, '--input', list.file ?? '-', '--concurrency', String(concurrency)];
-    if (list.file === undefined) args.push('--input-format', 'jsonl');
-    if (isNamed) args.push('--run', `run-${name}`);
-    if (retries) args.push('--retry-unknown');
-    if (shard !== undefined) args.push('--shard', `${index}/${of}`);
-    if (maxCredits !== undefined) args.push('--max-credits', String(maxCredits));
-    args.push(...toOutputArgs(mine, isAppended && mine !== undefined, format));
-    const id = shard === undefined ? name : `${name}/${index}`;
-    return {
-      ...base,
-      ...{ name: id, args, output: mine, limit: 0, maxCredits, list, shard, unit: name, concurrency },
-    };
+    const args = [
+      ...[...words, '--input', input ?? '-', '--concurrency', String(concurrency)],
+      ...given(isPiped, '--input-format', 'jsonl'),
+      ...given(isNamed, '--run', `run-${name}`),
+      ...given(retries, '--retry-unknown'),
+      ...given(of > 1, '--shard', `${index}/${of}`),
+      ...given(maxCredits, '--max-credits', String(maxCredits)),
+    ];
+    if (of === 1) return toOrder(args, { maxCredits, list, concurrency });
+    const own = isAppended ? output : join(folder, `${name}-${index}.${format}`);
+    const shard = { index, of };
+    return toOrder(args, { maxCredits, list, concurrency, shard, name: `${name}/${index}`, output: own });
   });
-}
-
-function toOutputArgs(output: string | undefined, isAppended: boolean, format: string): string[] {
-  if (output === undefined) return ['-f', format];
-  return ['-o', output, ...(isAppended ? ['--append'] : [])];
 }
 
 const isNamed = (order: Order): boolean => has(order, '--run');
@@ -208,57 +170,59 @@ async function step(world: World): Promise<void> {
     // Of two that are forgotten nobody could tell who has bought what.
     if (!orders.includes(other) || !isForgotten(other)) orders.push(other);
   }
-  await runTogether(world, orders, { isReal, isCalm: false });
+  await runTogether(world, orders, { isReal });
 }
 
 async function bringToItsEnd(world: World, order: Order): Promise<void> {
   world.service.disturb(undefined);
   for (let run = 0; run < calmRuns; run++) {
-    const [result] = await runTogether(world, [order], { isReal: false, isCalm: true });
-    if (result !== undefined && !world.open.includes(order)) return;
-    if (result?.code === 3 && order.list !== undefined) {
-      world.open = world.open.filter((one) => one !== order);
-      return;
-    }
+    const [result] = await runTogether(world, [order], { isCalm: true });
+    if (result?.code === 3 && order.list !== undefined) close(world, order);
+    if (!world.open.includes(order)) return;
   }
   throw new Error(`${order.name} is stuck: ${calmRuns} runs in peace did not end it`);
 }
 
-interface Way {
-  readonly isReal: boolean;
-  readonly isCalm: boolean;
+/** What has become of an order in one process. */
+interface Run {
+  readonly order: Order;
+  readonly plan: Plan;
+  readonly result: Result;
+  /** Of a search or task: what had been complete before. */
+  readonly complete: readonly string[];
 }
 
 async function runTogether(
   world: World,
   orders: readonly Order[],
-  { isReal, isCalm }: Way,
+  { isReal = false, isCalm = false },
 ): Promise<Result[]> {
   const { service, story, told, kept } = world;
   const before = service.purchases.length;
   const known = operationsOf(world);
-  const complete = orders.map((order) => completeOf(world, order));
-  const files = new Map(
-    orders.flatMap(({ output }) => (output === undefined ? [] : [[output, read(output)]])),
-  );
-  const plans = orders.map((order) => toPlan(world, order, isReal, isCalm));
-  const running = plans.map(({ start }) => start());
+  const files = new Map(orders.map(({ output = '' }) => [output, read(output)]));
+  const begun = orders
+    .map((order) => ({
+      order,
+      complete: completeOf(world, order),
+      plan: toPlan(world, order, isReal, isCalm),
+    }))
+    .map((one) => ({ ...one, process: one.plan.start() }));
   let bought = 0;
   service.onPurchase = () => {
     bought++;
-    for (const [at, { when, how }] of plans.entries()) {
-      const one = running[at] as Simulated;
-      if (bought !== when) continue;
-      if (how === 'SIGKILL') one.kill();
-      else if (how !== undefined) one.signal(how);
+    for (const { plan, process } of begun) {
+      if (bought !== plan.when) continue;
+      if (plan.how === 'SIGKILL') process.kill();
+      else if (plan.how !== undefined) process.signal(plan.how);
     }
   };
-  const results = await Promise.all(running.map(({ ended }, at) => inTime(ended, plans[at]?.words ?? '')));
+  const runs: readonly Run[] = await Promise.all(
+    begun.map(async (one) => ({ ...one, result: await inTime(one.process.ended, one.plan.words) })),
+  );
   await service.quiet();
   service.onPurchase = () => {};
-  for (const [at, result] of results.entries()) {
-    const { words } = plans[at] as Plan;
-    const order = orders[at] as Order;
+  for (const { order, plan, result } of runs) {
     told.runs++;
     if (isReal) told.real++;
     order.runs++;
@@ -269,51 +233,42 @@ async function runTogether(
     const named = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1];
     order.operation = named ?? (result.code === null ? undefined : order.operation);
     if (result.code !== 0) order.mayBeLost += order.concurrency;
-    story.push(`${words}\n    exit ${result.code}: ${result.stderr.trim().split('\n').join('\n    ')}`);
+    story.push(`${plan.words}\n    exit ${result.code}: ${result.stderr.trim().split('\n').join('\n    ')}`);
   }
-  const news = service.purchases.slice(before);
   const paid = new Map<string, number>();
-  for (const { subject } of news) paid.set(subject, (paid.get(subject) ?? 0) + 1);
+  for (const { subject } of service.purchases.slice(before)) paid.set(subject, (paid.get(subject) ?? 0) + 1);
   story.push(
     `    paid: ${[...paid].map(([subject, times]) => `${subject}${times > 1 ? ` x${times}` : ''}`).join(', ')}`,
   );
-  for (const [at, result] of results.entries()) {
-    const order = orders[at] as Order;
-    checkExit(order, result, orders.length > 1, plans[at] as Plan, isCalm && orders.length === 1);
-  }
+  for (const run of runs) checkExit(run, orders.length > 1, isCalm && orders.length === 1);
   for (const order of new Set(orders)) {
-    checkMoney(world, order, before, orders, results);
+    checkMoney(world, order, before, runs);
     if (order.output !== undefined) checkFile(world, order, files.get(order.output) ?? '');
   }
   const over = new Set<Order>();
   // What a run says of itself comes before what is seen of one that was killed.
-  const byWord = [...orders.entries()].sort(([a], [b]) => codeAt(results, a) - codeAt(results, b));
-  for (const [at, order] of byWord) {
-    const result = results[at] as Result;
-    if (order.output === undefined && result.code !== null) checkOnce(order, order.format, result.stdout);
+  const byWord = [...runs].sort((a, b) => Number(a.result.code === null) - Number(b.result.code === null));
+  for (const run of byWord) {
+    const { order, result } = run;
+    const { output } = order;
+    if (output === undefined && result.code !== null) checkOnce(order, order.format, result.stdout);
     const isWhole = result.code === 0 || (result.code === 3 && order.kind === 'list');
-    if (order.isAppended && order.output !== undefined && (result.code === 0 || result.code === 3)) {
-      kept.set(order.output, read(order.output));
-    }
-    const ownsOutput = orders.every((one) => one === order || one.output !== order.output);
-    if (isWhole && (order.output === undefined || ownsOutput)) checkWhole(world, order, result);
-    const others = results
-      .filter((other) => other !== result)
-      .map(({ stderr }) => stderr)
-      .join();
+    if (order.isAppended && output !== undefined && (result.code === 0 || result.code === 3))
+      kept.set(output, read(output));
+    const ownsOutput = orders.every((one) => one === order || one.output !== output);
+    if (isWhole && (output === undefined || ownsOutput)) checkWhole(world, order, result);
+    const others = runs.filter((other) => other !== run).map((other) => other.result.stderr);
     const isOver =
-      (result.code === 0 && !isUnstored(result)) ||
-      (result.code === null &&
-        !over.has(order) &&
-        isComplete(world, order, known, complete[at] ?? [], others));
-    if (isOver) end(world, order);
-    if (isOver) over.add(order);
+      result.code === null
+        ? !over.has(order) && isComplete(world, run, known, others.join())
+        : result.code === 0 && !isUnstored(result);
+    if (!isOver) continue;
+    end(world, order);
+    over.add(order);
   }
-  return results;
+  return runs.map(({ result }) => result);
 }
 
-/** Those that were killed come last. */
-const codeAt = (results: readonly Result[], at: number): number => Number(results[at]?.code === null);
 /** Whether it has said that the next run may bring the same again. */
 const isUnstored = ({ stderr }: Result): boolean => stderr.includes('may deliver and charge them again');
 
@@ -324,9 +279,13 @@ function end(world: World, order: Order): void {
     for (const { name } of toRows(read(order.output), order.format))
       if (name.startsWith(`${order.name}/`)) order.delivered.add(name);
   }
-  if (order.again-- === 0) world.open = world.open.filter((one) => one !== order);
+  if (order.again-- === 0) close(world, order);
   order.operation = undefined;
   order.since = world.service.purchases.length;
+}
+
+function close(world: World, order: Order): void {
+  world.open = world.open.filter((one) => one !== order);
 }
 
 function operationsOf({ env }: World): string[] {
@@ -353,19 +312,17 @@ function completeOf(world: World, { kind, name }: Order): string[] {
   });
 }
 
-/** Whether a run that was killed had written that it is complete. `known` and `complete` were so before it. */
+/** Whether a run that was killed had written that it is complete. `known` are the operations from before it. */
 function isComplete(
   world: World,
-  order: Order,
+  { order, complete }: Run,
   known: readonly string[],
-  complete: readonly string[],
   others: string,
 ): boolean {
   if (order.kind !== 'list') return completeOf(world, order).some((id) => !complete.includes(id));
   const made = operationsOf(world).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
-  return [...made, ...(order.operation === undefined ? [] : [order.operation])].some((id) =>
-    saysComplete(journalOf(world, id)),
-  );
+  const all = order.operation === undefined ? made : [...made, order.operation];
+  return all.some((id) => saysComplete(journalOf(world, id)));
 }
 
 interface Plan {
@@ -415,13 +372,8 @@ async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
 
 const possible = [0, 3, 5, 8, 75, 76, 130, 143];
 
-function checkExit(
-  order: Order,
-  { code, stderr }: Result,
-  hasOthers: boolean,
-  plan: Plan,
-  isCalm: boolean,
-): void {
+function checkExit({ order, plan, result }: Run, hasOthers: boolean, isCalm: boolean): void {
+  const { code, stderr } = result;
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
   // Another run has written the file since: that one's rows stay.
   const isReplaced = plan.isResumed && stderr.includes('has rows of a later operation');
@@ -435,56 +387,41 @@ function checkExit(
 }
 
 /** Nothing is paid twice that was not said first, and no limit is passed. */
-function checkMoney(
-  { service }: World,
-  order: Order,
-  before: number,
-  orders: readonly Order[],
-  results: readonly Result[],
-): void {
+function checkMoney({ service }: World, order: Order, before: number, all: readonly Run[]): void {
   const { kind, list, maxCredits, name, unit } = order;
   const isOurs = ({ subject }: { subject: string }): boolean =>
     list === undefined ? subject === name : subject.startsWith(`${unit} person `);
   const earlier = service.purchases.slice(order.since, before).filter(isOurs);
   const news = service.purchases.slice(before).filter(isOurs);
   const credits = news.reduce((sum, one) => sum + one.credits, 0);
-  const runs = orders.filter((one) => one.unit === unit);
-  if (maxCredits !== undefined && credits > maxCredits * runs.length) {
+  const runs = all.filter((one) => one.order.unit === unit);
+  if (maxCredits !== undefined && credits > maxCredits * runs.length)
     throw new Error(`${name} was limited to ${maxCredits}, and ${credits} were charged`);
-  }
   if (kind === 'list') {
     const paid = new Set<string>(isForgotten(order) ? [] : earlier.map(({ subject }) => subject));
     // Of rows that are to be bought again where their answer was lost: as often as it can have been.
-    const isLost = ({ subject }: { subject: string }): boolean => service.disturbed.has(subject);
     const isAgain = has(order, '--retry-unknown');
-    const again = isAgain ? news.filter((one) => paid.has(one.subject) && !isLost(one)) : [];
-    if (again.length > order.mayBeLost) throw new Error(`${name}: ${again.length} rows were paid twice`);
+    const again = news.filter(({ subject }) => paid.has(subject) && !service.disturbed.has(subject));
+    if (isAgain && again.length > order.mayBeLost)
+      throw new Error(`${name}: ${again.length} rows were paid twice`);
     for (const { subject } of isAgain ? news : []) paid.delete(subject);
     for (const { subject } of news) {
       if (paid.has(subject)) throw new Error(`"${subject}" was paid twice`);
       paid.add(subject);
     }
-    const all = earlier.length + news.length;
-    if (
-      maxCredits !== undefined &&
-      !order.isEdited &&
-      !isForgotten(order) &&
-      !isNamed(order) &&
-      !isAgain &&
-      all > maxCredits
-    ) {
-      throw new Error(`${name} was limited to ${maxCredits}, and ${all} were charged in all its runs`);
-    }
+    const sum = earlier.length + news.length;
+    const isOneLimit = !order.isEdited && !isForgotten(order) && !isNamed(order) && !isAgain;
+    if (maxCredits !== undefined && isOneLimit && sum > maxCredits)
+      throw new Error(`${name} was limited to ${maxCredits}, and ${sum} were charged in all its runs`);
     return;
   }
-  const said = results.filter(
-    (result, at) =>
-      orders[at] === order && /Resuming op_|new purchase|charged again|rest of/i.test(result.stderr),
-  ).length;
+  const own = all.filter((one) => one.order === order).map(({ result }) => result);
+  const said = own.filter(({ stderr }) => /Resuming op_|new purchase|charged again|rest of/i.test(stderr));
   if (news.length > runs.length) throw new Error(`${name} was bought ${news.length} times in a run`);
   // The first one of all need not be announced, nor what begins when another run of this step is complete.
-  const complete = results.filter(({ code }, at) => code === 0 && orders[at] === order).length;
-  const unsaid = news.length - said - (earlier.length === 0 ? 1 : 0) - Math.max(0, complete - 1);
+  const complete = own.filter(({ code }) => code === 0);
+  const first = earlier.length === 0 ? 1 : 0;
+  const unsaid = news.length - said.length - first - Math.max(0, complete.length - 1);
   if (unsaid > 0 && !isForgotten(order)) throw new Error(`${name} was bought again without a word`);
 }
 
@@ -512,55 +449,52 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
 }
 
 /** A run that says that all is there has all there: every row in its order, every lead of a task. */
-function checkWhole({ service }: World, order: Order, result: Result): void {
-  const { code, stdout, stderr } = result;
-  const { kind, list, name, output } = order;
-  const text = output === undefined ? stdout : read(output);
-  const rows = checkOnce(order, order.format, text);
-  const isKept = stderr.includes('was not replaced');
-  if (list === undefined) {
-    const leads = rows.filter((row) => row.name.startsWith(`${name}/`)).map((row) => row.name);
-    // Nothing came, and the file stays.
-    if (stderr.includes('was left as it was')) return;
-    const found = service.purchases.filter(({ subject }) => subject === name);
-    const all = found.flatMap((one) => one.leads);
-    for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
-    const last = found.at(-1)?.leads ?? [];
-    const before = order.isAppended ? order.delivered.size : 0;
-    const isThere =
-      kind === 'task run'
-        ? leads.slice(before).join() === last.join()
-        : last.every((lead) => leads.includes(lead));
-    if (code === 0 && !isThere)
-      throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
-    if (leads.length > order.limit + before) throw new Error(`${name}: more leads than its limit`);
-    if (has(order, '--only-new') && !order.isAppended) {
-      for (const lead of leads)
-        if (order.delivered.has(lead)) throw new Error(`${name}: ${lead} was delivered before`);
-    }
-    if (code === 0 && !isUnstored(result)) for (const lead of leads) order.delivered.add(lead);
-    return;
-  }
-  if (isKept) return;
-  const wanted = rowsOf(order);
-  const mine = rows.filter(({ name }) => /^[^. ]+/.exec(name)?.[0] === order.unit);
-  const answered = new Map(mine.map((row) => [row.name, row.answer]));
+function checkWhole(world: World, order: Order, result: Result): void {
+  const { list, output, format } = order;
+  const rows = checkOnce(order, format, output === undefined ? result.stdout : read(output));
+  // Nothing came, and the file stays.
+  if (result.stderr.includes(list === undefined ? 'was left as it was' : 'was not replaced')) return;
+  (list === undefined ? checkLeads : checkRows)(world, order, result, rows);
+}
+
+function checkLeads({ service }: World, order: Order, result: Result, rows: readonly OutputRow[]): void {
+  const { name, kind, delivered } = order;
+  const leads = rows.map((row) => row.name).filter((lead) => lead.startsWith(`${name}/`));
+  const found = service.purchases.filter(({ subject }) => subject === name);
+  const all = found.flatMap((one) => one.leads);
+  for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
+  const last = found.at(-1)?.leads ?? [];
+  const before = order.isAppended ? delivered.size : 0;
+  const isThere =
+    kind === 'task run'
+      ? leads.slice(before).join() === last.join()
+      : last.every((lead) => leads.includes(lead));
+  if (result.code === 0 && !isThere)
+    throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
+  if (leads.length > order.limit + before) throw new Error(`${name}: more leads than its limit`);
+  const again = leads.find((lead) => delivered.has(lead));
+  if (has(order, '--only-new') && !order.isAppended && again !== undefined)
+    throw new Error(`${name}: ${again} was delivered before`);
+  if (result.code === 0 && !isUnstored(result)) for (const lead of leads) delivered.add(lead);
+}
+
+function checkRows({ service }: World, order: Order, { code }: Result, rows: readonly OutputRow[]): void {
+  const { name, unit, mayBeLost } = order;
+  const mine = rows.filter((row) => /^[^. ]+/.exec(row.name)?.[0] === unit);
+  const wanted = rowsOf(order).map((row) => ({ asked: row.text, called: nameOf(order, row) }));
   let lost = 0;
-  for (const { id, text: asked } of wanted) {
-    const row = nameOf(order, { id, text: asked });
-    if (!answered.has(row)) throw new Error(`${name}: ${row} is not in the file`);
-    const answer = mine.find((one) => one.name === row && one.answer !== undefined)?.answer;
-    if (answer === undefined) {
-      if (!service.disturbed.has(asked)) lost++;
-    } else if (answer !== `${asked}@example.com`) throw new Error(`${name}: ${row} has the answer ${answer}`);
+  for (const { asked, called } of wanted) {
+    const its = mine.filter((row) => row.name === called);
+    if (its.length === 0) throw new Error(`${name}: ${called} is not in the file`);
+    const answer = its.find((row) => row.answer !== undefined)?.answer;
+    if (answer === undefined && !service.disturbed.has(asked)) lost++;
+    if (answer !== undefined && answer !== `${asked}@example.com`)
+      throw new Error(`${name}: ${called} has the answer ${answer}`);
   }
-  if (
-    !order.isAppended &&
-    mine.map((row) => row.name).join() !== wanted.map((row) => nameOf(order, row)).join()
-  ) {
+  const inOrder = mine.map((row) => row.name).join() === wanted.map(({ called }) => called).join();
+  if (!order.isAppended && !inOrder)
     throw new Error(`${name}: the rows are not those of the input, in its order`);
-  }
-  if (lost > order.mayBeLost)
-    throw new Error(`${name}: ${lost} answers are lost, where ${order.mayBeLost} were under way`);
+  if (lost > mayBeLost)
+    throw new Error(`${name}: ${lost} answers are lost, where ${mayBeLost} were under way`);
   if (code === 0 && lost > 0) throw new Error(`${name}: complete, and ${lost} answers are missing`);
 }

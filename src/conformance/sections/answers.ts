@@ -3,31 +3,29 @@ import { contactTypes, extractionTypes } from '../../contract/types.ts';
 import { isObject } from '../../json/object.ts';
 import { objectMembers, stringOf } from '../../json/text.ts';
 import {
-  accepted,
+  atMost,
   bodyLike,
   type Check,
   checks,
   type Expectation,
   holds,
-  invalid,
   noStore,
   problemsOf,
   type Row,
-  refusal,
   requestId,
   resultLike,
-  row,
+  rows,
   type Sample,
-  same,
   sampleOf,
-  scenario,
+  scenarios,
   suppliedKey,
   table,
   unless,
 } from '../row.ts';
 import { type PostEndpoint, pageList, post, rare, shared } from '../samples.ts';
+import type { Request } from '../service.ts';
 import { contactResult, listIn, memberOf, quoted } from '../shapes.ts';
-import { eventsOf } from '../stream.ts';
+import { eventsOf, nameIn } from '../stream.ts';
 import { choiceRows, integerRows, textRows } from './fields.ts';
 
 /** Somebody whom the service knows, so that there is something to find. */
@@ -40,10 +38,8 @@ function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) =>
     async take(service) {
       const found = await known.take(service);
       const [lead = '{}'] = found.status === 200 ? eventsOf(found).texts : [];
-      const [who, what = ''] = [
-        stringOf(objectMembers(lead).get('name')),
-        stringOf(objectMembers(lead).get('description')),
-      ];
+      const who = nameIn(lead);
+      const what = stringOf(objectMembers(lead).get('description')) ?? '';
       const change = who === undefined ? {} : make(who, what.slice(0, 1000));
       return await service.send(post(endpoint, { ...usual, ...change }));
     },
@@ -59,15 +55,11 @@ export const foundContact = contactOf('email');
 
 /** request repeats what was asked for. How else an objective is normalized is not documented. */
 const echoOf =
-  (type: string): Check =>
-  ({ json, request: { body } }) => [
-    ...same('$.request.contact_type', memberOf(json, 'request.contact_type'), type),
-    ...same(
-      '$.request.objective',
-      memberOf(json, 'request.objective'),
-      String(memberOf(body, 'objective')).trim(),
-    ),
-  ];
+  (contact_type: string): Check =>
+  (answer) => {
+    const objective = String(memberOf(answer.request.body, 'objective')).trim();
+    return holds({ 'request.contact_type': contact_type, 'request.objective': objective })(answer);
+  };
 
 export const contactRows: readonly Row[] = [
   ...contactTypes.flatMap((type) =>
@@ -82,7 +74,7 @@ export const contactRows: readonly Row[] = [
     'no-store: the answer must not be cached': noStore,
     'not-found: without a hit, content is null or blank': bodyLike(contactResult),
   }),
-  ...choiceRows('contactSearch', 'contact_type', []),
+  ...choiceRows('contactSearch', 'contact_type'),
   ...textRows('contactSearch', limits.contactObjective),
 ];
 
@@ -133,9 +125,11 @@ export const enrichRows: readonly Row[] = [
       return unless(follows, `answer is ${quoted(found)}, without a field of the schema`);
     },
   }),
-  row(`enrich/${noResult}`, post('enrich', { entity_context: rare.objective }), resultLike('enrich')),
+  ...table('enrich/', resultLike('enrich'), {
+    [noResult]: post('enrich', { entity_context: rare.objective }),
+  }),
   ...textRows('enrich', limits.enrichContext),
-  ...schemas(invalid, {
+  ...schemas(422, {
     'missing: enrich_fields is required': undefined,
     'a-list: enrich_fields is a JSON Schema, not a list of names': ['city'],
     'a-string: enrich_fields is an object': 'city',
@@ -153,7 +147,7 @@ export const enrichRows: readonly Row[] = [
     'nested-too-deep: the schema has at most 12 levels of nesting': deep(levels + 2),
     'over-256-kib: the schema has at most 256 KiB': described(bytes),
   }),
-  ...schemas(accepted, {
+  ...schemas(200, {
     [`${properties}-properties: the schema has at most 200 properties`]: schemaOf(wide(properties)),
     'nested: the schema has at most 12 levels of nesting': deep(5),
     '255-kib: the schema has at most 256 KiB': described(bytes - 1024),
@@ -170,19 +164,11 @@ const echoes = (wanted: Readonly<Record<string, unknown>>): Check =>
   holds(Object.fromEntries(Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value])));
 
 /** What is sent as type and target comes back. */
-const echo = (name: string, type: string, target: string): Row =>
-  row(
-    `extract/${name}: metadata repeats type and target as they were sent`,
-    post('extract', { type, target }),
-    echoes({ type, target }),
-  );
-
-const atMost =
-  (most: number): Check =>
-  ({ json }) => {
-    const { length } = listIn(json, 'data');
-    return unless(length <= most, `${length} items`);
-  };
+const echo = (type: string, target: string): [Request, Check] => [
+  post('extract', { type, target }),
+  echoes({ type, target }),
+];
+const echoRule = 'metadata repeats type and target as they were sent';
 
 /** Hosts that nobody can reach from the internet, by what they are. */
 const notPublic = {
@@ -198,12 +184,10 @@ const notPublic = {
   'special-name': 'printer nas.local db.internal a.test a.invalid a.corp a.intranet',
 };
 const notPublicRows = Object.entries(notPublic).flatMap(([kind, hosts]) =>
-  hosts
-    .split(' ')
-    .map((host, at) => [
-      `web2list-${kind}-${at + 1}: the target of web2list is public, which ${host} is not`,
-      ofPage({ target: `http://${host}/list` }),
-    ]),
+  hosts.split(' ').map((host, at) => {
+    const rule = `the target of web2list is public, which ${host} is not`;
+    return [`web2list-${kind}-${at + 1}: ${rule}`, ofPage({ target: `http://${host}/list` })];
+  }),
 );
 
 function targetOf(type: string): string {
@@ -212,15 +196,12 @@ function targetOf(type: string): string {
 }
 
 /** The first answer again, or a refusal: both are allowed. */
-const replayed: Expectation = { ...refusal(409), status: [200, 409] };
+const replayed = [200, 409];
 const again = post('extract', {}, { idempotencyKey: 'extract/duplicate' });
-const unlimited = ofPage({});
+const unlimited = sampleOf(ofPage({}));
 
 const { limit: _, ...wanted } = pageList;
 const fields = 'the answer has success, data and metadata, and no other fields';
-const types = extractionTypes
-  .filter((type) => type !== 'web2list')
-  .map((type): [string, object] => [type, { target: targetOf(type) }]);
 
 export const extractRows: readonly Row[] = [
   ...checks('extract/', fewItems, {
@@ -228,50 +209,53 @@ export const extractRows: readonly Row[] = [
     'idempotency-key: the answer has the Idempotency-Key of the request': suppliedKey,
     'instruction-none: metadata.instruction is null when none was sent': echoes({ instruction: null }),
     'limit-in-effect: metadata.limit is the limit of the request': echoes({ limit: 3 }),
-    'at-most-limit: limit is the maximum number of results': atMost(3),
+    'at-most-limit: limit is the maximum number of results': atMost(3, 'data', 'items'),
   }),
-  row(
-    'extract/default-limit: limit is 100 by default',
-    post('extract', { limit: undefined, ...nowhere }),
-    echoes({ limit: 100 }),
-  ),
-  row(
-    'extract/failure: when success is false, data says why',
-    post('extract', { target: 'nobody' }),
-    resultLike('extract'),
-  ),
-  echo('echo', 'github_user_followers', 'octocat'),
-  echo('echo-address', 'github_user_followers', 'https://GitHub.com/Octocat'),
-  echo('echo-handle', 'x_followers', '@NASA'),
+  ...rows('extract/', {
+    'default-limit: limit is 100 by default': [
+      post('extract', { limit: undefined, ...nowhere }),
+      echoes({ limit: 100 }),
+    ],
+    'failure: when success is false, data says why': [
+      post('extract', { target: 'nobody' }),
+      resultLike('extract'),
+    ],
+    [`echo: ${echoRule}`]: echo('github_user_followers', 'octocat'),
+    [`echo-address: ${echoRule}`]: echo('github_user_followers', 'https://GitHub.com/Octocat'),
+    [`echo-handle: ${echoRule}`]: echo('x_followers', '@NASA'),
+  }),
   ...checks('extract/web2list-', fromPage, {
     [`body: ${fields}`]: resultLike('extract'),
     'limit: web2list ignores limit: metadata.limit is always 100': echoes({ limit: web2listLimit }),
-    'at-most-100: web2list gives at most 100 items': atMost(web2listLimit),
+    'at-most-100: web2list gives at most 100 items': atMost(web2listLimit, 'data', 'items'),
     'echo: metadata repeats type, target and instruction': echoes(wanted),
   }),
-  scenario(
-    'extract/web2list-ignores-limit: web2list gives as many items with a limit as without one',
-    [...fromPage.sends, unlimited],
-    async (service) => {
+  ...scenarios('extract/', [...fromPage.sends, ...unlimited.sends], {
+    'web2list-ignores-limit: web2list gives as many items with a limit as without one': async (service) => {
       const counts: number[] = [];
-      for (const { take } of [fromPage, sampleOf(unlimited)]) {
+      for (const { take } of [fromPage, unlimited]) {
         const answer = await take(service);
-        problemsOf(answer, accepted);
+        problemsOf(answer, 200);
         counts.push(listIn(answer.json, 'data').length);
       }
       const [limited = 0, all = 0] = counts;
       return unless(all <= 1 || limited > 1, 'more than one item, but one with limit 1');
     },
+  }),
+  ...choiceRows(
+    'extract',
+    'type',
+    extractionTypes.filter((type) => type !== 'web2list'),
+    (type) => ({ target: targetOf(type) }),
   ),
-  ...choiceRows('extract', 'type', types),
   // Addresses: a handle of this length may be wrong for other reasons.
   ...textRows('extract', limits.extractTarget, pageList.target, pageList),
-  ...table('extract/', accepted, {
+  ...table('extract/', 200, {
     'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),
   }),
   ...textRows('extract', limits.extractInstruction),
   ...integerRows('extract', limits.extractLimit, nowhere),
-  ...table('extract/', invalid, {
+  ...table('extract/', 422, {
     'web2list-without-instruction: web2list requires an instruction': ofPage({ instruction: undefined }),
     'web2list-instruction-null: web2list requires an instruction': ofPage({ instruction: null }),
     'web2list-not-a-url: the target of web2list is a URL': ofPage({ target: 'example' }),
@@ -282,18 +266,20 @@ export const extractRows: readonly Row[] = [
     ...Object.fromEntries(notPublicRows),
     'unknown-field: extract rejects unknown fields': post('extract', { conformance: true }),
   }),
-  scenario(
-    'extract/duplicate: a repeated request gets its first answer again, or 409',
+  ...scenarios(
+    'extract/',
     [again],
-    async (service) => {
-      const first = await service.accepted(again);
-      const second = await service.send(again);
-      const isSame = second.status !== 200 || second.text === first.text;
-      return [
-        ...problemsOf(second, replayed),
-        ...unless(isSame, 'the body differs from the first one'),
-        ...(second.status === 200 ? suppliedKey(second) : []),
-      ];
+    {
+      'duplicate: a repeated request gets its first answer again, or 409': async (service) => {
+        const first = await service.accepted(again);
+        const second = await service.send(again);
+        const isSame = second.status !== 200 || second.text === first.text;
+        return [
+          ...problemsOf(second, replayed),
+          ...unless(isSame, 'the body differs from the first one'),
+          ...(second.status === 200 ? suppliedKey(second) : []),
+        ];
+      },
     },
     replayed,
   ),

@@ -1,21 +1,17 @@
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
 import {
-  accepted,
   bodyLike,
   checks,
   type Expectation,
   generatedKey,
-  invalid,
   jsonType,
   noStore,
   problemsOf,
   type Row,
-  refusal,
-  row,
   type Sample,
   sampleOf,
-  scenario,
+  scenarios,
   table,
   unless,
   unpaid,
@@ -29,7 +25,7 @@ import {
   postEndpoints,
   shared,
 } from '../samples.ts';
-import { creditsOf, type KeyName, type Request } from '../service.ts';
+import { creditsOf, type KeyName, type Request, type TestedService } from '../service.ts';
 import { balance } from '../shapes.ts';
 import { foundContact } from './answers.ts';
 import { costOf } from './settlement.ts';
@@ -67,38 +63,35 @@ const noObject = 'a body that is not an object gives 422';
 const oneObject = 'one JSON object stands in a body, and nothing after it';
 const mostBytes = 'a body has at most 1 MiB';
 const mostOfKey = 'an Idempotency-Key has at most 128 characters';
-const keyRequired = 'without-key: create_task requires an Idempotency-Key';
-const keyGenerated = 'generated-key: a key that is left out is generated and returned';
-const keyRecommended = 'without-key: a streaming search needs no Idempotency-Key';
-const duplicate =
-  'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer';
 const jsonRule = 'media-type: JSON is answered as application/json';
+/** By what the document says of a key that is left out: what must come, and the row. */
+const withoutKey = {
+  required: [badKey, 'without-key: create_task requires an Idempotency-Key'],
+  optional: [generatedKey, 'generated-key: a key that is left out is generated and returned'],
+  recommended: [200, 'without-key: a streaming search needs no Idempotency-Key'],
+} as const;
 
 /** A request whose Idempotency-Key an earlier one had; `change` makes it another request. */
-function repeated(one: PostEndpoint, rule: string, change: object = {}): Row {
+function repeated(one: PostEndpoint, rule: string, change: object = {}): Row[] {
   const key = `common/${nameOf(one)}-${rule}`;
-  const [first, second] = [{}, change].map((more) => post(one, more, { idempotencyKey: key })) as [
-    Request,
-    Request,
-  ];
-  const run: Parameters<typeof scenario>[2] = async (service) => {
+  const first = post(one, {}, { idempotencyKey: key });
+  const second = post(one, change, { idempotencyKey: key });
+  const run = async (service: TestedService) => {
     await service.accepted(first);
-    return problemsOf(await service.send(second), refusal(409));
+    return problemsOf(await service.send(second), 409);
   };
-  return scenario(key, [first], run, refusal(409));
+  return scenarios('', [first], { [key]: run }, 409);
 }
 
 function rowsOf(one: PostEndpoint): Row[] {
   const { bodyLimit, idempotencyKey, repetition, answer } = endpoints[one];
-  const name = nameOf(one);
+  const prefix = `common/${nameOf(one)}-`;
   const rows = (expect: Expectation, changes: Readonly<Record<string, Partial<Request>>>): Row[] =>
-    Object.entries(changes).flatMap(([key, more]) =>
-      table(`common/${name}-`, expect, { [key]: post(one, {}, more) }),
-    );
-  const withoutKey = post(one, {}, { idempotencyKey: null });
-  const again = post(one, {}, { idempotencyKey: `common/${name}-refused-key` });
+    Object.entries(changes).flatMap(([key, more]) => table(prefix, expect, { [key]: post(one, {}, more) }));
+  const again = post(one, {}, { idempotencyKey: `${prefix}refused-key` });
+  const [keyless, keylessRule] = withoutKey[idempotencyKey];
   return [
-    ...rows(invalid, {
+    ...rows(422, {
       [`text-plain: ${wrongType}`]: { contentType: 'text/plain' },
       [`form: ${wrongType}`]: { contentType: 'application/x-www-form-urlencoded' },
       [`no-media-type: ${wrongType}`]: { contentType: null },
@@ -114,40 +107,35 @@ function rowsOf(one: PostEndpoint): Row[] {
         [`body-over-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest + 1) },
       }),
     }),
-    ...rows(accepted, {
+    ...rows(200, {
       ...(bodyLimit && {
         [`body-of-1-mib: ${mostBytes}`]: { bytes: paddedTo(largest) },
         'charset: a media type may have a charset': { contentType: 'application/json; charset=utf-8' },
       }),
       [`key-of-128: ${mostOfKey}`]: { idempotencyKey: longest },
     }),
-    ...rows(badKey, {
-      [`key-of-129: ${mostOfKey}`]: { idempotencyKey: longest + 1 },
-      ...(idempotencyKey === 'required' && { [keyRequired]: { idempotencyKey: null } }),
-    }),
-    ...(idempotencyKey === 'optional'
-      ? [row(`common/${name}-${keyGenerated}`, withoutKey, generatedKey)]
+    ...rows(badKey, { [`key-of-129: ${mostOfKey}`]: { idempotencyKey: longest + 1 } }),
+    ...rows(keyless, { [keylessRule]: { idempotencyKey: null } }),
+    ...(repetition === 'refused'
+      ? repeated(
+          one,
+          'duplicate: the same request with the same Idempotency-Key gives 409 and not the first answer',
+        )
       : []),
-    ...(idempotencyKey === 'recommended'
-      ? [row(`common/${name}-${keyRecommended}`, withoutKey, accepted)]
-      : []),
-    ...(repetition === 'refused' ? [repeated(one, duplicate)] : []),
-    repeated(one, 'conflict: another request with the same Idempotency-Key gives 409', others[one]),
-    scenario(
-      `common/${name}-refused-key: the Idempotency-Key of a rejected request can be used again`,
-      [again],
-      async (service) => {
+    ...repeated(one, 'conflict: another request with the same Idempotency-Key gives 409', others[one]),
+    ...scenarios(prefix, [again], {
+      'refused-key: the Idempotency-Key of a rejected request can be used again': async (service) => {
         await service.accepted({ ...again, body: {} }, 422);
-        return problemsOf(await service.send(again), accepted);
+        return problemsOf(await service.send(again), 200);
       },
-    ),
-    ...(answer === 'application/json' ? [row(`common/${name}-${jsonRule}`, post(one), jsonType)] : []),
+    }),
+    ...(answer === 'application/json' ? table(prefix, jsonType, { [jsonRule]: post(one) }) : []),
   ];
 }
 
 export const postRows: readonly Row[] = [
   ...postEndpoints.flatMap(rowsOf),
-  ...table('common/', invalid, {
+  ...table('common/', 422, {
     'contact-unknown-field: unknown fields are rejected': post('contactSearch', { more: 1 }),
   }),
   ...table('common/', jsonType, {
@@ -166,11 +154,11 @@ function keyRows(one: EndpointName): Row[] {
   // Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented.
   const isScoped = endpoints[one].access !== 'any' && endpoints[one].method === 'POST';
   return [
-    ...table(`authentication/${nameOf(one)}-`, refusal(401), {
+    ...table(`authentication/${nameOf(one)}-`, 401, {
       'without-key: a missing key gives 401': by('none'),
       'unknown-key: an unknown key gives 401': by('unknown'),
     }),
-    ...table(`authentication/${nameOf(one)}-`, refusal(403), {
+    ...table(`authentication/${nameOf(one)}-`, 403, {
       'revoked: a revoked key gives 403': by('revoked'),
       'expired: an expired key gives 403': by('expired'),
       ...(isScoped && { 'no-access: a key without access to the operation gives 403': by('no_access') }),
@@ -184,13 +172,13 @@ const bearer = 'shown with Authorization: Bearer';
 
 export const authenticationRows: readonly Row[] = [
   ...all.flatMap(keyRows),
-  ...table('authentication/', refusal(401), {
+  ...table('authentication/', 401, {
     [`bearer-without-a-key: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer' },
     [`basic: ${malformed}`]: { endpoint: 'balance', authorization: 'Basic bm9ib2R5Om5vdGhpbmc=' },
     [`bearer-with-two-words: ${malformed}`]: { endpoint: 'balance', authorization: 'Bearer not a key' },
   }),
   // The two endpoints that the interface shows with both headers.
-  ...table('authentication/', accepted, {
+  ...table('authentication/', 200, {
     [`fetch-x-api-key: ${plain}`]: ofFinishedTask('fetch', {}, { keyHeader: 'x-api-key' }),
     [`fetch-bearer: ${bearer}`]: ofFinishedTask('fetch', {}, { keyHeader: 'bearer' }),
     [`contact-x-api-key: ${plain}`]: post('contactSearch', {}, { keyHeader: 'x-api-key' }),
@@ -199,44 +187,46 @@ export const authenticationRows: readonly Row[] = [
 ];
 
 /** What an account that can't pay gets: 402, unless the same costs nobody anything. */
-function poor(key: string, apiKey: KeyName, request: Request, usual: Request | Sample = request): Row {
+function poor(rule: string, apiKey: KeyName, request: Request, usual: Request | Sample = request): Row[] {
   const { sends, take } = sampleOf(usual);
   const asked = { ...request, apiKey };
-  const run: Parameters<typeof scenario>[2] = async (service) => {
+  const run = async (service: TestedService) => {
     await service.accepted({ endpoint: 'balance', apiKey });
-    const [cost] = await costOf(service, async () => problemsOf(await take(service), accepted));
+    const [cost] = await costOf(service, async () => problemsOf(await take(service), 200));
     const answer = await service.send(asked);
     return [
       ...problemsOf(answer, unpaid),
       ...unless(answer.status === 402 || cost <= 0, `200, although this costs ${cost} or more`),
     ];
   };
-  return scenario(`errors/${key}`, [...sends, asked], run, unpaid);
+  return scenarios('errors/', [...sends, asked], { [rule]: run }, unpaid);
 }
 
-const mostItems = post('extract', { limit: limits.extractLimit.max });
-
 export const errorRows: readonly Row[] = [
-  ...postEndpoints.map((one) => {
+  ...postEndpoints.flatMap((one) => {
     const usual = one === 'contactSearch' ? foundContact : post(one);
     const rule = 'an account without enough credits gives 402';
     return poor(`${nameOf(one)}-without-credits: ${rule}`, 'no_credits', post(one), usual);
   }),
-  poor(
+  ...poor(
     'too-few-credits: an account that has some credits, but not enough for the request, gives 402',
     'few_credits',
-    mostItems,
+    post('extract', { limit: limits.extractLimit.max }),
     post('extract'),
   ),
   ...postEndpoints.flatMap((one) =>
-    table(`errors/${nameOf(one)}-`, refusal(429), {
+    table(`errors/${nameOf(one)}-`, 429, {
       'busy: a key that has reached its concurrency limit gives 429': post(one, {}, { apiKey: 'busy' }),
     }),
   ),
   ...all.flatMap((one) =>
-    table(`errors/${nameOf(one)}-`, refusal(401, jsonType), {
-      'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
-    }),
+    table(
+      `errors/${nameOf(one)}-`,
+      { status: [401], check: jsonType },
+      {
+        'media-type: errors are answered as application/json': { ...anyRequest(one), apiKey: 'none' },
+      },
+    ),
   ),
 ];
 
@@ -246,14 +236,16 @@ export const balanceRows: readonly Row[] = [
       bodyLike(balance),
     'no-store: the balance must not be cached': noStore,
   }),
-  row(
-    'balance/any-active-key: any active key is enough for the balance',
-    { endpoint: 'balance', apiKey: 'no_access' },
-    accepted,
-  ),
-  row(
-    'balance/account-of-the-key: the API key decides the account: an account without credits shows none',
+  ...table('balance/', 200, {
+    'any-active-key: any active key is enough for the balance': { endpoint: 'balance', apiKey: 'no_access' },
+  }),
+  ...checks(
+    'balance/',
     { endpoint: 'balance', apiKey: 'no_credits' },
-    (answer) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
+    {
+      'account-of-the-key: the API key decides the account: an account without credits shows none': (
+        answer,
+      ) => unless(creditsOf(answer) <= 0, `$.available_credits is ${creditsOf(answer)}`),
+    },
   ),
 ];

@@ -1,5 +1,5 @@
 import type { Limit } from '../../contract/limits.ts';
-import { accepted, type Expectation, invalid, type Row, table, unpaid } from '../row.ts';
+import { type Expectation, type Row, table, unpaid } from '../row.ts';
 import { nameOf, type PostEndpoint, post } from '../samples.ts';
 import type { Request } from '../service.ts';
 
@@ -40,7 +40,7 @@ export function textRows(
     return [of, beginning + letter.repeat(Math.floor(room / each)) + 'x'.repeat(room % each)] as const;
   });
   return [
-    ...rows(invalid, {
+    ...rows(422, {
       // Of what it does not need, absence and null are not tried.
       ...(min > 0 && {
         'missing: is required': undefined,
@@ -51,7 +51,7 @@ export function textRows(
       ...(trimmed && { 'white-space: has at least 1 character after trimming': ' \n\t ' }),
       ...Object.fromEntries(samples.map(([of, text]) => [`${max + 1}${of}: ${most}`, `${text}x`])),
     }),
-    ...rows(accepted, {
+    ...rows(200, {
       ...Object.fromEntries(samples.map(([of, text]) => [`${max}${of}: ${most}`, text])),
       ...(trimmed && { 'trimmed: is counted after trimming': ` \t${samples[0]?.[1]}\n ` }),
     }),
@@ -61,12 +61,9 @@ export function textRows(
 /** A whole number; by `change` the most costs the least. */
 export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, change: object): Row[] {
   const least = `is at least ${min}`;
+  const rows = rowsOf(endpoint, field, change);
   return [
-    ...rowsOf(
-      endpoint,
-      field,
-      change,
-    )(invalid, {
+    ...rows(422, {
       [`${min - 1}: ${least}`]: min - 1,
       [`negative: ${least}`]: -1,
       [`${max + 1}: is at most ${max}`]: max + 1,
@@ -86,8 +83,8 @@ export function listRows(endpoint: PostEndpoint, { field, max }: Limit): Row[] {
   const list = (length: number): string[] => Array.from({ length }, (_, at) => `item ${at}`);
   const most = `has at most ${max} items`;
   return [
-    ...rows(accepted, { 'empty: may be empty': [], [`${max}: ${most}`]: list(max) }),
-    ...rows(invalid, {
+    ...rows(200, { 'empty: may be empty': [], [`${max}: ${most}`]: list(max) }),
+    ...rows(422, {
       [`${max + 1}: ${most}`]: list(max + 1),
       'a-string: is an array': 'item',
       'null: is an array': null,
@@ -97,19 +94,20 @@ export function listRows(endpoint: PostEndpoint, { field, max }: Limit): Row[] {
 }
 
 /** One of the values that the document lists, with the change that each of them takes. */
-export function choiceRows(
+export function choiceRows<Value extends string>(
   endpoint: PostEndpoint,
   field: string,
-  values: readonly [string, object][],
+  values: readonly Value[] = [],
+  changeFor: (value: Value) => object = () => ({}),
 ): Row[] {
   return [
-    ...rowsOf(endpoint, field)(invalid, {
+    ...rowsOf(endpoint, field)(422, {
       'missing: is required': undefined,
       'unknown: is one of the values that the interface lists': 'planet',
       'a-number: is a string': 1,
     }),
-    ...values.flatMap(([value, change]) =>
-      rowsOf(endpoint, field, change)(accepted, { [`${value}: can be ${value}`]: value }),
+    ...values.flatMap((value) =>
+      rowsOf(endpoint, field, changeFor(value))(200, { [`${value}: can be ${value}`]: value }),
     ),
   ];
 }

@@ -6,31 +6,26 @@ import {
   streamSentinel,
   webSearchEntityTypes,
 } from '../../contract/types.ts';
-import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
+import type { JsonText } from '../../json/text.ts';
 import {
-  accepted,
   type Check,
   checks,
   header,
-  invalid,
   type Problems,
   type Row,
   requestId,
-  row,
   same,
-  scenario,
+  scenarios,
   table,
   unless,
 } from '../row.ts';
 import { type Form, nameOf, once, post, rare, shared } from '../samples.ts';
 import { notTried, type Request, searchIdOf, statusOf, type TestedService } from '../service.ts';
 import { batches, dones, enrichedWith, entities, flawsOf, listIn, memberOf, quoted } from '../shapes.ts';
-import { type Events, eventsOf, identityOf, leadsIn, oddFrames } from '../stream.ts';
+import { type Events, eventsOf, identityOf, leadsIn, nameIn, oddFrames } from '../stream.ts';
 import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
 
 /** The two forms of Entity Search, which have the same fields, exclusions and entities. */
-
-const lists = [limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads];
 
 export function searchRows(form: Form): Row[] {
   const prefix = `${nameOf(form)}/`;
@@ -43,16 +38,14 @@ export function searchRows(form: Form): Row[] {
         post(form, { entity_type: type, ...change }),
       ]),
     );
-  const types = (isTask ? entityTypes : streamEntityTypes).map((type): [string, object] => [
-    type,
-    changeFor(type),
-  ]);
+  const types = isTask ? entityTypes : streamEntityTypes;
+  const lists = [limits.entityEnrichFields, limits.dedupServiceLeads, limits.dedupCustomLeads];
   return [
-    ...choiceRows(form, 'entity_type', types),
+    ...choiceRows(form, 'entity_type', types, changeFor),
     ...textRows(form, limits.entityObjective),
     ...integerRows(form, limits.entityLimit, rare),
     ...lists.flatMap((limit) => listRows(form, limit)),
-    ...table(prefix, invalid, {
+    ...table(prefix, 422, {
       ...webSearch('without-web-search', {}),
       ...webSearch(`web-search-${!isTask}`, { enable_web_search: !isTask }),
       'unknown-field: unknown fields are rejected': post(form, { entity_kind: 'company' }),
@@ -60,14 +53,12 @@ export function searchRows(form: Form): Row[] {
         ? { 'web-search-a-string: enable_web_search is a boolean': post(form, { enable_web_search: 'true' }) }
         : { 'web-search: only tasks accept enable_web_search': post(form, { enable_web_search: true }) }),
     }),
-    ...table(prefix, accepted, {
-      ...(isTask && {
-        'web-search-true: enable_web_search is allowed for every type': post(form, {
-          enable_web_search: true,
-        }),
-        'web-search-false: enable_web_search can be false': post(form, { enable_web_search: false }),
-      }),
-    }),
+    ...(isTask
+      ? table(`${prefix}web-search-`, 200, {
+          'true: enable_web_search is allowed for every type': post(form, { enable_web_search: true }),
+          'false: enable_web_search can be false': post(form, { enable_web_search: false }),
+        })
+      : []),
     ...exclusionRows(form),
     ...enrichedRows(form),
   ];
@@ -103,11 +94,6 @@ export async function find(service: TestedService, request: Request): Promise<Fo
   return { leads: leadsIn(page), count: statusOf(ended).ready, id, stopReason };
 }
 
-/** Undefined where it has none, or none that is a text. */
-function leadName(lead: JsonText): string | undefined {
-  return stringOf(objectMembers(lead).get('name'));
-}
-
 function foundOnce(form: Form, limit: number) {
   const request = post(form, { limit });
   return { request, take: once((service) => find(service, request)) };
@@ -119,44 +105,45 @@ const six = { search: foundOnce('search', 6), createTask: foundOnce('createTask'
 
 /** What both forms leave out when they are told to. */
 function exclusionRows(form: Form): Row[] {
-  function excluding(rule: string, other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads'): Row {
+  function excluding(rule: string, other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads'): Row[] {
     const isById = by === 'dedup_service_leads';
-    const dearest = post(form, { limit: 3 });
-    const sends = [six[form].request, three[other].request, dearest];
-    return scenario(`${nameOf(form)}/${rule}`, sends, async (service) => {
+    const sends = [six[form].request, three[other].request, post(form, { limit: 3 })];
+    const run = async (service: TestedService) => {
       const more = await six[form].take(service);
       const { leads, id } = await three[other].take(service);
-      const named = isById ? [id] : leads.map(leadName);
+      const named = isById ? [id] : leads.map(nameIn);
       if (leads.length === 0 || named.includes(undefined))
         throw notTried('the search found no leads, or they have no name or leads_search_id');
       const found = await find(service, post(form, { limit: 3, [by]: named }));
-      const sameness = isById ? identityOf : (lead: JsonText) => leadName(lead) ?? '';
+      const sameness = isById ? identityOf : (lead: JsonText) => nameIn(lead) ?? '';
       const excluded = new Set(leads.map(sameness));
       const { count, stopReason } = found;
       return [
         ...found.leads
           .filter((lead) => excluded.has(sameness(lead)))
-          .map((lead) => `${quoted(leadName(lead))} came although it was excluded`),
+          .map((lead) => `${quoted(nameIn(lead))} came although it was excluded`),
         // Six were there, and three of them are not excluded.
         ...unless(more.leads.length !== 6 || count > 0, 'nothing came, although more was there'),
         ...unless(stopReason !== 'limit' || count >= 3, `the limit of 3 is reached with ${count} leads`),
       ];
-    });
+    };
+    return scenarios(`${nameOf(form)}/excludes-`, sends, { [rule]: run });
   }
 
+  const others = 'and others come up to limit';
   return [
-    excluding(
-      'excludes-custom-leads: leads named in dedup_custom_leads are excluded, and others come up to limit',
+    ...excluding(
+      `custom-leads: leads named in dedup_custom_leads are excluded, ${others}`,
       form,
       'dedup_custom_leads',
     ),
-    excluding(
-      'excludes-earlier-searches: leads of the searches in dedup_service_leads are excluded, and others come up to limit',
+    ...excluding(
+      `earlier-searches: leads of the searches in dedup_service_leads are excluded, ${others}`,
       form,
       'dedup_service_leads',
     ),
-    excluding(
-      'excludes-across-forms: streams exclude the leads of tasks, and tasks those of streams',
+    ...excluding(
+      'across-forms: streams exclude the leads of tasks, and tasks those of streams',
       form === 'search' ? 'createTask' : 'search',
       'dedup_service_leads',
     ),
@@ -167,6 +154,7 @@ const field = 'headcount';
 
 /** Enrichment is only there where it was asked for. */
 function enrichedRows(form: Form): Row[] {
+  const prefix = `${nameOf(form)}/`;
   const enriched = post(form, { limit: 3, enrich_fields: [field] });
   const fieldsOf = ({ leads }: Found): unknown[] => {
     if (leads.length === 0) throw notTried('the search found nothing');
@@ -174,23 +162,20 @@ function enrichedRows(form: Form): Row[] {
     return entities.flatMap((one) => ('enrich_fields' in one ? [one.enrich_fields] : []));
   };
   return [
-    scenario(
-      `${nameOf(form)}/not-enriched: entities have enrich_fields only when it was requested`,
-      [three[form].request],
-      async (service) => {
+    ...scenarios(prefix, [three[form].request], {
+      'not-enriched: entities have enrich_fields only when it was requested': async (service) => {
         const { length } = fieldsOf(await three[form].take(service));
         return unless(length === 0, `${length} entities have enrich_fields`);
       },
-    ),
-    scenario(
-      `${nameOf(form)}/enriched: enrich_fields has an entry for each requested name, with the texts content and reference`,
-      [enriched],
-      async (service) => {
-        const all = fieldsOf(await find(service, enriched));
-        if (all.length === 0) return ['no entity has enrich_fields'];
-        return all.flatMap((one) => flawsOf(enrichedWith(field), one, '$.enrich_fields'));
-      },
-    ),
+    }),
+    ...scenarios(prefix, [enriched], {
+      'enriched: enrich_fields has an entry for each requested name, with the texts content and reference':
+        async (service) => {
+          const all = fieldsOf(await find(service, enriched));
+          if (all.length === 0) return ['no entity has enrich_fields'];
+          return all.flatMap((one) => flawsOf(enrichedWith(field), one, '$.enrich_fields'));
+        },
+    }),
   ];
 }
 
@@ -278,23 +263,19 @@ const streamRows = checks('events/', shared(post('search', { limit })), {
 
 export const eventRows: readonly Row[] = [
   ...streamRows,
-  row(
-    'events/default-limit: limit is 100 by default',
-    post('search', { objective: 'companies', limit: undefined }),
-    events(({ dones, entities: { length } }) => {
+  ...checks('events/', post('search', { objective: 'companies', limit: undefined }), {
+    'default-limit: limit is 100 by default': events(({ dones, entities: { length } }) => {
       const isFull = dones[0]?.stop_reason === 'limit';
       return unless(length === 100 || (length < 100 && !isFull), `${length} entities`);
     }),
-  ),
-  row(
-    'events/found-nothing: a search that finds nothing still ends with a done event and [DONE]',
-    post('search', rare),
-    events((seen) => [
+  }),
+  ...checks('events/', post('search', rare), {
+    'found-nothing: a search that finds nothing still ends with a done event and [DONE]': events((seen) => [
       ...same('the number of done events', seen.dones.length, 1),
       ...doneCounts(seen),
       ...same('the last frame', seen.payloads.at(-1), streamSentinel),
     ]),
-  ),
+  }),
 ];
 
 function doneCounts({ dones, entities: { length } }: Events): Problems {

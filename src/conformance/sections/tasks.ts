@@ -1,19 +1,18 @@
 import { limits } from '../../contract/limits.ts';
 import {
+  atMost,
   bodyLike,
   type Check,
   checks,
   holds,
-  invalid,
   noStore,
   type Problems,
   type Row,
-  refusal,
   requestId,
-  row,
+  rows,
   type Sample,
   same,
-  scenario,
+  scenarios,
   suppliedKey,
   table,
   unless,
@@ -28,17 +27,7 @@ import {
   statusOf,
   type TestedService,
 } from '../service.ts';
-import {
-  createdTask,
-  entities,
-  flawsOf,
-  listIn,
-  memberOf,
-  numberOf,
-  page,
-  quoted,
-  taskStatus,
-} from '../shapes.ts';
+import { createdTask, entities, listIn, numberIn, page, quoted, taskStatus } from '../shapes.ts';
 import { identityOf, leadsIn } from '../stream.ts';
 import { searchRows } from './searches.ts';
 
@@ -52,7 +41,7 @@ const ended = post('createTask', {}, { idempotencyKey: 'create_task/replay-when-
 const another = post('createTask');
 
 function sameTask(first: Answer, second: Answer): Problems {
-  return same('$.leads_search_id', memberOf(second.json, 'leads_search_id'), searchIdOf(first));
+  return holds({ leads_search_id: searchIdOf(first) })(second);
 }
 
 export const createTaskRows: readonly Row[] = [
@@ -63,61 +52,50 @@ export const createTaskRows: readonly Row[] = [
     'no-store: the answer must not be cached': noStore,
   }),
   ...searchRows('createTask'),
-  scenario(
-    'create_task/replay: the original key and body return the existing task',
-    [original],
-    async (service) => sameTask(...(await replayed(service))),
-  ),
+  ...scenarios('create_task/', [original], {
+    'replay: the original key and body return the existing task': async (service) =>
+      sameTask(...(await replayed(service))),
+  }),
   ...checks('create_task/replay-', replay, {
     'request-id: a replay has a request ID': requestId,
     'idempotency-key: a replay has the Idempotency-Key of the request': suppliedKey,
     'no-store: a replay must not be cached': noStore,
   }),
-  scenario(
-    'create_task/replay-when-ended: the original key and body return the existing task, also after it has ended',
-    [ended],
-    async (service) => {
+  ...scenarios('create_task/', [ended], {
+    'replay-when-ended: the original key and body return the existing task, also after it has ended': async (
+      service,
+    ) => {
       const first = await service.accepted(ended);
       await service.statusWhen(searchIdOf(first));
       return sameTask(first, await service.accepted(ended));
     },
-  ),
-  scenario(
-    'create_task/new-key-new-task: another Idempotency-Key creates another task',
-    [...created.sends, another],
-    async (service) => {
+  }),
+  ...scenarios('create_task/', [...created.sends, another], {
+    'new-key-new-task: another Idempotency-Key creates another task': async (service) => {
       const [one, two] = [await created.take(service), await service.accepted(another)];
       return unless(searchIdOf(one) !== searchIdOf(two), 'leads_search_id is the same');
     },
-  ),
+  }),
   // An objective that finds nothing: a default of 100 leads would cost 100 credits.
-  row(
-    'create_task/default-limit: limit is 100 by default',
-    ofNewTask('fetch', { ...rare, limit: undefined }),
-    holds({ limit: 100 }),
-  ),
+  ...checks('create_task/', ofNewTask('fetch', { ...rare, limit: undefined }), {
+    'default-limit: limit is 100 by default': holds({ limit: 100 }),
+  }),
 ];
+
+const ownTask = 'only the API key that created a task can read it';
 
 /** Which tasks `status` and `fetch` read, and which not. */
 function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
   return [
-    ...table(`${endpoint}/`, invalid, {
+    ...table(`${endpoint}/`, 422, {
       'id-missing: leads_search_id is required': { endpoint },
       'id-empty: leads_search_id has at least one character': { endpoint, query: { leads_search_id: '' } },
     }),
-    ...table(`${endpoint}/`, refusal(404), {
+    ...table(`${endpoint}/`, 404, {
       'unknown-task: a task that does not exist gives 404': { endpoint, query: unknownTask },
       'longer-id: an ID with something after it is another one': ofFinishedTask(endpoint, {}, {}, 'x'),
-      'task-of-another-account: only the API key that created a task can read it': ofFinishedTask(
-        endpoint,
-        {},
-        { apiKey: 'other' },
-      ),
-      'task-of-another-key: only the API key that created a task can read it': ofFinishedTask(
-        endpoint,
-        {},
-        { apiKey: 'sibling' },
-      ),
+      [`task-of-another-account: ${ownTask}`]: ofFinishedTask(endpoint, {}, { apiKey: 'other' }),
+      [`task-of-another-key: ${ownTask}`]: ofFinishedTask(endpoint, {}, { apiKey: 'sibling' }),
     }),
   ];
 }
@@ -142,41 +120,38 @@ const runningTask = once(async (service) => {
   throw notTried('every task ended before it was seen running');
 });
 
-const foreign = { user_id: 'conformance', account_id: 'conformance' };
-
 export const runningRows: readonly Row[] = [
-  scenario('fetch/while-running: results can be fetched while a task is running', sizes, async (service) => {
-    const { now, items } = await runningTask(service);
-    const isEmpty = listIn(items.json, 'entities').length === 0;
-    const problem = `no entities, although ${statusOf(now).ready} are ready`;
-    return [...flawsOf(page, items.json), ...unless(!isEmpty, problem)];
-  }),
-  scenario('status/while-running: verified_count is never below ready_count', sizes, async (service) => {
-    const { now, last } = await runningTask(service);
-    return [now, last].flatMap((one) => [...flawsOf(taskStatus, one.json), ...verifiedBelow(one)]);
-  }),
-  scenario(
-    'balance/reserved: credits that a running task has reserved are not available',
-    sizes,
-    async (service) => {
+  ...scenarios('', sizes, {
+    'fetch/while-running: results can be fetched while a task is running': async (service) => {
+      const { now, items } = await runningTask(service);
+      const problem = `no entities, although ${statusOf(now).ready} are ready`;
+      return [...bodyLike(page)(items), ...unless(entitiesOf(items).length > 0, problem)];
+    },
+    'status/while-running: verified_count is never below ready_count': async (service) => {
+      const { now, last } = await runningTask(service);
+      return [now, last].flatMap((one) => [...bodyLike(taskStatus)(one), ...verifiedBelow(one)]);
+    },
+    'balance/reserved: credits that a running task has reserved are not available': async (service) => {
       const { items, last, reserved, cost } = await runningTask(service);
-      const [limit, { ready }] = [numberOf(memberOf(items.json, 'limit')), statusOf(last)];
+      const [limit, { ready }] = [numberIn(items.json, 'limit'), statusOf(last)];
       return unless(
         reserved >= cost && (cost <= 0 || reserved * ready >= cost * limit),
         `${reserved} credits were reserved for ${limit} leads, and ${cost} charged for ${ready}`,
       );
     },
-  ),
+  }),
   // After something was spent: an account that nobody knows has as much as a new one.
-  scenario(
-    'balance/foreign-user: the API key alone decides the account: no identifier is accepted',
-    [],
-    async (service) => {
+  ...scenarios('balance/', [], {
+    'foreign-user: the API key alone decides the account: no identifier is accepted': async (service) => {
       const own = await service.steadyBalance();
-      const shown = await service.accepted({ endpoint: 'balance', query: foreign });
-      return same('$.available_credits', creditsOf(shown), own);
+      const query = { user_id: 'conformance', account_id: 'conformance' };
+      return same(
+        '$.available_credits',
+        creditsOf(await service.accepted({ endpoint: 'balance', query })),
+        own,
+      );
     },
-  ),
+  }),
 ];
 
 function verifiedBelow(answer: Answer): Problems {
@@ -193,11 +168,10 @@ const watched = post('createTask', { limit: 3 });
 const unwatched = [4, 12].map((times) => ({ times, create: post('createTask', { limit: 3 }) }));
 
 export const statusRows: readonly Row[] = [
-  row(
-    'status/body: the status of a new task has status, ready_count, verified_count and stop_reason',
-    ofNewTask('status', { limit: 3 }),
-    bodyLike(taskStatus),
-  ),
+  ...checks('status/', ofNewTask('status', { limit: 3 }), {
+    'body: the status of a new task has status, ready_count, verified_count and stop_reason':
+      bodyLike(taskStatus),
+  }),
   ...checks('status/', ofFinishedTask('status'), {
     'body-when-ended: the status of an ended task has the same fields': bodyLike(taskStatus),
     'ends: a task ends as done or in error': isOver,
@@ -207,10 +181,8 @@ export const statusRows: readonly Row[] = [
       return unless(ready <= 7, `ready_count is ${ready}`);
     },
   }),
-  scenario(
-    'status/without-polling: a task goes on without being asked about',
-    [watched, ...unwatched.map(({ create }) => create)],
-    async (service) => {
+  ...scenarios('status/', [watched, ...unwatched.map(({ create }) => create)], {
+    'without-polling: a task goes on without being asked about': async (service) => {
       const start = service.time();
       await service.statusWhen(searchIdOf(await service.send(watched)));
       const took = Math.max(100, service.time() - start);
@@ -223,7 +195,7 @@ export const statusRows: readonly Row[] = [
       }
       return problems;
     },
-  ),
+  }),
   ...taskIdRows('status'),
 ];
 
@@ -238,16 +210,12 @@ async function walk(service: TestedService, num: string): Promise<{ leads: strin
   const leads: string[] = [];
   for (let pts = 0, pages = 1; ; pages++) {
     const answer = await ofTask({ pts: String(pts), num }).take(service);
-    const [count, ready] = countsOf(answer);
+    const [count, ready] = [numberIn(answer.json, 'count'), numberIn(answer.json, 'ready_count')];
     if (Number.isNaN(count + ready)) throw notTried('the page has no count or no ready_count', answer);
     leads.push(...leadsOf(answer));
     pts += count;
     if (pts >= ready || count === 0 || pages === mostPages) return { leads, ready };
   }
-}
-
-function countsOf({ json }: Answer): [count: number, ready: number] {
-  return [numberOf(memberOf(json, 'count')), numberOf(memberOf(json, 'ready_count'))];
 }
 
 function leadsOf(answer: Answer): string[] {
@@ -259,14 +227,12 @@ function entitiesOf({ json }: Answer): readonly unknown[] {
 }
 
 /** A page that repeats what it was asked for. */
-function echoed(rule: string, pts: number, num: number, more = {}): Row {
-  return row(`fetch/${rule}`, ofTask({ pts: `${pts}`, num: `${num}` }), holds({ pts, num, ...more }));
+function echoed(pts: number, num: number, more = {}): [Sample, Check] {
+  return [ofTask({ pts: `${pts}`, num: `${num}` }), holds({ pts, num, ...more })];
 }
 
-const hasAllFields: Check = bodyLike(page);
-
 export const fetchRows: readonly Row[] = [
-  ...table('fetch/', invalid, {
+  ...table('fetch/', 422, {
     'num-0: num is at least 1': ofTask({ num: '0' }),
     'num-501: num is at most 500': ofTask({ num: '501' }),
     'num-a-word: num is an integer': ofTask({ num: 'many' }),
@@ -277,48 +243,41 @@ export const fetchRows: readonly Row[] = [
   }),
   ...taskIdRows('fetch'),
   ...checks('fetch/', whole, {
-    'body: a page has all its fields': hasAllFields,
+    'body: a page has all its fields': bodyLike(page),
     'num-500: num is at most 500': holds({ num: limits.fetchNum.max }),
     'task: a page has the leads_search_id of its task': (answer) =>
       holds({ leads_search_id: answer.request.query?.leads_search_id })(answer),
     'limit: limit is the limit of the task': holds({ limit: 7 }),
     'count: count is the number of entities in the page': (answer) =>
-      same('$.count', memberOf(answer.json, 'count'), entitiesOf(answer).length),
+      holds({ count: entitiesOf(answer).length })(answer),
     'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':
       (answer) => {
         if (entitiesOf(answer).length === 0) throw notTried('the task found nothing');
-        return flawsOf(entities, entitiesOf(answer), '$.entities');
+        return bodyLike({ entities })(answer);
       },
   }),
-  row('fetch/defaults: pts is 0 and num is 5 by default', ofTask({}), holds({ pts: 0, num: 5 })),
-  echoed('num-1: num is at least 1', 0, 1),
-  echoed('echo: a page repeats pts and num of the request', 2, 3),
-  echoed('beyond: a page beyond ready_count is empty', 100_000, 3, { count: 0 }),
-  row('fetch/at-most-num: a page has at most num entities', ofTask({ num: '2' }), (answer) =>
-    unless(entitiesOf(answer).length <= 2, `${entitiesOf(answer).length} entities`),
-  ),
-  row(
-    'fetch/before-anything-is-ready: a task can be fetched as soon as it is created',
-    ofNewTask('fetch', { limit: 3 }),
-    hasAllFields,
-  ),
-  ...seriesRows(),
-];
-
-/** What several answers about the finished task show together. */
-function seriesRows(): Row[] {
-  const series = (key: string, run: Parameters<typeof scenario>[2]) =>
-    scenario(`fetch/${key}`, whole.sends, run);
-  return [
-    series('agrees-with-status: status and ready_count are those of the task', async (service) => {
+  ...rows('fetch/', {
+    'defaults: pts is 0 and num is 5 by default': [ofTask({}), holds({ pts: 0, num: 5 })],
+    'num-1: num is at least 1': echoed(0, 1),
+    'echo: a page repeats pts and num of the request': echoed(2, 3),
+    'beyond: a page beyond ready_count is empty': echoed(100_000, 3, { count: 0 }),
+    'at-most-num: a page has at most num entities': [ofTask({ num: '2' }), atMost(2, 'entities')],
+    'before-anything-is-ready: a task can be fetched as soon as it is created': [
+      ofNewTask('fetch', { limit: 3 }),
+      bodyLike(page),
+    ],
+  }),
+  // What several answers about the finished task show together.
+  ...scenarios('fetch/', whole.sends, {
+    'agrees-with-status: status and ready_count are those of the task': async (service) => {
       const { status, ready } = statusOf(await ofFinishedTask('status').take(service));
       return holds({ status, ready_count: ready })(await whole.take(service));
-    }),
-    series('all-ready: pages give everything that is ready, even if they are short', async (service) => {
+    },
+    'all-ready: pages give everything that is ready, even if they are short': async (service) => {
       const { leads, ready } = await walk(service, most);
       return same('the number of entities', leads.length, ready);
-    }),
-    series('next-position: the next page begins at pts plus count', async (service) => {
+    },
+    'next-position: the next page begins at pts plus count': async (service) => {
       const { leads: large } = await walk(service, most);
       const { leads: small } = await walk(service, '2');
       if (large.length < 2) throw notTried('the task found fewer than two leads');
@@ -326,15 +285,15 @@ function seriesRows(): Row[] {
       const counts = `${small.length} entities in pages of 2, ${large.length} in pages of ${most}`;
       const problem = `${counts}; entity ${odd < 0 ? large.length : odd} differs`;
       return unless(odd < 0 && small.length === large.length, problem);
-    }),
-    series('positions: each position has another lead', async (service) => {
+    },
+    'positions: each position has another lead': async (service) => {
       const { leads } = await walk(service, '1');
       return unless(new Set(leads).size === leads.length, 'a lead stands at two positions');
-    }),
-    series('again: the same position can be read again', async (service) => {
+    },
+    'again: the same position can be read again': async (service) => {
       const second = ofTask({ pts: '1', num: '1' });
       const [first, again] = [await second.take(service), await second.take(service)];
       return unless(leadsOf(again).join() === leadsOf(first).join(), 'the entities differ');
-    }),
-  ];
-}
+    },
+  }),
+];

@@ -1,0 +1,21 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { closing } from './closing.ts';
+
+/** Where a server listens, on a free port of this machine. It is closed with all its connections, at the latest with its test. */
+export async function listening(server: Server, host = '127.0.0.1') {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return closing({
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
+    /** Those that are open. */
+    sockets,
+    close: () =>
+      new Promise<void>((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  });
+}
