@@ -102,10 +102,10 @@ const kindFacts =
 const apart = ' ǀ ';
 
 /** Fills a new database with leads, and gives everything else its turn in between. */
-async function writeCatalogue(rows: Rows, leads: Iterable<NewLead>): Promise<void> {
+async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promise<void> {
   rows.exec(schema);
   let id = 0;
-  for (const lead of leads) {
+  for await (const lead of leads) {
     id += 1;
     writeLead(rows, { ...lead, id, identity: identityOf(lead) });
     if (id % 100 === 0) await nextTurn();
