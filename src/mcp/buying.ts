@@ -45,7 +45,7 @@ export interface Bought {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
-  readonly answer?: JsonText;
+  readonly answer?: JsonText | undefined;
   /** Leads that came and could not be kept: they are here or nowhere. */
   readonly unkept?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
@@ -269,15 +269,16 @@ async function toStored(
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Bought> {
   const { operationId } = first;
-  const facts: Record<string, unknown> = { stored: true };
-  for (const entry of operation.entries) {
-    if (entry.type === 'created' || entry.type === 'batch')
-      facts.leads_search_id = entry.leads_search_id ?? facts.leads_search_id;
-    if (entry.type === 'terminal') facts.stop_reason = entry.stop_reason ?? undefined;
-    if ('request_id' in entry) facts.request_id = entry.request_id ?? facts.request_id;
-  }
   const [{ command, idempotency_key }] = operation.entries;
-  if (command === 'task create') facts.idempotency_key = idempotency_key;
+  const { answered, batch, created, failed, terminal } = operation.last;
+  const request_id = [created, batch, answered, failed].find((one) => one?.request_id)?.request_id;
+  const facts = {
+    stored: true,
+    request_id,
+    leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? undefined,
+    stop_reason: terminal?.stop_reason ?? undefined,
+    idempotency_key: command === 'task create' ? idempotency_key : undefined,
+  };
   const answer = await readAnswer(folderOf(context.directories.state, operationId));
   const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
@@ -287,10 +288,10 @@ async function toStored(
       retryable: false,
       hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
       operationId,
-      ...(facts.request_id === undefined ? {} : { requestId: String(facts.request_id) }),
+      ...(request_id ? { requestId: request_id } : {}),
     });
   }
-  return { operationId, charged: 'no', facts, ...(answer === undefined ? {} : { answer }) };
+  return { operationId, charged: 'no', facts, answer };
 }
 
 /** The error that it ended with, once more. */

@@ -15,7 +15,7 @@ import { freeTools } from './free-tools.ts';
 import { createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
-import { checkArguments, type McpOptions, type Result, toDefinition } from './tool.ts';
+import { checkArguments, type FreeCall, type McpOptions, type Result, toDefinition } from './tool.ts';
 
 /** What an agent reads before anything else; every conversation pays for it. */
 const instructions = [
@@ -53,6 +53,7 @@ export function createSession(context: Context, options: McpOptions) {
       const answer = inputResponses?.buy as { action?: unknown } | undefined;
       const caller = {
         signal,
+        tellOf: (total: number | undefined) => createTell(request, total),
         canAsk: canElicit(theirs),
         // Clients of the earlier revisions are asked while they wait.
         elicit:
@@ -63,7 +64,7 @@ export function createSession(context: Context, options: McpOptions) {
         answer: answer && { mark: String(requestState()), action: answer.action },
       };
       const args = checkArguments(bought, given, bought.row);
-      const came = await paid.call(bought, args, caller, (total) => createTell(request, total));
+      const came = await paid.call(bought, args, caller);
       return 'question' in came ? came.question : toCallResult(came.result, came.isError);
     }
     const free = freeTools.find((one) => one.name === name);
@@ -72,18 +73,10 @@ export function createSession(context: Context, options: McpOptions) {
       throw new UsageError(`there is no tool ${name.slice(0, 100)}`, `There are: ${names}.`);
     }
     const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
-    const { signal } = request;
-    const result = await free.run(
-      {
-        context,
-        options,
-        signal,
-        read: (work) =>
-          telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings))),
-      },
-      checkArguments(free, given),
-    );
-    return toCallResult(result);
+    const read: FreeCall['read'] = (work) =>
+      telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings)));
+    const theCall = { context, options, signal: request.signal, read };
+    return toCallResult(await free.run(theCall, checkArguments(free, given)));
   }
 
   return {
