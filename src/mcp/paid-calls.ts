@@ -312,7 +312,7 @@ async function settleAll(
     if (!(error instanceof LeadpipeError)) throw error;
     const { type = '', facts, charged } = error.details;
     if (!general.includes(error.outcome) || charged === 'yes') return error;
-    const details = { type, charged: 'no', retryable: false, ...(facts && { facts }) } as const;
+    const details = { type, charged: 'no', retryable: false, facts } as const;
     stop ??= new LeadpipeError(error.outcome, `not sent: ${error.words}`, details);
     return error;
   };
@@ -350,6 +350,5 @@ function toDeclined(): LeadpipeError {
 }
 
 function refused(words: string, type: string, hint?: string): LeadpipeError {
-  const details = { type, charged: 'no', retryable: false, ...(hint && { hint }) } as const;
-  return new LeadpipeError('credits', words, details);
+  return new LeadpipeError('credits', words, { type, charged: 'no', retryable: false, hint });
 }
