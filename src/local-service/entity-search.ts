@@ -164,7 +164,11 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
   else await sendBatches(service, exchange, searchId, leads, isBroken ? fault.afterBatches : leads.length);
   const isWhole = isLost || !(gone.aborted || isBroken);
   store.transaction((rows) => endStream(rows, searchId, isWhole ? 'done' : 'error', service));
-  if (isWhole && !isLost) {
+  // What was sent gets a moment to arrive.
+  if (!isWhole) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
+  if (isLost || fault?.fault === 'reset') reset(outgoing);
+  else if (fault?.fault === 'cut') outgoing.end();
+  else if (isWhole) {
     // rule: events.done, events.order, events.ids
     const done: EntitySearchDone = {
       object: 'entity_search_done',
@@ -174,12 +178,7 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
       finish: true,
     };
     outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
-    return;
   }
-  // What was sent gets a moment to arrive.
-  if (!isLost) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
-  if (fault?.fault === 'cut') outgoing.end();
-  else if (isLost || fault?.fault === 'reset') reset(outgoing);
 }
 
 /** Sends batch after batch, up to `most`, no faster than they are taken. */
@@ -200,18 +199,12 @@ async function sendBatches(
   for (let index = 1, sent = 0; sent < leads.length && index <= most; index += 1) {
     if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
     if (gone.aborted) return;
-    const batch = leads.slice(sent, sent + size);
+    const batch = leads.slice(sent, sent + size).map(({ record }) => record);
     sent += batch.length;
     // rule: events.batch, events.batch-index
-    const head = {
-      object: 'entity_search_batch',
-      leads_search_id: searchId,
-      batch_index: index,
-      count: batch.length,
-      cum_count: sent,
-    };
-    const records = batch.map(({ record }) => record).join(',');
-    const event = frame(`${JSON.stringify(head).slice(0, -1)},"entities":[${records}]}`);
+    const counts = { batch_index: index, count: batch.length, cum_count: sent };
+    const head = JSON.stringify({ object: 'entity_search_batch', leads_search_id: searchId, ...counts });
+    const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
     const isTwice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
     if (!outgoing.write(isTwice ? event + event : event)) {
       // Where the client takes not one byte for so long, Node ends the connection.
