@@ -52,13 +52,30 @@ type Search = ReturnType<typeof toSearch>;
  * an earlier request had the same key, that one.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
-  const isTask = exchange.operation === 'createTask';
+  const { store, now, switches } = service;
+  const { requestId, operation, fault, caller } = exchange;
+  const isTask = operation === 'createTask';
   const { wanted, earlier } = await takeIn(service, exchange, (received) =>
     toSearch(service, received, isTask),
   );
   if (earlier !== undefined) return { isNew: false, searchId: earlier.searchId, leads: [], stopReason: '' };
-  const found = await findLeads(service, exchange.caller, wanted);
-  return { ...found, isNew: true, searchId: record(service, exchange, wanted.limit, found) };
+  const { leads, stopReason, considered } = await findLeads(service, caller, wanted);
+  const searchId = `ls_${randomUUID()}`;
+  const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
+  store.transaction((rows) => {
+    // A task belongs to no process: any of them takes it further.
+    rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
+      ...[searchId, isTask ? 1 : 0, requestId],
+    ]);
+    rows.run('INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)', [
+      ...[searchId, requestId, caller.key.account, caller.fingerprint, isTask ? 'task' : 'stream'],
+      ...[wanted.limit, isTask ? 'created' : 'running', stopReason],
+      ...[leads.length, considered, failsAfter, now()],
+    ]);
+    for (const [position, { identity, record }] of leads.entries())
+      rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
+  });
+  return { isNew: true, searchId, leads, stopReason };
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
@@ -126,30 +143,6 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
     ...(fields.length === 0 ? {} : { enrich_fields: Object.fromEntries(fields) }),
   };
   return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
-}
-
-function record(
-  { store, now, switches }: Service,
-  { requestId, operation, fault, caller }: Exchange,
-  limit: number,
-  { stopReason, leads, considered }: Awaited<ReturnType<typeof findLeads>>,
-): string {
-  const searchId = `ls_${randomUUID()}`;
-  const isTask = operation === 'createTask';
-  const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
-  store.transaction((rows) => {
-    // A task belongs to no process: any of them takes it further.
-    rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
-      ...[searchId, isTask ? 1 : 0, requestId],
-    ]);
-    rows.run('INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)', [
-      ...[searchId, requestId, caller.key.account, caller.fingerprint, isTask ? 'task' : 'stream', limit],
-      ...[isTask ? 'created' : 'running', stopReason, leads.length, considered, failsAfter, now()],
-    ]);
-    for (const [position, { identity, record }] of leads.entries())
-      rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
-  });
-  return searchId;
 }
 
 /** POST /v1/entity-search */

@@ -68,16 +68,14 @@ export function readScenario(path: string | undefined): (operation: EndpointName
     });
 }
 
-function bytesOf(path: string): Buffer {
+function read(path: string) {
+  let bytes: Buffer;
   try {
-    return readFileSync(path);
+    bytes = readFileSync(path);
   } catch (error) {
     throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
   }
-}
-
-function read(path: string) {
-  const text = decodeText(bytesOf(path), path);
+  const text = decodeText(bytes, path);
   let where = '';
   try {
     const scenario: unknown = JSON.parse(text);

@@ -67,14 +67,7 @@ const mostOpen = 1000;
 /** Rows of a call that are looked up at the same time. */
 const mostAtOnce = 4;
 /** Errors that hold for the next row too. */
-const general: readonly LeadpipeError['outcome'][] = [
-  'authentication',
-  'credits',
-  'configuration',
-  'local_io',
-  'interrupted',
-  'terminated',
-];
+const general = ['authentication', 'credits', 'configuration', 'local_io', 'interrupted', 'terminated'];
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
   const all = new Set<Run>();
