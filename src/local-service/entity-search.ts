@@ -30,9 +30,7 @@ const taskFields = { ...streamFields, entity_type: oneOf(entityTypes), enable_we
 
 /** What a request asks for, and what it can cost. */
 function toSearch(service: Service, { fields }: Received, isTask: boolean) {
-  const search = isTask
-    ? readFields(fields, taskFields)
-    : { ...readFields(fields, streamFields), enable_web_search: false };
+  const search = { enable_web_search: false, ...readFields(fields, isTask ? taskFields : streamFields) };
   const { entity_type, enable_web_search, enrich_fields, limit } = search;
   // rule: create.web-search
   if (webSearchEntityTypes.some((type) => type === entity_type) && !enable_web_search)

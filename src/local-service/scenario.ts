@@ -103,16 +103,14 @@ function toFault(entry: object) {
 }
 
 function toHeaders(given: unknown, name: string): Record<string, string> {
-  const headers = Object.entries(object(given, name)).map(
-    ([header, text]) => [header, String(text)] as const,
-  );
-  for (const [header, text] of headers) {
+  const headers = Object.entries(object(given, name)).map(([header, value]) => {
     try {
       validateHeaderName(header);
-      validateHeaderValue(header, text);
+      validateHeaderValue(header, String(value));
     } catch {
       throw invalid(`the name or value of the header ${header} is not valid`);
     }
-  }
+    return [header, String(value)];
+  });
   return Object.fromEntries(headers);
 }

@@ -1,6 +1,5 @@
 import { limits } from '../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
-import { allMembers, objectOf } from '../json/text.ts';
 import { alreadyExists } from './admission.ts';
 import type { Rows } from './database.ts';
 import { beginSearch, isWhole } from './entity-search.ts';
@@ -42,13 +41,10 @@ export function fetchPage(service: Service, exchange: Exchange): string {
       [search_id, Math.min(Number(pts), ready_count), Math.min(Number(pts) + num, ready_count)],
     );
     // rule: page.fields, page.object, page.task, page.state, page.echo, page.count, page.limit
-    const rest = { num, count: entities.length, ready_count, limit: entity_limit };
-    return objectOf([
-      ...allMembers(JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status })),
-      ['pts', pts],
-      ...allMembers(JSON.stringify(rest)),
-      ['entities', `[${entities.map(({ record }) => record).join(',')}]`],
-    ]);
+    const head = JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status });
+    const rest = JSON.stringify({ num, count: entities.length, ready_count, limit: entity_limit });
+    const records = entities.map(({ record }) => record).join(',');
+    return `${head.slice(0, -1)},"pts":${pts},${rest.slice(1, -1)},"entities":[${records}]}`;
   });
 }
 

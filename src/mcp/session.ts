@@ -51,10 +51,12 @@ export function createSession(context: Context, options: McpOptions) {
     if (bought !== undefined) {
       const { inputResponses, requestState, envelope, send, signal } = request;
       const answer = inputResponses?.buy as { action?: unknown } | undefined;
+      const { form, url } = theirs?.elicitation ?? {};
       const caller = {
         signal,
         tellOf: (total: number | undefined) => createTell(request, total),
-        canAsk: canElicit(theirs),
+        // A form can be shown by whoever says so, and by whoever says nothing of forms or addresses.
+        canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
         // Clients of the earlier revisions are asked while they wait.
         elicit:
           envelope === undefined
@@ -122,12 +124,6 @@ function toCallResult(result: Result, isError = false): CallToolResult {
   const text = toAgentJson(JSON.stringify(result));
   const content = [{ type: 'text', text } as const];
   return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
-}
-
-/** A form can be shown by whoever says so, and by whoever says nothing of forms or addresses. */
-function canElicit(theirs: ClientCapabilities | undefined): boolean {
-  const elicitation = theirs?.elicitation;
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 /** Of a search, progress is how many of `total` leads have come. It has to grow: a message between counts as a little of one. */
