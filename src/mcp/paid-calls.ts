@@ -182,20 +182,18 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   }
 
   async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
-    let outcomes: readonly Outcome[] | undefined;
     // Many are refused before the first is bought.
-    if (asker !== undefined || (errand.isRows && buyer.spending !== undefined)) {
-      const found = await settleAll(buyer, errand, false, tell);
-      const unbought = found.filter((one) => 'worst' in one);
-      if (unbought.length === 0) outcomes = found as Outcome[];
-      else {
-        const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-        if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
-        const question = asker && (await ask(asker, errand, sumOf(unbought)));
-        if (question !== undefined) return { question };
-      }
+    const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
+    let settled = await settleAll(buyer, errand, !looksFirst, tell);
+    const unbought = settled.filter((one) => 'worst' in one);
+    if (unbought.length > 0) {
+      const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
+      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
+      const question = asker && (await ask(asker, errand, sumOf(unbought)));
+      if (question !== undefined) return { question };
+      settled = await settleAll(buyer, errand, true, tell);
     }
-    outcomes ??= (await settleAll(buyer, errand, true, tell)) as Outcome[];
+    const outcomes = settled as Outcome[];
     const isBought = outcomes.some((one) => !(one instanceof LeadpipeError) && one.charged !== 'no');
     return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
   }
