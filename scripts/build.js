@@ -46,100 +46,78 @@ const shared = {
   },
 };
 
-// What the command and the library both need is there once, as CommonJS, which Node 20 can load from either.
-const packages = {
-  agent: 'undici/lib/dispatcher/agent.js',
-  connect: 'undici/lib/core/connect.js',
-  ajv: 'ajv',
-  'ajv-2020': 'ajv/dist/2020.js',
-};
-const paths = Object.fromEntries(
-  Object.entries(packages).map(([name, id]) => [id, `../packages/${name}.cjs`]),
-);
-const external = ['@napi-rs/keyring', ...Object.values(packages)];
-
 // CommonJS requires Node's modules, and other people's bundlers may put it into an ES module, which has no `require`.
 const builtins = {
   name: 'builtins',
-  resolveId: (id, _, { kind }) =>
-    kind === 'require-call' && (isBuiltin(id) || id.startsWith('node:')) ? `\0builtin:${id}` : null,
+  resolveId: (id, _, { kind }) => (kind === 'require-call' && isBuiltin(id) ? `\0builtin:${id}` : null),
   load: (id) =>
     id.startsWith('\0builtin:') ? `module.exports = process.getBuiltinModule('${id.slice(9)}');` : null,
 };
 
-// An entry of its own for each: as one, a file that others need too would lose what they take of it.
-const entries = {
-  name: 'entries',
-  resolveId: (id) => (id.startsWith('entry:') ? `\0${id}` : null),
-  load: (id) => (id.startsWith('\0entry:') ? `module.exports = require('${id.slice(7)}');` : null),
+// What the command and the library both need is there once, as CommonJS, which Node 20 can load from either.
+const packages = {
+  'packages/agent': 'undici/lib/dispatcher/agent.js',
+  'packages/connect': 'undici/lib/core/connect.js',
+  'packages/ajv': 'ajv',
+  'packages/ajv-2020': 'ajv/dist/2020.js',
 };
 
 // Names stay as they are, for stack traces that a bug report can be made of.
-const small = { comments: false, minify: { mangle: { keepNames: true }, compress: true, codegen: true } };
-const commonjs = { ...small, format: 'cjs', entryFileNames: '[name].cjs' };
+const minify = { mangle: { keepNames: true }, compress: true, codegen: true };
 
 rmSync(out, { recursive: true, force: true });
-const outputs = await build([
-  {
-    ...shared,
-    input: Object.fromEntries(Object.entries(packages).map(([name, id]) => [name, `entry:${id}`])),
-    plugins: [builtins, entries],
-    output: { ...commonjs, dir: join(out, 'packages'), chunkFileNames: '[name]-[hash].cjs' },
-  },
-  // CommonJS: an ES module costs a quarter of Node's own start on Node 20. Split, so that a command loads what it needs.
-  {
-    ...shared,
-    external,
-    input: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts' },
+// CommonJS: an ES module costs a quarter of Node's own start on Node 20. Split, so that a command loads what it needs.
+const { output } = await build({
+  ...shared,
+  plugins: [oneStringWidth, builtins],
+  external: ['@napi-rs/keyring'],
+  input: { main: 'src/main.ts', 'keychain-main': 'src/keychain-main.ts', ...packages },
+  preserveEntrySignatures: 'strict',
+  output: {
+    dir: out,
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: 'chunks/[name]-[hash].cjs',
     // Node's loader of ES modules takes longer to start than most of what it would load.
-    output: {
-      ...commonjs,
-      dir: out,
-      chunkFileNames: 'chunks/[name]-[hash].cjs',
-      dynamicImportInCjs: false,
-      paths,
-    },
+    dynamicImportInCjs: false,
+    comments: false,
+    minify,
   },
-  // Readable, since it is other people's programs whose stack traces lead here.
-  {
-    ...shared,
-    external,
-    input: { index: 'src/index.ts' },
-    output: { dir: out, format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', comments: false, paths },
+});
+// Readable, since it is other people's programs whose stack traces lead here.
+const library = await build({
+  ...shared,
+  external: Object.values(packages),
+  input: 'src/index.ts',
+  output: {
+    dir: out,
+    format: 'esm',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    comments: false,
+    paths: Object.fromEntries(Object.entries(packages).map(([name, id]) => [id, `../${name}.cjs`])),
   },
-  // What makes the helps and the manual page out of the commands; it does not stay.
-  {
-    ...shared,
-    input: 'scripts/prepared.ts',
-    output: { file: join(out, 'prepared.cjs'), format: 'cjs', codeSplitting: false },
-  },
-]);
+});
+// What makes the helps and the manual page out of the commands; it does not stay.
 const prepared = join(out, 'prepared.cjs');
+await build({
+  ...shared,
+  input: 'scripts/prepared.ts',
+  output: { file: prepared, format: 'cjs', codeSplitting: false },
+});
 for (const [name, text] of Object.entries(await require(prepared).prepare(version)))
   writeFileSync(join(out, name), text);
 rmSync(prepared);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
-dropTypes(join(out, 'types'), 'index.d.ts');
 const wasm = 'sqlite3.wasm';
 cpSync(require.resolve(`@sqlite.org/sqlite-wasm/${wasm}`), join(out, 'chunks', wasm));
 const leads = readFileSync(join(root, 'src/local-service/demonstration.jsonl'));
 writeFileSync(join(out, 'chunks/demonstration.jsonl.br'), brotliCompressSync(leads));
-writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences(outputs.slice(0, 3)));
-
-/** The compiler declares every file that it reads: what these types do not lead to goes. */
-function dropTypes(folder, entry) {
-  const needed = new Set([join(folder, entry)]);
-  for (const file of needed)
-    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\..+?)\.[jt]s['"]/g))
-      needed.add(join(file, '..', `${path}.d.ts`));
-  for (const name of readdirSync(folder, { recursive: true }))
-    if (name.endsWith('.d.ts') && !needed.has(join(folder, name))) rmSync(join(folder, name));
-}
+writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences([...output, ...library.output]));
 
 /** The licence texts of every package of which a part is in the bundle. */
-function toLicences(bundles) {
-  const modules = bundles.flatMap(({ output }) => output.flatMap(({ moduleIds = [] }) => moduleIds));
+function toLicences(output) {
+  const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);
   const folders = modules.flatMap((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []);
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));

@@ -112,7 +112,8 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    return await reportThrown(context, toUsageError(error, program, argv), argv);
+    const loadAll = (): Promise<Command> => createWholeProgram(context);
+    return await reportThrown(context, await toUsageError(error, program, argv, loadAll), argv);
   }
 }
 

@@ -213,10 +213,10 @@ const manyFields = `enrich x${Object.keys(properties(201))
 
 /** What is found when the output is opened: a connection is opened meanwhile. */
 const ofOutputs = `
-  search company x -o new.json -f json --append => can't be appended to | Name a .csv or .jsonl file
-  search company x -o new.table -f table --append => can't be appended to | Name a .csv or .jsonl file
-  search company x -o new.md -f md --append => can't be appended to | Name a .csv or .jsonl file
-  search company x -o new.xlsx -f xlsx --append => can't be appended to | Name a .csv or .jsonl file
+  search company x -o new.json -f json --append => --append works only with csv and jsonl | Name a .csv or .jsonl file
+  search company x -o new.table -f table --append => --append works only with csv and jsonl | Name a .csv or .jsonl file
+  search company x -o new.md -f md --append => --append works only with csv and jsonl | Name a .csv or .jsonl file
+  search company x -o new.xlsx -f xlsx --append => --append works only with csv and jsonl | Name a .csv or .jsonl file
   search company x -o folder => it is a folder
   search company x -o nowhere/leads.csv => exit 74 | the folder nowhere does not exist
   search company x -o folder -f csv --append => it is a folder

@@ -62,7 +62,7 @@ describe('a workbook', () => {
     const refused = await leadpipe([...search, '-o', file('leads.xlsx'), '--append']);
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("a file of the format xlsx can't be appended to"),
+      stderr: expect.stringContaining('--append works only with csv and jsonl files, not with xlsx'),
     });
     const lead = { name: 'Acme', description: `fintech ${'x'.repeat(40_000)}` };
     const service = await startService({ leads: [JSON.stringify(lead)] });

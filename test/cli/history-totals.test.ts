@@ -125,7 +125,7 @@ describe('what was bought with --local', () => {
     const spent = await run(['history', 'totals'], { env });
     expect([spent.code, spent.stdout]).toEqual([0, '']);
     expect(spent.stderr).toBe(
-      'Left out, since --local costs nothing: 1 purchase. To add them up, add --local.\n',
+      '1 purchase with --local is left out, because --local costs nothing. To include them, add --local.\n',
     );
     const { stdout, stderr } = await run(['history', 'totals', '--local', '--by', 'command'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 0 });

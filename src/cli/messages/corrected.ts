@@ -35,11 +35,13 @@ const nearCommands: Readonly<Record<string, string>> = {
   ask: 'leadpipe research',
   scrape: 'leadpipe extract',
   upgrade: 'npm install --global leadpipe@latest',
+  version: 'leadpipe --version',
 };
 
 /** Options of other programs, and what they are called here. */
 const nearOptions: Readonly<Record<string, string>> = {
   '-n': '--limit',
+  '-l': '--limit',
   '--max': '--limit',
   '--count': '--limit',
   '--out': '--output',
@@ -101,13 +103,19 @@ export function toMissing(command: Command, argument: Argument): UsageError {
   );
 }
 
-/** Pure: what commander found wrong, said as every other error is. */
-export function toUsageError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
+/** What commander found wrong, said as every other error is. Only to say whose option it is, all commands are loaded. */
+export async function toUsageError(
+  error: CommanderError,
+  program: Command,
+  argv: readonly string[],
+  loadAll: () => Promise<Command>,
+): Promise<UsageError> {
   const command = namedIn(program, argv);
   const [message = '', advice] = error.message.replace(/^error: /, '').split('\n');
   const [, name = ''] = /'([^']+)'/s.exec(message) ?? [];
   const suggestion = advice?.replace(/^\((.*)\)$/, '$1');
-  if (error.code === 'commander.unknownOption') return toUnknownOption(command, name, suggestion);
+  if (error.code === 'commander.unknownOption')
+    return await toUnknownOption(command, name, suggestion, loadAll);
   if (error.code === 'commander.optionMissingArgument')
     return new UsageError(`the value of ${name} is missing`);
   const isOfArguments = /missingArgument$|excessArguments$/.test(error.code);
@@ -117,7 +125,12 @@ export function toUsageError(error: CommanderError, program: Command, argv: read
   return correction ?? new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), example);
 }
 
-function toUnknownOption(command: Command, typed: string, suggestion: string | undefined): UsageError {
+async function toUnknownOption(
+  command: Command,
+  typed: string,
+  suggestion: string | undefined,
+  loadAll: () => Promise<Command>,
+): Promise<UsageError> {
   // What was typed after the = may be a key.
   const [unknown = ''] = typed.split('=');
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
@@ -131,8 +144,18 @@ function toUnknownOption(command: Command, typed: string, suggestion: string | u
         ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
         : command.parent === null
           ? 'Options come after the command.'
-          : suggestion;
+          : (ownersIn(await loadAll(), unknown) ?? suggestion);
   return new UsageError(`unknown option "${unknown}"`, advice);
+}
+
+/** Pure: which commands have this option; undefined where none has. */
+function ownersIn(program: Command, flag: string): string | undefined {
+  const owners = program.commands
+    .flatMap((one) => [one, ...one.commands])
+    .filter(({ options }) => options.some(({ long, short }) => flag === long || flag === short))
+    .map((one) => (one.parent === program ? one.name() : `${one.parent?.name()} ${one.name()}`));
+  if (owners.length === 0) return undefined;
+  return `It is an option of ${owners.slice(0, 4).join(', ')}${owners.length > 4 ? ' and others' : ''}.`;
 }
 
 function choicesOf({ argChoices }: Argument): string {
@@ -142,7 +165,8 @@ function choicesOf({ argChoices }: Argument): string {
 /** The type that a text speaks of, else the first that people want. */
 function likelyType(types: readonly string[], text: string): string {
   const spoken = wordsOf(text).map((word) => entityWords[word] ?? word);
-  const likely = [...spoken, 'company', 'github_repo_stargazers', ...types];
+  const page = /^https?:/.test(text) ? 'web2list' : text.includes('/') ? 'github_repo_stargazers' : 'company';
+  const likely = [...spoken, page, ...types];
   return likely.find((one) => types.includes(one)) ?? '';
 }
 

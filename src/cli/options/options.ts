@@ -212,7 +212,7 @@ function checkRecordOptions(options: RecordOptions): void {
   const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
   if (append && added !== 'csv' && added !== 'jsonl') {
     throw new UsageError(
-      `a file of the format ${added} can't be appended to`,
+      `--append works only with csv and jsonl files, not with ${added}`,
       'Name a .csv or .jsonl file: -o leads.csv --append.',
     );
   }

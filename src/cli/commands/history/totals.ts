@@ -74,7 +74,7 @@ export const createHistoryTotals = defineCommand({
     for (const damage of damages) warn(damage);
     if (leftOut > 0) {
       say(
-        `Left out, since --local costs nothing: ${countOf(leftOut, 'purchase')}. To add them up, add --local.`,
+        `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To include them, add --local.`,
       );
     } else if (totals.length === 0) say(nothingBought);
     const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
