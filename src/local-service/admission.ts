@@ -34,6 +34,7 @@ export function authenticate(
   return { key, fingerprint };
 }
 
+/** Which form the document shows where. */
 const withPlain = /\/(?:entity-search|contact-search|create_task|status|fetch|balance)$/;
 const withBearer = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
 
