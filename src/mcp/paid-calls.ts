@@ -12,7 +12,8 @@ import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
 import { readChainFrom } from '../operations/journal/chain.ts';
 import { readOperation } from '../operations/journal/stored.ts';
 import { kinds } from '../operations/kinds.ts';
-import { creditsOf, exact, toSpending, type WorstCase } from '../operations/spending.ts';
+import { exact, toSpending, type WorstCase } from '../operations/spending.ts';
+import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
@@ -208,7 +209,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const cost =
       worst.credits === null
         ? `It is not known what it costs: the setting ${worst.setting} is not set.`
-        : `It costs at most ${creditsOf(worst.credits)}.`;
+        : `It costs at most ${countOf(worst.credits, 'credit')}.`;
     const params = {
       message: `Buy this? ${toTerminalText(what)}\n${cost}`,
       requestedSchema: { type: 'object', properties: {} },
