@@ -71,21 +71,6 @@ export async function* readCsv(
   }
 }
 
-/** The same of a text that is here; `parse` is the library's for that, which only its user loads. */
-export function csvRowsOf(
-  parse: (text: string, options: Options) => unknown,
-  text: string,
-  delimiter: string,
-): CsvRow[] {
-  const { options, rows, last } = gather(delimiter);
-  try {
-    parse(text, options);
-  } catch (error) {
-    rows.push(last(error));
-  }
-  return rows;
-}
-
 class EndlessRow extends Error {}
 
 /** Options that gather the rows as they are found: what the library has in store when it fails is lost. */

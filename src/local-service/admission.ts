@@ -1,10 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import {
+  type Endpoint,
+  type EndpointName,
+  endpoints,
+  requestHeaders,
+  responseHeaders,
+} from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers } from '../json/text.ts';
-import type { Rows } from './database.ts';
 import { invalid, Refusal } from './fields.ts';
 import { type LocalKey, localKeys } from './keys.ts';
 import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
@@ -12,12 +17,15 @@ import type { Caller, Exchange, Service } from './service.ts';
 
 /** Who asks: 401 and 403 for a key that must not, 503 where the operation is switched off. */
 // rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
-export function authenticate(service: Service, { operation, incoming }: Exchange): Caller {
+export function authenticate(
+  service: Service,
+  operation: EndpointName,
+  headers: IncomingHttpHeaders,
+): Caller {
   const { path, access }: Endpoint = endpoints[operation];
-  const text = suppliedKey(incoming.headers, path, service.switches.auth_header === 'any');
+  const text = suppliedKey(headers, path, service.switches.auth_header === 'any');
   const key: LocalKey | undefined = localKeys.find((row) => row.key === text);
   if (key === undefined) throw new Refusal(401, 'the API key is unknown');
-  // The state never holds a key itself.
   const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 32);
   const state = key.state ?? (hasExpired(service, fingerprint) ? 'expired' : undefined);
   if (state !== undefined) throw new Refusal(403, `the API key is ${state}`);
@@ -31,7 +39,7 @@ const withPlain = /\/(?:entity-search|contact-search|create_task|status|fetch|ba
 const withBearer = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
 
 function suppliedKey(
-  { authorization, 'x-api-key': plain }: Exchange['incoming']['headers'],
+  { authorization, 'x-api-key': plain }: IncomingHttpHeaders,
   path: string,
   isAnyTaken: boolean,
 ): string {
@@ -67,14 +75,8 @@ interface Cost {
   readonly units: number;
 }
 
-/** An earlier admitted request with the same key and body. */
-interface Earlier {
-  readonly searchId: string | null;
-  readonly answer: string | null;
-}
-
 /**
- * Takes a paid request in, or throws. It must pass, in this order:
+ * Takes a paid request in, or throws. It must pass, in this order, of which `authenticate` has done the first two:
  *
  *   1. key, access          401, 403     4. fields                     422
  *   2. operation enabled    503          5. type enabled               503
@@ -89,27 +91,64 @@ export async function takeIn<Wanted extends Cost>(
   service: Service,
   exchange: Exchange,
   toWanted: (received: Received) => Wanted,
-): Promise<{ caller: Caller; wanted: Wanted; earlier: Earlier | undefined }> {
-  const caller = authenticate(service, exchange);
+) {
   const received = await receive(exchange);
   const wanted = toWanted(received);
-  const { store, now } = service;
-  const { requestId, operation, fault } = exchange;
+  const { store, now, switches } = service;
+  const { caller, requestId, operation, fault } = exchange;
+  const { account, concurrency = switches.user_concurrency } = caller.key;
   const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
+  const request = [account, operation, received.idempotencyKey, bodyHash];
   const earlier = store.transaction((rows) => {
     forgetOld(rows, now());
     endOrphans(service, rows);
-    const request = [caller.key.account, operation, received.idempotencyKey, bodyHash];
-    const known = earlierOf(rows, [...request, caller.fingerprint]);
-    if (known === undefined) reserve(rows, service, caller, wanted, [requestId, ...request]);
-    return known;
+    // rule: common.no-duplicates, common.conflict
+    const known = rows.get<Earlier>(
+      `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
+         searches.search_id AS searchId, answer
+       FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
+       WHERE requests.account = ?1 AND idempotency_key = ?3`,
+      [...request, caller.fingerprint],
+    );
+    if (known?.isSame === 0)
+      throw new Refusal(409, 'the Idempotency-Key was already used for another request');
+    // It can't read what that one made, and a second one would be charged to the same account.
+    if (known?.isReadable === 0)
+      throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
+    if (known !== undefined) return known;
+    // rule: general.reserve, general.contact-reserve, credits.invalid
+    const { available } = fundsOf(rows, caller, service);
+    const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
+    const own = running.filter((one) => one.account === account);
+    if (own.length >= concurrency || running.length >= switches.service_concurrency)
+      throw new Refusal(429, 'too many requests are running at the same time');
+    const { price, units } = wanted;
+    const credits = price * units;
+    if (available < credits)
+      throw new Refusal(402, `the request may cost ${credits} credits, and ${available} are available`);
+    const charge = 'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?';
+    rows.run(charge, [credits, now(), account]);
+    rows.run(
+      `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, price, reserved, owner, created_at, state)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
+      [requestId, ...request, price, credits, store.owner, now()],
+    );
+    return undefined;
   });
   if (earlier === undefined && fault?.refusal) {
     // A rehearsed failure of a request that was admitted: the reservation is released, the key is used.
     store.transaction((rows) => settle(rows, requestId, 0, now()));
     throw fault.refusal;
   }
-  return { caller, wanted, earlier };
+  return { wanted, earlier };
+}
+
+/** An admitted request with the same key: whether it was the same, and the caller's, and what became of it. */
+interface Earlier {
+  readonly isSame: number;
+  readonly isReadable: number;
+  readonly searchId: string | null;
+  readonly answer: string | null;
 }
 
 export type Received = Awaited<ReturnType<typeof receive>>;
@@ -165,50 +204,6 @@ function parse(bytes: Buffer) {
     // Neither is what can't be read.
   }
   throw invalid('the request body must be one JSON object in UTF-8, with each field once');
-}
-
-// rule: common.no-duplicates, common.conflict
-function earlierOf(rows: Rows, request: string[]): Earlier | undefined {
-  const earlier = rows.get<Earlier & { isSame: number; isReadable: number }>(
-    `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
-       searches.search_id AS searchId, answer
-     FROM requests LEFT JOIN searches ON searches.search_id = requests.search_id
-     WHERE requests.account = ?1 AND idempotency_key = ?3`,
-    request,
-  );
-  if (earlier?.isSame === 0)
-    throw new Refusal(409, 'the Idempotency-Key was already used for another request');
-  // It can't read what that one made, and a second one would be charged to the same account.
-  if (earlier?.isReadable === 0)
-    throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
-  return earlier;
-}
-
-// rule: general.reserve, general.contact-reserve, credits.invalid
-function reserve(
-  rows: Rows,
-  service: Service,
-  caller: Caller,
-  { price, units }: Cost,
-  request: string[],
-): void {
-  const { store, now, switches } = service;
-  const { account, concurrency = switches.user_concurrency } = caller.key;
-  const { available } = fundsOf(rows, caller, service);
-  const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
-  const own = running.filter((one) => one.account === account);
-  if (own.length >= concurrency || running.length >= switches.service_concurrency)
-    throw new Refusal(429, 'too many requests are running at the same time');
-  const credits = price * units;
-  if (available < credits)
-    throw new Refusal(402, `the request may cost ${credits} credits, and ${available} are available`);
-  const charge = 'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?';
-  rows.run(charge, [credits, now(), account]);
-  rows.run(
-    `INSERT INTO requests (request_id, account, operation, idempotency_key, body_hash, price, reserved, owner, created_at, state)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
-    [...request, price, credits, store.owner, now()],
-  );
 }
 
 export function alreadyExists(): Refusal {

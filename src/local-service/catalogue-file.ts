@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'csv-parse/sync';
 import { entityTypes } from '../contract/types.ts';
-import { csvRowsOf, delimiterOf } from '../files/csv.ts';
+import { delimiterOf, readCsv } from '../files/csv.ts';
 import { unguarded } from '../files/csv-guard.ts';
 import { decodeText } from '../files/decoded.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
-import { allMembers, objectOf } from '../json/text.ts';
+import { allMembers, objectOf, piecesOf } from '../json/text.ts';
 import { invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
@@ -30,9 +29,9 @@ export function readCatalogueFile(path: string) {
   }
 }
 
-export function* leadsOf({ path, kind, text }: CatalogueFile): Generator<NewLead> {
+export async function* leadsOf({ path, kind, text }: CatalogueFile): AsyncGenerator<NewLead> {
   let count = 0;
-  for (const [line, json] of kind === 'csv' ? csvLines(path, text()) : jsonLines(text())) {
+  for await (const [line, json] of kind === 'csv' ? csvLines(path, text()) : jsonLines(text())) {
     try {
       yield toLead(json);
     } catch (error) {
@@ -105,24 +104,25 @@ function parsed(json: string): unknown {
   }
 }
 
+/** Characters of a text that are read as CSV at once. */
+const pieceLength = 1 << 16;
+
 /** Each row as the JSON line that says the same. */
-function* csvLines(path: string, text: string): Generator<Line> {
+async function* csvLines(path: string, text: string): AsyncGenerator<Line> {
   const [header = ''] = /^[^\n\r]*/.exec(text.trimStart()) ?? [];
-  const [first, ...rows] = csvRowsOf(
-    parse,
-    text,
-    delimiterOf(header, (cell) => cell === 'name'),
-  );
-  const columns = (first?.cells ?? []).map((column) => unguarded(column.trim()));
+  const delimiter = delimiterOf(header, (cell) => cell === 'name');
   const flawed = (line: number, flaw: string) => new CatalogueError(`${path}:${line}: the line ${flaw}`);
-  if (first?.flaw !== undefined) throw flawed(first.line, first.flaw);
-  if (!columns.includes('name')) throw new CatalogueError(`${path}: the file has no column "name"`);
-  for (const { cells, line, flaw } of rows) {
+  let columns: readonly string[] = [];
+  for await (const { cells, line, flaw } of readCsv(piecesOf(text, pieceLength), delimiter)) {
     if (flaw !== undefined) throw flawed(line, flaw);
-    if (cells.length > columns.length)
+    if (columns.length === 0) {
+      columns = cells.map((column) => unguarded(column.trim()));
+      if (!columns.includes('name')) break;
+    } else if (cells.length > columns.length)
       throw flawed(line, `has ${cells.length} cells, but the header has ${columns.length}`);
-    yield [line, toJson(new Map(columns.map((column, index) => [column, unguarded(cells[index] ?? '')])))];
+    else yield [line, toJson(new Map(columns.map((column, at) => [column, unguarded(cells[at] ?? '')])))];
   }
+  if (!columns.includes('name')) throw new CatalogueError(`${path}: the file has no column "name"`);
 }
 
 /** The search makes its own score. */

@@ -102,38 +102,35 @@ const kindFacts =
 const apart = ' ǀ ';
 
 /** Fills a new database with leads, and gives everything else its turn in between. */
-async function writeCatalogue(rows: Rows, leads: Iterable<NewLead>): Promise<void> {
+async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promise<void> {
   rows.exec(schema);
   let id = 0;
-  for (const lead of leads) {
+  for await (const lead of leads) {
     id += 1;
-    writeLead(rows, { ...lead, id, identity: identityOf(lead) });
+    const { entityType, name, description, facts } = lead;
+    const links = lead.links.map(([, link]) => link);
+    const textsOf = (isMeant: (fact: string) => boolean) =>
+      facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
+    const kinds = textsOf((fact) => kindFacts.test(fact));
+    const others = textsOf((fact) => !kindFacts.test(fact));
+    const whole: Lead = { ...lead, id, identity: identityOf(lead) };
+    rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(whole)]);
+    for (const alias of [plainText(name), ...links.map(bareAddress)])
+      rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
+    for (const place of textsOf((fact) => placeFacts.test(fact)).flatMap(placeNames))
+      rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
+    rows.run(
+      'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [
+        id,
+        ...[name, description, links.join(' '), others.join(apart), kinds.join(apart)].map(toIndexText),
+        (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
+      ],
+    );
     if (id % 100 === 0) await nextTurn();
   }
   rows.exec(
     'CREATE INDEX leads_by_type ON leads (entity_type); CREATE INDEX aliases_by_alias ON aliases (alias)',
-  );
-}
-
-function writeLead(rows: Rows, lead: Lead): void {
-  const { id, entityType, name, description, facts } = lead;
-  const links = lead.links.map(([, link]) => link);
-  const textsOf = (isMeant: (fact: string) => boolean) =>
-    facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
-  const kinds = textsOf((fact) => kindFacts.test(fact));
-  const others = textsOf((fact) => !kindFacts.test(fact));
-  const places = textsOf((fact) => placeFacts.test(fact)).flatMap(placeNames);
-  rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(lead)]);
-  for (const alias of [plainText(name), ...links.map(bareAddress)])
-    rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
-  for (const place of places) rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
-  rows.run(
-    'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    [
-      id,
-      ...[name, description, links.join(' '), others.join(apart), kinds.join(apart)].map(toIndexText),
-      (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
-    ],
   );
 }
 

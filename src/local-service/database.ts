@@ -8,12 +8,7 @@ import startSqlite, {
 import { installFiles } from './sqlite-files.ts';
 
 /** Rows by SQL text. Statements are prepared once. */
-export interface Rows {
-  all<Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row[];
-  get<Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row | undefined;
-  run(sql: string, values?: BindingSpec): void;
-  exec(sql: string): void;
-}
+export type Rows = Omit<ReturnType<typeof openFile>, 'close'>;
 
 let sqlite: Sqlite3Static;
 
@@ -51,7 +46,7 @@ export function openFile(path: string, how?: 'immutable') {
     }
   }
   // To its end, whatever it is for: a statement that is under way would keep the transaction's view open.
-  const all = <Row>(sql: string, values?: BindingSpec): Row[] => {
+  const all = <Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row[] => {
     const statement = prepared(sql);
     try {
       return [...rowsOf<Row>(statement, values)];
@@ -59,14 +54,11 @@ export function openFile(path: string, how?: 'immutable') {
       statement.reset();
     }
   };
-  const rows: Rows = {
-    all,
-    get: <Row>(sql: string, values?: BindingSpec) => all<Row>(sql, values)[0],
-    run: (sql, values) => void all(sql, values),
-    exec: (sql) => void connection.exec(sql),
-  };
   return {
-    ...rows,
+    all,
+    get: <Row = Record<string, unknown>>(sql: string, values?: BindingSpec) => all<Row>(sql, values)[0],
+    run: (sql: string, values?: BindingSpec): void => void all(sql, values),
+    exec: (sql: string): void => void connection.exec(sql),
     /** Gives each row to `take`: after a handful, which takes a few milliseconds, everything else gets its turn. */
     async each<Row>(sql: string, values: BindingSpec, take: (row: Row) => void): Promise<void> {
       // A statement of its own: another request may ask the same in the meantime.

@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { wait } from '../clock.ts';
 import { limits } from '../contract/limits.ts';
-import { entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
-import { checkEnabled, type Received, takeIn } from './admission.ts';
+import {
+  type EntitySearchDone,
+  entityTypes,
+  streamEntityTypes,
+  streamSentinel,
+  webSearchEntityTypes,
+} from '../contract/types.ts';
+import { alreadyExists, checkEnabled, type Received, takeIn } from './admission.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
+import { endStream } from './ledger.ts';
 import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
@@ -21,9 +30,7 @@ const taskFields = { ...streamFields, entity_type: oneOf(entityTypes), enable_we
 
 /** What a request asks for, and what it can cost. */
 function toSearch(service: Service, { fields }: Received, isTask: boolean) {
-  const search = isTask
-    ? readFields(fields, taskFields)
-    : { ...readFields(fields, streamFields), enable_web_search: false };
+  const search = { enable_web_search: false, ...readFields(fields, isTask ? taskFields : streamFields) };
   const { entity_type, enable_web_search, enrich_fields, limit } = search;
   // rule: create.web-search
   if (webSearchEntityTypes.some((type) => type === entity_type) && !enable_web_search)
@@ -43,13 +50,30 @@ type Search = ReturnType<typeof toSearch>;
  * an earlier request had the same key, that one.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
-  const isTask = exchange.operation === 'createTask';
-  const { caller, wanted, earlier } = await takeIn(service, exchange, (received) =>
+  const { store, now, switches } = service;
+  const { requestId, operation, fault, caller } = exchange;
+  const isTask = operation === 'createTask';
+  const { wanted, earlier } = await takeIn(service, exchange, (received) =>
     toSearch(service, received, isTask),
   );
   if (earlier !== undefined) return { isNew: false, searchId: earlier.searchId, leads: [], stopReason: '' };
-  const found = await findLeads(service, caller, wanted);
-  return { ...found, isNew: true, searchId: record(service, exchange, caller, wanted.limit, found) };
+  const { leads, stopReason, considered } = await findLeads(service, caller, wanted);
+  const searchId = `ls_${randomUUID()}`;
+  const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
+  store.transaction((rows) => {
+    // A task belongs to no process: any of them takes it further.
+    rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
+      ...[searchId, isTask ? 1 : 0, requestId],
+    ]);
+    rows.run('INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)', [
+      ...[searchId, requestId, caller.key.account, caller.fingerprint, isTask ? 'task' : 'stream'],
+      ...[wanted.limit, isTask ? 'created' : 'running', stopReason],
+      ...[leads.length, considered, failsAfter, now()],
+    ]);
+    for (const [position, { identity, record }] of leads.entries())
+      rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
+  });
+  return { isNew: true, searchId, leads, stopReason };
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
@@ -119,27 +143,82 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
   return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
 }
 
-function record(
-  { store, now, switches }: Service,
-  { requestId, operation, fault }: Exchange,
-  { key, fingerprint }: Caller,
-  limit: number,
-  { stopReason, leads, considered }: Awaited<ReturnType<typeof findLeads>>,
-): string {
-  const searchId = `ls_${randomUUID()}`;
-  const isTask = operation === 'createTask';
-  const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
-  store.transaction((rows) => {
-    // A task belongs to no process: any of them takes it further.
-    rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
-      ...[searchId, isTask ? 1 : 0, requestId],
-    ]);
-    rows.run('INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)', [
-      ...[searchId, requestId, key.account, fingerprint, isTask ? 'task' : 'stream', limit],
-      ...[isTask ? 'created' : 'running', stopReason, leads.length, considered, failsAfter, now()],
-    ]);
-    for (const [position, { identity, record }] of leads.entries())
-      rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
-  });
-  return searchId;
+/** POST /v1/entity-search */
+export async function search(service: Service, exchange: Exchange): Promise<undefined> {
+  const { store, clock, switches } = service;
+  const { outgoing, gone, fault } = exchange;
+  const { isNew, searchId, leads, stopReason } = await beginSearch(service, exchange);
+  if (!isNew || searchId === null) throw alreadyExists();
+  const isLost = fault?.fault === 'lost_response';
+  const isBroken = fault !== undefined && ['cut', 'reset', 'stall'].includes(fault.fault);
+  if (isLost) noteSent(service, searchId, leads.length);
+  else await sendBatches(service, exchange, searchId, leads, isBroken ? fault.afterBatches : leads.length);
+  const isWhole = isLost || !(gone.aborted || isBroken);
+  store.transaction((rows) => endStream(rows, searchId, isWhole ? 'done' : 'error', service));
+  // What was sent gets a moment to arrive.
+  if (!isWhole) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
+  if (isLost || fault?.fault === 'reset') reset(outgoing);
+  else if (fault?.fault === 'cut') outgoing.end();
+  else if (isWhole) {
+    // rule: events.done, events.order, events.ids
+    const done: EntitySearchDone = {
+      object: 'entity_search_done',
+      leads_search_id: searchId,
+      cum_count: leads.length,
+      stop_reason: stopReason,
+      finish: true,
+    };
+    outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
+  }
+}
+
+/** Sends batch after batch, up to `most`, no faster than they are taken. */
+async function sendBatches(
+  service: Service,
+  { outgoing, gone, fault }: Exchange,
+  searchId: string,
+  leads: readonly { readonly record: string }[],
+  most: number,
+): Promise<void> {
+  const { clock, switches } = service;
+  // rule: search.media-type
+  outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  // Sends the head. In front of a string (flushHeaders has an empty one) Node would encode it like that string,
+  // and a key that is not ASCII would come back as other bytes.
+  outgoing.write(Buffer.alloc(0));
+  const size = Math.max(1, switches.batch_size);
+  for (let index = 1, sent = 0; sent < leads.length && index <= most; index += 1) {
+    if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
+    if (gone.aborted) return;
+    const batch = leads.slice(sent, sent + size).map(({ record }) => record);
+    sent += batch.length;
+    // rule: events.batch, events.batch-index
+    const counts = { batch_index: index, count: batch.length, cum_count: sent };
+    const head = JSON.stringify({ object: 'entity_search_batch', leads_search_id: searchId, ...counts });
+    const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
+    const isTwice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
+    if (!outgoing.write(isTwice ? event + event : event)) {
+      // Where the client takes not one byte for so long, Node ends the connection.
+      outgoing.setTimeout(switches.unread_ms);
+      await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
+      outgoing.setTimeout(0);
+    }
+    if (gone.aborted) return;
+    noteSent(service, searchId, sent);
+  }
+}
+
+function noteSent({ store }: Service, searchId: string, sent: number): void {
+  const sql = 'UPDATE searches SET ready_count = ?1, verified_count = ?1 WHERE search_id = ?2';
+  store.transaction((rows) => rows.run(sql, [sent, searchId]));
+}
+
+// rule: events.frames
+function frame(payload: string): string {
+  return `data: ${payload}\n\n`;
+}
+
+/** Ends a connection the way a crashing machine does. */
+export function reset(outgoing: Exchange['outgoing']): void {
+  outgoing.socket?.resetAndDestroy();
 }

@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
+import { authenticate } from './admission.ts';
+import { reset, search } from './entity-search.ts';
 import { extract } from './extract.ts';
 import { invalid, Refusal } from './fields.ts';
 import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
-import type { Exchange, Service } from './service.ts';
-import { reset, search } from './stream.ts';
+import type { Fault } from './scenario.ts';
+import type { Arrival, Exchange, Service } from './service.ts';
 import { createTask, fetchPage, status } from './tasks.ts';
 
 /** What answers each endpoint of the contract: with a body, or by itself. */
@@ -19,7 +21,7 @@ const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'bala
 
 /** Takes the HTTP requests of a server to the routes, and nowhere else; returns what is running. */
 export function listenTo(server: Server, service: Service): ReadonlySet<Promise<void>> {
-  const { clock, log, scenario, switches } = service;
+  const { clock, log, switches } = service;
   const running = new Set<Promise<void>>();
   server.on('request', (incoming, outgoing) => {
     // rule: general.request-id, contact.headers
@@ -33,15 +35,9 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
       const ms = Math.round(clock.monotonic() - start);
       log?.(`${incoming.method} ${incoming.url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
     });
-    try {
-      const { operation, query } = toOperation(incoming);
-      const fault = scenario(operation);
-      const exchange = { operation, requestId, incoming, outgoing, query, gone: gone.signal, fault };
-      const run = serve(service, exchange).finally(() => running.delete(run));
-      running.add(run);
-    } catch (error) {
-      refuse(service, { outgoing, fault: undefined }, error);
-    }
+    const arrival = { requestId, incoming, outgoing, gone: gone.signal };
+    const run = serve(service, arrival).finally(() => running.delete(run));
+    running.add(run);
   });
   // What is not HTTP, is too large to be a request's head, or did not come in time: there is no request to answer to.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
@@ -71,25 +67,31 @@ function toOperation({ url = '', method, headers }: IncomingMessage) {
   throw new Refusal(405, `this endpoint accepts ${Allow} only`, { headers: { Allow } });
 }
 
-/** Runs a route; whatever it throws becomes the error envelope, once. */
-async function serve(service: Service, exchange: Exchange): Promise<void> {
-  const { operation, requestId, outgoing, fault, gone } = exchange;
+/** Answers by the route of the operation; whatever is thrown becomes the error envelope, once. */
+async function serve(service: Service, arrival: Arrival): Promise<void> {
+  const { requestId, incoming, outgoing, gone } = arrival;
+  let fault: Fault | undefined;
+  let isStream = false;
   service.answering.add(requestId);
   try {
+    const { operation, query } = toOperation(incoming);
+    isStream = operation === 'search';
+    fault = service.scenario(operation);
     if (fault?.delayMs) await wait(service.clock, fault.delayMs, gone);
     if (fault?.refusal && !fault.admitted) throw fault.refusal;
-    if (fault?.fault === 'reset' && operation !== 'search') reset(outgoing);
+    if (fault?.fault === 'reset' && !isStream) reset(outgoing);
     else {
-      const body = await routes[operation](service, exchange);
+      const caller = authenticate(service, operation, incoming.headers);
+      const body = await routes[operation](service, { ...arrival, operation, query, caller, fault });
       const headers = notStored.includes(operation) ? { 'Cache-Control': 'no-store' } : {};
-      if (body !== undefined) answer(exchange, 200, body, headers);
+      if (body !== undefined) answer({ outgoing, fault }, 200, body, headers);
     }
   } catch (error) {
-    refuse(service, exchange, error);
+    refuse(service, { outgoing, fault }, error);
   } finally {
     service.answering.delete(requestId);
   }
-  if (fault?.fault === 'cut' && operation !== 'search') return;
+  if (fault?.fault === 'cut' && !isStream) return;
   if (fault?.fault === 'stall' && !gone.aborted) await once(gone, 'abort');
   // A stream that the closing service cut short must not look like a clean end.
   if (!outgoing.writableEnded) outgoing.destroy();

@@ -6,7 +6,7 @@ import {
   noResultTexts,
 } from '../contract/types.ts';
 import { allMembers } from '../json/text.ts';
-import { authenticate, billed, checkEnabled, type Outcome } from './admission.ts';
+import { billed, checkEnabled, type Outcome } from './admission.ts';
 import { fillSchema, toSchema } from './enrichment.ts';
 import { oneOf, readFields, text } from './fields.ts';
 import { type Lead, referenceOf } from './lead.ts';
@@ -15,9 +15,8 @@ import { endOrphans, fundsOf } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
 
 /** GET /v1/credit/balance */
-export function balance(service: Service, exchange: Exchange): CreditBalance {
+export function balance(service: Service, { caller }: Exchange): CreditBalance {
   const { store, switches, now } = service;
-  const caller = authenticate(service, exchange);
   const funds = store.transaction((rows) => {
     endOrphans(service, rows);
     return fundsOf(rows, caller, service);

@@ -68,16 +68,14 @@ export function readScenario(path: string | undefined): (operation: EndpointName
     });
 }
 
-function bytesOf(path: string): Buffer {
+function read(path: string) {
+  let bytes: Buffer;
   try {
-    return readFileSync(path);
+    bytes = readFileSync(path);
   } catch (error) {
     throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
   }
-}
-
-function read(path: string) {
-  const text = decodeText(bytesOf(path), path);
+  const text = decodeText(bytes, path);
   let where = '';
   try {
     const scenario: unknown = JSON.parse(text);
@@ -105,16 +103,14 @@ function toFault(entry: object) {
 }
 
 function toHeaders(given: unknown, name: string): Record<string, string> {
-  const headers = Object.entries(object(given, name)).map(
-    ([header, text]) => [header, String(text)] as const,
-  );
-  for (const [header, text] of headers) {
+  const headers = Object.entries(object(given, name)).map(([header, value]) => {
     try {
       validateHeaderName(header);
-      validateHeaderValue(header, text);
+      validateHeaderValue(header, String(value));
     } catch {
       throw invalid(`the name or value of the header ${header} is not valid`);
     }
-  }
+    return [header, String(value)];
+  });
   return Object.fromEntries(headers);
 }

@@ -1,6 +1,6 @@
 import type { EntityType } from '../contract/types.ts';
 import { factOf, numberIn } from './conditions.ts';
-import type { openFile } from './database.ts';
+import type { Rows } from './database.ts';
 import { type Lead, leadsFrom, ofType } from './lead.ts';
 import { parseObjective, phrase, type Term, toIndexText } from './objective.ts';
 import { withoutAccents } from './vocabulary.ts';
@@ -15,24 +15,12 @@ export interface Match {
   readonly reason: string;
 }
 
-/** A word of an objective. A lead without one that is needed is none that was asked for. */
-interface Word {
-  readonly surface: string;
-  readonly isNeeded: boolean;
-  readonly isPlace: boolean;
-  /** The same for places that no lead is in two of, since to be in one of these will do. "Berlin, Germany" is a place in a place. */
-  slot: number;
-}
-
-/** A lead with some of the words, by their positions: how well it has them, and how much it says of them. */
-interface Candidate {
-  readonly id: number;
-  readonly has: number[];
-  /** How many of them it is not only said to have to do with. */
-  firm: number;
-  strength: number;
-  rank: number;
-}
+/**
+ * A lead with some of the words, by their positions: how many of them it is not only said to have to do with, how well it has
+ * them, and how much it says of them.
+ */
+const candidateOf = (id: number) => ({ id, has: [] as number[], firm: 0, strength: 0, rank: 0 });
+type Candidate = Readonly<ReturnType<typeof candidateOf>>;
 
 /** Less says no more than that a lead has to do with it. */
 const firmStrength = 0.7;
@@ -73,7 +61,7 @@ export function typeWord(type: string): string {
  * up one by one; a lead is ranked by how many of them it has. Number conditions and what somebody is must be met, and
  * what is denied be absent, whatever else fits.
  */
-export function createSearch(rows: ReturnType<typeof openFile>) {
+export function createSearch(rows: Rows) {
   const isThere = (from: string, text: string): boolean =>
     rows.get(`SELECT 1 FROM ${from}`, text) !== undefined;
   const isPlace = (form: string): boolean => isThere('places WHERE place = ?', withoutAccents(form));
@@ -106,23 +94,20 @@ export function createSearch(rows: ReturnType<typeof openFile>) {
 
     const find = (query: string, take: (hit: { id: number; rank: number; strength: number }) => void) =>
       rows.each(hits, type === '' ? query : `(types : ${typeWord(type)}) AND (${query})`, take);
-    const words: Word[] = [];
-    const candidates = new Map<number, Candidate>();
-    const add = ({ surface, isPlace, isRole = false }: Term): void => {
-      words.push({ surface, isNeeded: isRole, isPlace, slot: words.length });
-    };
+    const words: Term[] = [];
+    const candidates = new Map<number, ReturnType<typeof candidateOf>>();
     const isFound = async (term: Term): Promise<boolean> => {
       let isThere = false;
       await find(term.query, ({ id, rank, strength }) => {
         isThere = true;
-        const candidate = candidates.get(id) ?? { id, has: [], firm: 0, strength: 0, rank: 0 };
+        const candidate = candidates.get(id) ?? candidateOf(id);
         candidate.has.push(words.length);
         candidate.strength += strength;
         candidate.firm += strength >= firmStrength || !hasFacts ? 1 : 0;
         candidate.rank += rank;
         candidates.set(id, candidate);
       });
-      if (isThere) add(term);
+      if (isThere) words.push(term);
       return isThere;
     };
     for (const term of terms) {
@@ -131,26 +116,26 @@ export function createSearch(rows: ReturnType<typeof openFile>) {
       if (!found)
         for (const pair of term.pairs ?? [])
           if (words.length < mostWords && (await isFound(pair))) found = true;
-      if (!found) add(term);
+      if (!found) words.push(term);
     }
     const namesNoWord = conditions.length > 0 || asked.excluded.length > 0 || asked.namesType;
     if (terms.length === 0 && namesNoWord)
       for (const { id } of rows.all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType}`, type))
-        candidates.set(id, { id, has: [], firm: 0, strength: 0, rank: 0 });
+        candidates.set(id, candidateOf(id));
     for (const { query } of asked.excluded) await find(query, ({ id }) => void candidates.delete(id));
     const fitting = [...candidates.values()];
-    shareSlots(words, fitting);
+    const slots = slotsOf(words, fitting);
 
     const reasonOf = (has: readonly number[], kept: readonly string[]): string => {
       const matched = [...has.map((at) => words[at]?.surface), ...kept].join(', ');
       const what = matched === '' ? `is a ${type.replace('_', ' ') || 'lead'}` : `matches ${matched}`;
-      const lacking = words.filter(({ slot }) => !isIn(slot, words, has)).map(({ surface }) => surface);
+      const lacking = words.filter((_, at) => !isIn(slots[at], slots, has)).map(({ surface }) => surface);
       const reason = [what, ...asked.excluded.map(({ surface }) => `not ${surface}`)].join(', ');
       return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
     };
     /** The leads of the first tier in which any meets the conditions. */
     function* matches(): Generator<Match, void, undefined> {
-      for (const tier of tiersOf(words, fitting)) {
+      for (const tier of tiersOf(words, slots, fitting)) {
         let hasMatches = false;
         for (const { id, has, score, isWhole } of tier) {
           const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
@@ -172,31 +157,39 @@ export function createSearch(rows: ReturnType<typeof openFile>) {
   };
 }
 
-function isIn(slot: number, words: readonly Word[], has: readonly number[]): boolean {
-  return has.some((at) => words[at]?.slot === slot);
+/**
+ * For each word its position, or that of an earlier place: places that no lead is in two of share one, since to be in one of
+ * these will do. "Berlin, Germany" is a place in a place.
+ */
+function slotsOf(words: readonly Term[], candidates: readonly Candidate[]): number[] {
+  const slots = [...words.keys()];
+  const places = new Set<number>();
+  for (const [at, { isPlace }] of words.entries()) {
+    if (!isPlace) continue;
+    const isElsewhere = (place: number) =>
+      candidates.every(({ has }) => !has.includes(at) || !isIn(place, slots, has));
+    const slot = [...places].find(isElsewhere) ?? at;
+    slots[at] = slot;
+    places.add(slot);
+  }
+  return slots;
 }
 
-function shareSlots(words: readonly Word[], candidates: readonly Candidate[]): void {
-  const places = new Set<number>();
-  for (const [at, word] of words.entries()) {
-    if (!word.isPlace) continue;
-    const isElsewhere = (place: number) =>
-      candidates.every(({ has }) => !has.includes(at) || !isIn(place, words, has));
-    word.slot = [...places].find(isElsewhere) ?? at;
-    places.add(word.slot);
-  }
+function isIn(slot: number | undefined, slots: readonly number[], has: readonly number[]): boolean {
+  return has.some((at) => slots[at] === slot);
 }
 
 /** Those with the most of what is asked for, then those with less of it: each the best first. */
-function* tiersOf(words: readonly Word[], candidates: readonly Candidate[]) {
-  const asked = new Set(words.map(({ slot }) => slot)).size;
+function* tiersOf(words: readonly Term[], slots: readonly number[], candidates: readonly Candidate[]) {
+  const asked = new Set(slots).size;
   const tiers: Candidate[][] = [];
   for (const candidate of candidates) {
     const { has, firm } = candidate;
     if (has.length < asked && firm / asked <= most) continue;
-    if (words.some(({ isNeeded }, at) => isNeeded && !has.includes(at))) continue;
+    // What says what somebody is, nothing else makes up for.
+    if (words.some(({ isRole }, at) => isRole && !has.includes(at))) continue;
     // Of those that lack as much, first those that are where they are to be.
-    const isThere = words.every(({ isPlace, slot }) => !isPlace || isIn(slot, words, has));
+    const isThere = words.every(({ isPlace }, at) => !isPlace || isIn(slots[at], slots, has));
     const tier = 2 * has.length + (isThere ? 1 : 0);
     tiers[tier] ??= [];
     tiers[tier].push(candidate);

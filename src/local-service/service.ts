@@ -31,21 +31,26 @@ export interface Service extends Listeners {
   cancelLook?: (() => void) | undefined;
 }
 
-/** Who asks: an active key, with its fingerprint. */
+/** Who asks: an active key, with its fingerprint; the state never holds a key itself. */
 export interface Caller {
   readonly key: LocalKey;
   readonly fingerprint: string;
 }
 
-/** One HTTP request of a known operation, and its answer. */
-export interface Exchange {
-  readonly operation: EndpointName;
+/** One HTTP request, and its answer. */
+export interface Arrival {
   readonly requestId: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  readonly query: URLSearchParams;
   /** Aborted when the client went away before the answer was complete, or the service closes. */
   readonly gone: AbortSignal;
+}
+
+/** One of a known operation and a known caller. */
+export interface Exchange extends Arrival {
+  readonly operation: EndpointName;
+  readonly query: URLSearchParams;
+  readonly caller: Caller;
   /** What the scenario has in store for it. */
   readonly fault: Fault | undefined;
 }

@@ -11,16 +11,18 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
   const descriptorOf = (file: WasmPointer): number => descriptors.get(file) ?? -1;
   const pathOf = (name: WasmPointer): string => wasm.cstrToJs(name) ?? '';
   const heap = (from: WasmPointer, length: number) => wasm.heap8u().subarray(from, from + length);
-  const done = capi.SQLITE_OK;
 
-  /** SQLite's code for what became of it; nothing may be thrown through WebAssembly. */
-  const coded = (failure: number, work: () => number): number => {
-    try {
-      return work();
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ENOSPC' ? capi.SQLITE_FULL : failure;
-    }
-  };
+  /** A method as SQLite calls it, which gets a code for what became of `work`: nothing may be thrown through WebAssembly. */
+  const coded =
+    <Given extends unknown[]>(failure: number, work: (...given: Given) => unknown) =>
+    (...given: Given): number => {
+      try {
+        const code = work(...given);
+        return typeof code === 'number' ? code : capi.SQLITE_OK;
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code === 'ENOSPC' ? capi.SQLITE_FULL : failure;
+      }
+    };
 
   const open = (path: string, flags: number): readonly [descriptor: number, flags: number] => {
     const isReadOnly = (flags & capi.SQLITE_OPEN_READONLY) !== 0;
@@ -41,45 +43,32 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
     io: {
       struct: io,
       methods: {
-        xClose: (file) =>
-          coded(capi.SQLITE_IOERR_CLOSE, () => {
-            fs.closeSync(descriptorOf(file));
-            descriptors.delete(file);
-            return done;
-          }),
-        xRead: (file, to, length, from) =>
-          coded(capi.SQLITE_IOERR_READ, () => {
-            const count = fs.readSync(descriptorOf(file), heap(to, length), { position: Number(from) });
-            heap(to + count, length - count).fill(0);
-            return count < length ? capi.SQLITE_IOERR_SHORT_READ : done;
-          }),
-        xWrite: (file, from, length, to) =>
-          coded(capi.SQLITE_IOERR_WRITE, () => {
-            const source = heap(from, length);
-            for (let count = 0; count < length; )
-              count += fs.writeSync(descriptorOf(file), source, count, length - count, Number(to) + count);
-            return done;
-          }),
-        xTruncate: (file, size) =>
-          coded(capi.SQLITE_IOERR_TRUNCATE, () => {
-            fs.ftruncateSync(descriptorOf(file), Number(size));
-            return done;
-          }),
-        xSync: (file) =>
-          coded(capi.SQLITE_IOERR_FSYNC, () => {
-            fs.fsyncSync(descriptorOf(file));
-            return done;
-          }),
-        xFileSize: (file, size) =>
-          coded(capi.SQLITE_IOERR_FSTAT, () => {
-            wasm.poke(size, fs.fstatSync(descriptorOf(file)).size, 'i64');
-            return done;
-          }),
-        xLock: () => done,
-        xUnlock: () => done,
+        xClose: coded(capi.SQLITE_IOERR_CLOSE, (file) => {
+          fs.closeSync(descriptorOf(file));
+          descriptors.delete(file);
+        }),
+        xRead: coded(capi.SQLITE_IOERR_READ, (file, to, length, from) => {
+          const count = fs.readSync(descriptorOf(file), heap(to, length), { position: Number(from) });
+          heap(to + count, length - count).fill(0);
+          return count < length ? capi.SQLITE_IOERR_SHORT_READ : capi.SQLITE_OK;
+        }),
+        xWrite: coded(capi.SQLITE_IOERR_WRITE, (file, from, length, to) => {
+          const source = heap(from, length);
+          for (let count = 0; count < length; )
+            count += fs.writeSync(descriptorOf(file), source, count, length - count, Number(to) + count);
+        }),
+        xTruncate: coded(capi.SQLITE_IOERR_TRUNCATE, (file, size) =>
+          fs.ftruncateSync(descriptorOf(file), Number(size)),
+        ),
+        xSync: coded(capi.SQLITE_IOERR_FSYNC, (file) => fs.fsyncSync(descriptorOf(file))),
+        xFileSize: coded(capi.SQLITE_IOERR_FSTAT, (file, size) =>
+          wasm.poke(size, fs.fstatSync(descriptorOf(file)).size, 'i64'),
+        ),
+        xLock: () => capi.SQLITE_OK,
+        xUnlock: () => capi.SQLITE_OK,
         xCheckReservedLock: (_, isReserved) => {
           wasm.poke32(isReserved, 0);
-          return done;
+          return capi.SQLITE_OK;
         },
         xFileControl: () => capi.SQLITE_NOTFOUND,
         xSectorSize: () => 4096,
@@ -96,28 +85,20 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
       name: 'node',
       asDefault: true,
       methods: {
-        xOpen: (_, name, file, flags, flagsOut) =>
-          coded(capi.SQLITE_CANTOPEN, () => {
-            const [descriptor, opened] = open(pathOf(name), flags);
-            descriptors.set(file, descriptor);
-            Object.assign(new capi.sqlite3_file(file), { $pMethods: io.pointer }).dispose();
-            if (flagsOut !== 0) wasm.poke32(flagsOut, opened);
-            return done;
-          }),
-        xDelete: (_, name) =>
-          coded(capi.SQLITE_IOERR_DELETE, () => {
-            fs.rmSync(pathOf(name), { force: true });
-            return done;
-          }),
+        xOpen: coded(capi.SQLITE_CANTOPEN, (_, name, file, flags, flagsOut) => {
+          const [descriptor, opened] = open(pathOf(name), flags);
+          descriptors.set(file, descriptor);
+          Object.assign(new capi.sqlite3_file(file), { $pMethods: io.pointer }).dispose();
+          if (flagsOut !== 0) wasm.poke32(flagsOut, opened);
+        }),
+        xDelete: coded(capi.SQLITE_IOERR_DELETE, (_, name) => fs.rmSync(pathOf(name), { force: true })),
         // A journal without anything in it is none.
-        xAccess: (_, name, __, isThere) =>
-          coded(capi.SQLITE_IOERR_ACCESS, () => {
-            const stat = fs.statSync(pathOf(name), { throwIfNoEntry: false });
-            wasm.poke32(isThere, stat !== undefined && stat.size > 0 ? 1 : 0);
-            return done;
-          }),
+        xAccess: coded(capi.SQLITE_IOERR_ACCESS, (_, name, __, isThere) => {
+          const size = fs.statSync(pathOf(name), { throwIfNoEntry: false })?.size ?? 0;
+          wasm.poke32(isThere, size > 0 ? 1 : 0);
+        }),
         xFullPathname: (_, name, length, target) =>
-          wasm.cstrncpy(target, name, length) < length ? done : capi.SQLITE_CANTOPEN,
+          wasm.cstrncpy(target, name, length) < length ? capi.SQLITE_OK : capi.SQLITE_CANTOPEN,
         xRandomness: (_, length, target) => {
           randomFillSync(heap(target, length));
           return length;
@@ -125,7 +106,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
         xSleep: () => 0,
         // No statement asks for the time.
         xCurrentTime: () => capi.SQLITE_ERROR,
-        xGetLastError: () => done,
+        xGetLastError: () => capi.SQLITE_OK,
       },
     },
   });

@@ -1,12 +1,11 @@
 import { limits } from '../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
-import { allMembers, objectOf } from '../json/text.ts';
-import { alreadyExists, authenticate } from './admission.ts';
+import { alreadyExists } from './admission.ts';
 import type { Rows } from './database.ts';
 import { beginSearch, isWhole } from './entity-search.ts';
 import { invalid, queryDigits, Refusal } from './fields.ts';
 import { endOrphans, settle } from './ledger.ts';
-import type { Caller, Exchange, Service } from './service.ts';
+import type { Exchange, Service } from './service.ts';
 
 /** POST /v1/entity-search/create_task */
 // rule: create.id
@@ -21,8 +20,7 @@ export async function createTask(service: Service, exchange: Exchange): Promise<
 /** GET /v1/entity-search/status */
 // rule: task.status, credits.free-reads
 export function status(service: Service, exchange: Exchange): EntitySearchStatusResponse {
-  const caller = authenticate(service, exchange);
-  return readSearch(service, exchange, caller, ({ status, ready_count, verified_count, stop_reason }) => {
+  return readSearch(service, exchange, ({ status, ready_count, verified_count, stop_reason }) => {
     const hasEnded = status === 'done' || status === 'error';
     return { status: { status, ready_count, verified_count, stop_reason: hasEnded ? stop_reason : '' } };
   });
@@ -31,26 +29,22 @@ export function status(service: Service, exchange: Exchange): EntitySearchStatus
 /** GET /v1/entity-search/fetch */
 // rule: fetch.pts, fetch.num
 export function fetchPage(service: Service, exchange: Exchange): string {
-  const caller = authenticate(service, exchange);
   // As it was asked for: a position may be beyond what a number can hold.
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
   const { min, max, default: usual } = limits.fetchNum;
   const num = Number(queryDigits(exchange.query, 'num') ?? usual);
   if (num < min || num > max) throw invalid(`num must be from ${min} to ${max}, not ${num}`);
-  return readSearch(service, exchange, caller, ({ search_id, status, ready_count, entity_limit }, rows) => {
+  return readSearch(service, exchange, ({ search_id, status, ready_count, entity_limit }, rows) => {
     // rule: page.next, fetch.available, states.running-fetch
     const entities = rows.all<{ record: string }>(
       'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
       [search_id, Math.min(Number(pts), ready_count), Math.min(Number(pts) + num, ready_count)],
     );
     // rule: page.fields, page.object, page.task, page.state, page.echo, page.count, page.limit
-    const rest = { num, count: entities.length, ready_count, limit: entity_limit };
-    return objectOf([
-      ...allMembers(JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status })),
-      ['pts', pts],
-      ...allMembers(JSON.stringify(rest)),
-      ['entities', `[${entities.map(({ record }) => record).join(',')}]`],
-    ]);
+    const head = JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status });
+    const rest = JSON.stringify({ num, count: entities.length, ready_count, limit: entity_limit });
+    const records = entities.map(({ record }) => record).join(',');
+    return `${head.slice(0, -1)},"pts":${pts},${rest.slice(1, -1)},"entities":[${records}]}`;
   });
 }
 
@@ -66,8 +60,7 @@ type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reason', str
 // rule: status.id, fetch.id, task.owner, fetch.not-found, states.settlement
 function readSearch<Answer>(
   service: Service,
-  { query }: Exchange,
-  { fingerprint }: Caller,
+  { query, caller }: Exchange,
   toAnswer: (search: SearchRow, rows: Rows) => Answer,
 ): Answer {
   const [searchId = '', ...others] = query.getAll('leads_search_id');
@@ -78,7 +71,7 @@ function readSearch<Answer>(
     advanceTasks(rows, service);
     const search = rows.get<SearchRow>(
       'SELECT * FROM searches WHERE search_id = ? AND key = ? AND instr(?, form) > 0',
-      [searchId, fingerprint, forms],
+      [searchId, caller.fingerprint, forms],
     );
     if (search === undefined || !isWhole(searchId)) throw new Refusal(404, 'there is no such task');
     return toAnswer(search, rows);

@@ -45,7 +45,7 @@ export interface Bought {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
-  readonly answer?: JsonText;
+  readonly answer?: JsonText | undefined;
   /** Leads that came and could not be kept: they are here or nowhere. */
   readonly unkept?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
@@ -119,20 +119,21 @@ async function settleAs(
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
   const warnings: string[] = [];
+  const warn = (line: string): void => void warnings.push(line);
   const { follow, waits } = createProgress(buyer.context.clock, tell, limit - missing);
-  const watch = <T>(operation: Running<T>, show?: (event: OperationEvent) => void): Promise<T> =>
+  const watch: Watch = (operation, show) =>
     follow(kind === 'search' ? 'searching' : 'at work', operation, (event) => {
       if (event.is === 'begun') begun();
-      if (event.is === 'warning') warnings.push(event.line);
+      if (event.is === 'warning') warn(event.line);
       show?.(event);
     });
-  const purchase = { buyer: { ...buyer, waits }, wanted, earlier, watch, warnings };
+  const own = { ...buyer, waits };
   try {
     const bought = await (kind === 'search'
-      ? search(purchase)
+      ? search(own, toOrder(wanted, earlier), earlier, watch)
       : kind === 'task create'
-        ? task(purchase)
-        : answer(purchase));
+        ? task(own, toOrder(wanted, earlier), watch, warn)
+        : answer(own, toOrder(wanted, earlier), watch));
     return { ...bought, warnings };
   } catch (error) {
     const { repetition } = endpoints[kinds[kind].endpoint];
@@ -141,18 +142,11 @@ async function settleAs(
   }
 }
 
-interface Purchase {
-  readonly buyer: Buyer;
-  readonly wanted: Wanted;
-  readonly earlier: Earlier;
-  watch<T>(operation: Running<T>, show?: (event: OperationEvent) => void): Promise<T>;
-  readonly warnings: string[];
-}
+type Watch = <T>(operation: Running<T>, show?: (event: OperationEvent) => void) => Promise<T>;
 
 /** Its leads stay at the service, and count for their list by its ID. */
-async function task({ buyer, wanted, earlier, watch, warnings }: Purchase): Promise<Bought> {
-  const warn = (line: string): void => void warnings.push(line);
-  const { order, list } = await toListed(buyer, toOrder<'task create'>(wanted, earlier), warn);
+async function task(buyer: Buyer, ordered: Order<'task create'>, watch: Watch, warn: (line: string) => void) {
+  const { order, list } = await toListed(buyer, ordered, warn);
   const bought = await watch(buyTask(buyer, order, openInto([])));
   if (bought !== undefined) {
     try {
@@ -163,34 +157,22 @@ async function task({ buyer, wanted, earlier, watch, warnings }: Purchase): Prom
       warn(`${(error as Error).message}: only_new may bring its leads again`);
     }
   }
-  return {
-    operationId: bought?.operationId,
-    charged: 'maybe',
-    facts: {
-      request_id: bought?.requestId,
-      leads_search_id: bought?.leadsSearchId,
-      idempotency_key: bought?.idempotencyKey,
-    },
-  };
+  const { operationId, requestId: request_id, leadsSearchId: leads_search_id, idempotencyKey } = bought ?? {};
+  const facts = { request_id, leads_search_id, idempotency_key: idempotencyKey };
+  return { operationId, charged: 'maybe', facts } as const;
 }
 
-async function answer({ buyer, wanted, earlier, watch }: Purchase): Promise<Bought> {
-  const bought = await watch(buyAnswer(buyer, toOrder<AnswerKind>(wanted, earlier), openInto([])));
-  const { text = 'null', ids } = bought ?? {};
-  return {
-    operationId: ids?.operationId,
-    charged: 'yes',
-    answer: text,
-    facts: { request_id: ids?.requestId },
-  };
+async function answer(buyer: Buyer, order: Order<AnswerKind>, watch: Watch) {
+  const { text = 'null', ids } = (await watch(buyAnswer(buyer, order, openInto([])))) ?? {};
+  const facts = { request_id: ids?.requestId };
+  return { operationId: ids?.operationId, charged: 'yes', answer: text, facts } as const;
 }
 
 /** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
-async function search({ buyer, wanted, earlier, watch }: Purchase): Promise<Bought> {
+async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, watch: Watch): Promise<Bought> {
   const { context } = buyer;
   const delivered: JsonText[] = [];
   const open = openInto(delivered);
-  const order = toOrder<'search'>(wanted, earlier);
   let end: Arrived | undefined;
   const show = (event: OperationEvent): void => {
     if (event.is === 'ended') end = event.arrived;
@@ -269,15 +251,16 @@ async function toStored(
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Bought> {
   const { operationId } = first;
-  const facts: Record<string, unknown> = { stored: true };
-  for (const entry of operation.entries) {
-    if (entry.type === 'created' || entry.type === 'batch')
-      facts.leads_search_id = entry.leads_search_id ?? facts.leads_search_id;
-    if (entry.type === 'terminal') facts.stop_reason = entry.stop_reason ?? undefined;
-    if ('request_id' in entry) facts.request_id = entry.request_id ?? facts.request_id;
-  }
   const [{ command, idempotency_key }] = operation.entries;
-  if (command === 'task create') facts.idempotency_key = idempotency_key;
+  const { answered, batch, created, failed, terminal } = operation.last;
+  const request_id = [created, batch, answered, failed].find((one) => one?.request_id)?.request_id;
+  const facts = {
+    stored: true,
+    request_id,
+    leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? undefined,
+    stop_reason: terminal?.stop_reason ?? undefined,
+    idempotency_key: command === 'task create' ? idempotency_key : undefined,
+  };
   const answer = await readAnswer(folderOf(context.directories.state, operationId));
   const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
@@ -287,10 +270,10 @@ async function toStored(
       retryable: false,
       hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
       operationId,
-      ...(facts.request_id === undefined ? {} : { requestId: String(facts.request_id) }),
+      requestId: request_id ?? undefined,
     });
   }
-  return { operationId, charged: 'no', facts, ...(answer === undefined ? {} : { answer }) };
+  return { operationId, charged: 'no', facts, answer };
 }
 
 /** The error that it ended with, once more. */
@@ -302,8 +285,8 @@ function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): Leadpi
     retryable: false,
     operationId: operation.operationId,
     idempotencyKey,
-    ...(error_type === undefined ? {} : { type: error_type }),
-    ...(request_id === null ? {} : { requestId: request_id }),
+    type: error_type,
+    requestId: request_id ?? undefined,
     facts: { is: 'key_used' },
   });
 }

@@ -7,7 +7,7 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { readChainFrom } from '../operations/journal/chain.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { listOperations, readOperation, type StoredOperation } from '../operations/journal/stored.ts';
+import { readKnown, type StoredOperation } from '../operations/journal/stored.ts';
 import { isTask } from '../operations/kinds.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
@@ -146,12 +146,7 @@ export const freeTools: readonly FreeRow[] = [
     always: ['records', 'count', 'complete'],
     async run({ context, signal, options }, { operation_id, position, show, output }) {
       const { state } = context.directories;
-      const isThere = (await listOperations(state)).includes(operation_id);
-      const first = isThere ? await readOperation(state, operation_id) : undefined;
-      if (first === undefined) {
-        const words = `there is no operation ${operation_id.slice(0, 100)} on this machine`;
-        throw notFound(words, 'operation_not_found', 'See history_list.');
-      }
+      const first = await readKnown(context, operation_id);
       const chain = await readChainFrom(state, first);
       const last = await readHistoryRecord(state, chain.at(-1) ?? first);
       let damaged = 0;
@@ -183,14 +178,12 @@ function isEnded(status: string): boolean {
 }
 
 function toNothingKept({ operationId, entries }: StoredOperation, leadsSearchId: string | null) {
-  if (isTask(entries[0].command) && leadsSearchId !== null) {
-    const words = `the leads of ${operationId} are at the service, not here`;
-    return notFound(words, 'not_kept', `To read them, for free: task_fetch ${leadsSearchId}`);
-  }
-  const words = `nothing is stored for ${operationId}: it found nothing, or it is too old`;
-  return notFound(words, 'not_kept', 'See history_list.');
-}
-
-function notFound(message: string, type: string, hint: string): LeadpipeError {
-  return new LeadpipeError('not_found', message, { type, hint });
+  const isElsewhere = isTask(entries[0].command) && leadsSearchId !== null;
+  const [words, hint] = isElsewhere
+    ? [
+        `the leads of ${operationId} are at the service, not here`,
+        `To read them, for free: task_fetch ${leadsSearchId}`,
+      ]
+    : [`nothing is stored for ${operationId}: it found nothing, or it is too old`, 'See history_list.'];
+  return new LeadpipeError('not_found', words, { type: 'not_kept', hint });
 }

@@ -18,12 +18,6 @@ const limitOf = ({ min, max, default: usual }: { min: number; max: number; defau
   ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
 /** More would keep a client waiting for longer than most of them do. */
 const mostRows = 50;
-const rowsFor = (argument: string) =>
-  ({
-    ...listOf({ max: mostRows }),
-    minItems: 1,
-    description: `many, each in place of ${argument}`,
-  }) as const;
 
 const usualLimit = limits.entityLimit.default;
 const searched = {
@@ -52,11 +46,9 @@ const bought = {
   credits_left: {},
   warnings: list,
 } as const;
-/** Of what can be looked up many at once. */
-const rows = { rows: { type: 'array', description: 'a result for each' }, failed: integer } as const;
 const searchId = { leads_search_id: string } as const;
 
-const table: readonly Omit<PaidRow, 'annotations'>[] = [
+const table: readonly (Omit<PaidRow, 'annotations' | 'always'> & Partial<PaidRow>)[] = [
   {
     name: 'search',
     title: 'Search leads',
@@ -99,11 +91,9 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
     takes: {
       contact_type: { type: 'string', enum: contactTypes },
       objective: { ...textOf(limits.contactObjective), description: 'who it is, in words' },
-      rows: rowsFor('objective'),
     },
     required: ['contact_type'],
-    gives: { answer: object, ...rows },
-    always: [],
+    gives: { answer: object },
     kind: 'contact',
     row: 'objective',
     toBody: toContactSearchRequest,
@@ -113,9 +103,8 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
     name: 'research',
     title: 'Research a question',
     description: 'One answer with citations; takes minutes. Paid per question.',
-    takes: { query: textOf(limits.deepSearchQuery), rows: rowsFor('query') },
-    gives: { answer: object, ...rows },
-    always: [],
+    takes: { query: textOf(limits.deepSearchQuery) },
+    gives: { answer: object },
     kind: 'research',
     row: 'query',
     toBody: toDeepSearchRequest,
@@ -130,12 +119,10 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
         ...textOf(limits.enrichContext),
         description: 'what is known: name, website, handles',
       },
-      rows: rowsFor('entity_context'),
       enrich_fields: { type: 'object', description: 'JSON Schema: {"type":"object","properties":{…}}' },
     },
     required: ['enrich_fields'],
-    gives: { answer: object, ...rows },
-    always: [],
+    gives: { answer: object },
     kind: 'enrich',
     row: 'entity_context',
     async toBody({ entity_context, enrich_fields }, names) {
@@ -158,7 +145,6 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
     takes: {
       type: { type: 'string', enum: extractionTypes },
       target: { ...textOf(limits.extractTarget), description: 'handle, repository, or URL for web2list' },
-      rows: rowsFor('target'),
       instruction: {
         ...textOf(limits.extractInstruction),
         description: 'items and fields; needed for web2list',
@@ -167,8 +153,7 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
       show,
     },
     required: ['type'],
-    gives: { items: list, ...listed, metadata: object, ...rows },
-    always: [],
+    gives: { items: list, ...listed, metadata: object },
     kind: 'extract',
     row: 'target',
     records: 'items',
@@ -177,13 +162,19 @@ const table: readonly Omit<PaidRow, 'annotations'>[] = [
   },
 ];
 
-export const paidTools: readonly PaidRow[] = table.map((row) => ({
-  ...row,
-  annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
-  takes: { ...row.takes, again: { type: 'boolean', description: 'buy once more' } },
-  gives: { ...row.gives, ...bought },
-  always: [...row.always, 'complete', 'charged'],
-}));
+export const paidTools: readonly PaidRow[] = table.map((tool) => {
+  const { row, always = [] } = tool;
+  const description = `many, each in place of ${row}`;
+  const rows = { ...listOf({ max: mostRows }), minItems: 1, description };
+  const results = { rows: { type: 'array', description: 'a result for each' }, failed: integer };
+  return {
+    ...tool,
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    takes: { ...tool.takes, ...(row && { rows }), again: { type: 'boolean', description: 'buy once more' } },
+    gives: { ...tool.gives, ...(row && results), ...bought },
+    always: [...always, 'complete', 'charged'],
+  };
+});
 
 async function checkSchema(schema: EnrichSchema) {
   const { checkJsonSchema } = await import('../requests/json-schema.ts');

@@ -15,7 +15,7 @@ import { freeTools } from './free-tools.ts';
 import { createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
-import { checkArguments, type McpOptions, type Result, toDefinition } from './tool.ts';
+import { checkArguments, type FreeCall, type McpOptions, type Result, toDefinition } from './tool.ts';
 
 /** What an agent reads before anything else; every conversation pays for it. */
 const instructions = [
@@ -51,9 +51,12 @@ export function createSession(context: Context, options: McpOptions) {
     if (bought !== undefined) {
       const { inputResponses, requestState, envelope, send, signal } = request;
       const answer = inputResponses?.buy as { action?: unknown } | undefined;
+      const { form, url } = theirs?.elicitation ?? {};
       const caller = {
         signal,
-        canAsk: canElicit(theirs),
+        tellOf: (total: number | undefined) => createTell(request, total),
+        // A form can be shown by whoever says so, and by whoever says nothing of forms or addresses.
+        canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
         // Clients of the earlier revisions are asked while they wait.
         elicit:
           envelope === undefined
@@ -63,7 +66,7 @@ export function createSession(context: Context, options: McpOptions) {
         answer: answer && { mark: String(requestState()), action: answer.action },
       };
       const args = checkArguments(bought, given, bought.row);
-      const came = await paid.call(bought, args, caller, (total) => createTell(request, total));
+      const came = await paid.call(bought, args, caller);
       return 'question' in came ? came.question : toCallResult(came.result, came.isError);
     }
     const free = freeTools.find((one) => one.name === name);
@@ -72,18 +75,10 @@ export function createSession(context: Context, options: McpOptions) {
       throw new UsageError(`there is no tool ${name.slice(0, 100)}`, `There are: ${names}.`);
     }
     const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
-    const { signal } = request;
-    const result = await free.run(
-      {
-        context,
-        options,
-        signal,
-        read: (work) =>
-          telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings))),
-      },
-      checkArguments(free, given),
-    );
-    return toCallResult(result);
+    const read: FreeCall['read'] = (work) =>
+      telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings)));
+    const theCall = { context, options, signal: request.signal, read };
+    return toCallResult(await free.run(theCall, checkArguments(free, given)));
   }
 
   return {
@@ -129,12 +124,6 @@ function toCallResult(result: Result, isError = false): CallToolResult {
   const text = toAgentJson(JSON.stringify(result));
   const content = [{ type: 'text', text } as const];
   return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
-}
-
-/** A form can be shown by whoever says so, and by whoever says nothing of forms or addresses. */
-function canElicit(theirs: ClientCapabilities | undefined): boolean {
-  const elicitation = theirs?.elicitation;
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 /** Of a search, progress is how many of `total` leads have come. It has to grow: a message between counts as a little of one. */

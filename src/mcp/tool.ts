@@ -89,8 +89,8 @@ export interface PaidRow extends ToolRow {
 }
 
 /** Pure: a tool as clients get it. */
-export function toDefinition({ name, title, description, annotations, ...row }: ToolRow) {
-  const { takes, required, gives, always } = row;
+export function toDefinition(row: ToolRow) {
+  const { name, title, description, annotations, takes, required, gives, always } = row;
   const inputSchema = { type: 'object', properties: takes, required, additionalProperties: false } as const;
   const outputSchema = {
     type: 'object',

@@ -2,21 +2,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bareEnvironment, start } from '../helpers/run.ts';
-import { expectToAddUp } from './running.ts';
+import { clientOf, expectToAddUp } from './running.ts';
 
 /** `npm run soak` has more. */
 const kills = Number(process.env.LEADPIPE_KILLS ?? 12);
 const opening = 100_000;
-const bearer = { authorization: 'Bearer lp_local_demo', 'content-type': 'application/json' };
-
-interface Served {
-  readonly url: string;
-  /** kill -9. */
-  kill(): Promise<void>;
-}
 
 /** `leadpipe serve` as it is installed. */
-async function serve(env: Record<string, string>, ...switches: string[]): Promise<Served> {
+async function serve(env: Record<string, string>, ...switches: string[]) {
   const child = start(['serve', '--port', '0', '-q', ...switches.flatMap((one) => ['--set', one])], { env });
   child.stderr.resume();
   let printed = '';
@@ -27,28 +20,10 @@ async function serve(env: Record<string, string>, ...switches: string[]): Promis
     await once(child, 'exit');
   };
   onTestFinished(kill);
-  return { url: /LEADPIPE_BASE_URL=(\S+)/.exec(printed)?.[1] ?? '', kill };
+  return { ...clientOf(/LEADPIPE_BASE_URL=(\S+)/.exec(printed)?.[1] ?? ''), kill };
 }
 
-function post(url: string, path: string, body: object, key?: string): Promise<Response> {
-  const headers = key === undefined ? bearer : { ...bearer, 'idempotency-key': key };
-  return fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-}
-
-const stream = (url: string, limit: number) =>
-  post(url, '/v1/entity-search', { entity_type: 'company', objective: 'fintech', limit });
-const lookUp = (url: string) =>
-  post(url, '/v1/contact-search', { contact_type: 'email', objective: 'Nordlicht Pay' });
-
-async function leadsOf(response: Response): Promise<number> {
-  const done = /"entity_search_done".*?"cum_count":(\d+)/.exec(await response.text());
-  return Number(done?.[1]);
-}
-
-async function available(url: string): Promise<number> {
-  const response = await fetch(`${url}/v1/credit/balance`, { headers: bearer });
-  return ((await response.json()) as { available_credits: number }).available_credits;
-}
+const nordlicht = { objective: 'Nordlicht Pay' };
 
 /** The accounts of a service that has ended; throws what does not add up. */
 const accountsOf = (env: Record<string, string>) =>
@@ -57,37 +32,32 @@ const accountsOf = (env: Record<string, string>) =>
 describe('serve under load', () => {
   it('answers 50 streams and 200 look-ups at once, and charges for each what it brought', async () => {
     const env = bareEnvironment();
-    const { url } = await serve(
-      env,
-      'user_concurrency=250',
-      'service_concurrency=250',
-      'price_contact_email=3',
-    );
-    const streams = Promise.all(Array.from({ length: 50 }, async () => leadsOf(await stream(url, 20))));
-    const lookUps = Promise.all(Array.from({ length: 200 }, async () => (await lookUp(url)).json()));
-    const leads = await streams;
-    const found = (await lookUps).filter(
-      (answer) => (answer as { result: { content: string | null } }).result.content,
-    );
-    expect(leads).toEqual(Array(50).fill(20));
-    expect(await available(url)).toBe(opening - 50 * 20 - 3 * found.length);
+    const limits = ['user_concurrency=250', 'service_concurrency=250', 'price_contact_email=3'];
+    const { search, json, balance } = await serve(env, ...limits);
+    const streams = Promise.all(Array.from({ length: 50 }, () => search({ limit: 20 })));
+    const lookUps = Promise.all(Array.from({ length: 200 }, () => json('contactSearch', nordlicht)));
+    expect((await streams).map(({ leads }) => leads.length)).toEqual(Array(50).fill(20));
+    const found = (await lookUps).filter(({ result }) => result.content);
+    expect(await balance()).toBe(opening - 50 * 20 - 3 * found.length);
   });
 
   it('refuses with 429 exactly what is beyond the limit', async () => {
     const env = bareEnvironment();
-    const { url } = await serve(env, 'user_concurrency=20', 'batch_pause_ms=600000', 'batch_size=1');
+    const { ask } = await serve(env, 'user_concurrency=20', 'batch_pause_ms=600000', 'batch_size=1');
+    const stream = () => ask('search', { limit: 2 });
+    const lookUp = () => ask('contactSearch', nordlicht);
     // A stream that has begun, and makes a pause of ten minutes, is running.
-    const running = await Promise.all(Array.from({ length: 20 }, () => stream(url, 2)));
+    const running = await Promise.all(Array.from({ length: 20 }, stream));
     expect(running.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    const beyond = await Promise.all([...Array(10)].map((_, at) => (at % 2 ? stream(url, 2) : lookUp(url))));
+    const beyond = await Promise.all([...Array(10)].map((_, at) => (at % 2 ? stream() : lookUp())));
     for (const response of beyond) {
       expect(response.status).toBe(429);
       expect(await response.json()).toMatchObject({ error: { type: 'concurrency_limit' } });
     }
     await running[0]?.body?.cancel();
     // The place is free once the service has seen its client go.
-    let next = await lookUp(url);
-    while (next.status === 429) next = await lookUp(url);
+    let next = await lookUp();
+    while (next.status === 429) next = await lookUp();
     expect(next.status).toBe(200);
   });
 
@@ -97,35 +67,35 @@ describe('serve under load', () => {
     const random = seeded(seed);
     const tasks = new Map<string, string>();
     const switches = ['task_start_ms=0', 'task_step_ms=20', 'batch_pause_ms=5', 'user_concurrency=100'];
-    const load = (url: string, round: number) =>
+    const load = ({ ask, search, json }: Awaited<ReturnType<typeof serve>>, round: number) =>
       Array.from({ length: 6 }, async (_, at) => {
         const key = `task-${round}-${at}`;
         const body = { entity_type: 'person', objective: 'founders in Lisbon', limit: 3 };
-        const created = await post(url, '/v1/entity-search/create_task', body, key);
+        const created = await ask('createTask', body, { 'idempotency-key': key });
         if (created.status === 200)
           tasks.set(key, ((await created.json()) as { leads_search_id: string }).leads_search_id);
-        await Promise.all([stream(url, 10).then(leadsOf), lookUp(url).then((response) => response.text())]);
+        await Promise.all([search({ limit: 10 }), json('contactSearch', nordlicht)]);
       });
     // The moments are spread over as long as all of it takes here and now.
     const whole = await serve(env, ...switches);
     const start = performance.now();
-    await Promise.all(load(whole.url, kills));
+    await Promise.all(load(whole, kills));
     const span = Math.min(500, performance.now() - start);
     await whole.kill();
     for (let round = 0; round < kills; round++) {
       const told = `seed ${seed}, round ${round}`;
       const served = await serve(env, ...switches);
-      const work = load(served.url, round);
+      const work = load(served, round);
       const killed = new Promise((resolve) => setTimeout(resolve, random() * span)).then(served.kill);
       await Promise.allSettled([...work, killed]);
       await killed;
       for (const { available, reserved, settled } of accountsOf(env))
         expect({ told, sum: available + reserved + settled }).toEqual({ told, sum: opening });
     }
-    const { url } = await serve(env, 'task_start_ms=0', 'task_step_ms=1');
-    for (const [key, id] of tasks) {
-      const status = await fetch(`${url}/v1/entity-search/status?leads_search_id=${id}`, { headers: bearer });
-      expect({ seed, key, status: status.status }).toEqual({ seed, key, status: 200 });
+    const { ask } = await serve(env, 'task_start_ms=0', 'task_step_ms=1');
+    for (const [key, leads_search_id] of tasks) {
+      const { status } = await ask('status', { leads_search_id });
+      expect({ seed, key, status }).toEqual({ seed, key, status: 200 });
     }
     expect(tasks.size).toBeGreaterThan(0);
     // Everything has ended, so nothing is held back any more.

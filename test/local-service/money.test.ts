@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { forgetOld } from '../../src/local-service/ledger.ts';
@@ -69,13 +67,11 @@ describe('a stream left by its client', () => {
     const service = await running({
       switches: { dropped_stream, opening_credits: 100, batch_pause_ms: 3_600_000 },
     });
-    const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
-    const sent = request(`${service.url}/v1/entity-search`, { method: 'POST', headers });
-    sent.end(JSON.stringify({ entity_type: 'company', objective: 'fintech', limit: 50 }));
-    const [answer] = await once(sent, 'response');
-    await once(answer, 'data');
+    const answer = await service.ask('search', { limit: 50 });
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
     expect(await service.balance()).toBe(50);
-    sent.destroy();
+    await reader.cancel();
     await service.close();
     expect(expectToAddUp(service.stateDir)).toMatchObject([
       { settled: credits, reserved: 0, available: 100 - credits },

@@ -10,7 +10,7 @@ import { openStore } from '../../src/local-service/store.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { admitForTest } from './ledger-steps.ts';
-import { expectToAddUp, someLeads, withRows } from './running.ts';
+import { clientOf, expectToAddUp, someLeads, withRows } from './running.ts';
 
 /** Real processes on one state, killed at the worst of times. */
 let ledgerWorker = '';
@@ -99,14 +99,10 @@ describe('several processes on one state', () => {
   });
 });
 
-const headers = { 'content-type': 'application/json', 'x-api-key': 'lp_local_demo' };
-const search = JSON.stringify({ entity_type: 'company', objective: 'fintech', limit: 50 });
+const fifty = { limit: 50 };
 
-async function serve(
-  stateDir: string,
-  switches: object,
-  limit?: string,
-): Promise<{ child: ChildProcess; url: string }> {
+/** A service in a process of its own, and what asks it. */
+async function serve(stateDir: string, switches: object, limit?: string) {
   const catalogFile = join(temporaryFolder(), 'leads.jsonl');
   writeFileSync(catalogFile, someLeads.map((lead) => JSON.stringify(lead)).join('\n'));
   const worker = [process.execPath, serviceWorker, stateDir, catalogFile, JSON.stringify(switches)];
@@ -114,7 +110,19 @@ async function serve(
     limit === undefined ? worker : ['sh', '-c', `${limit}; exec "$@"`, 'sh', ...worker];
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [url] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-  return { child, url };
+  const client = clientOf(url);
+  return {
+    ...client,
+    url,
+    kill: () => kill(child),
+    /** Begins a stream, and waits for its first batch; `rest` resolves when there is no more of it. */
+    async begin() {
+      const stream = await client.ask('search', fifty);
+      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      return { rest: () => reader.read().catch(() => undefined) };
+    },
+  };
 }
 
 describe('a killed service', () => {
@@ -127,25 +135,16 @@ describe('a killed service', () => {
     async (dropped_stream, settled) => {
       const stateDir = temporaryFolder();
       const switches = { dropped_stream, batch_size: 2, batch_pause_ms: 3_600_000, task_start_ms: 3_600_000 };
-      const { child, url } = await serve(stateDir, switches);
-      const stream = await fetch(`${url}/v1/entity-search`, { method: 'POST', headers, body: search });
-      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-      await reader.read();
-      const task = await fetch(`${url}/v1/entity-search/create_task`, {
-        method: 'POST',
-        headers: { ...headers, 'idempotency-key': 'task' },
-        body: search,
-      });
-      expect(task.status).toBe(200);
-      await kill(child);
-      await reader.read().catch(() => undefined);
+      const first = await serve(stateDir, switches);
+      const stream = await first.begin();
+      await first.json('createTask', fifty);
+      await first.kill();
+      await stream.rest();
       expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 100, settled: 0 }]);
 
       const next = await serve(stateDir, { ...switches, task_start_ms: 0, task_step_ms: 0 });
-      await expect
-        .poll(async () => (await fetch(`${next.url}/v1/credit/balance`, { headers })).json())
-        .toMatchObject({ available_credits: 100_000 - settled - 4 });
-      await kill(next.child);
+      await expect.poll(next.balance).toBe(100_000 - settled - 4);
+      await next.kill();
       expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: settled + 4 }]);
     },
   );
@@ -154,21 +153,16 @@ describe('a killed service', () => {
     const stateDir = temporaryFolder();
     const one = await serve(stateDir, { batch_pause_ms: 0 });
     const two = await serve(stateDir, { batch_pause_ms: 0 });
-    const searches = Array.from({ length: 10 }, (_, index) =>
-      fetch(`${index % 2 === 0 ? one.url : two.url}/v1/entity-search`, {
-        method: 'POST',
-        headers: { ...headers, 'idempotency-key': String(index % 5) },
-        body: search,
-      }).then(async (answer) => {
-        await answer.text();
-        return answer.status;
-      }),
-    );
+    const searches = Array.from({ length: 10 }, async (_, index) => {
+      const { ask } = index % 2 === 0 ? one : two;
+      const answer = await ask('search', fifty, { 'idempotency-key': String(index % 5) });
+      await answer.text();
+      return answer.status;
+    });
     expect((await Promise.all(searches)).sort()).toEqual([...Array(5).fill(200), ...Array(5).fill(409)]);
-    await kill(one.child);
-    const answer = await fetch(`${two.url}/v1/credit/balance`, { headers });
-    expect(await answer.json()).toMatchObject({ available_credits: 100_000 - 20 });
-    await kill(two.child);
+    await one.kill();
+    expect(await two.balance()).toBe(100_000 - 20);
+    await two.kill();
     expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 0, settled: 20 }]);
   });
 });
@@ -179,29 +173,22 @@ describe('a service that goes on', () => {
     const switches = { batch_size: 2, batch_pause_ms: 3_600_000, user_concurrency: 1 };
     const one = await serve(stateDir, switches);
     const two = await serve(stateDir, switches);
-    const stream = await fetch(`${one.url}/v1/entity-search`, { method: 'POST', headers, body: search });
-    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    await reader.read();
-    const balance = async () => (await fetch(`${two.url}/v1/credit/balance`, { headers })).json();
-    expect(await balance()).toMatchObject({ available_credits: 100_000 - 50 });
-    await kill(one.child);
-    await reader.read().catch(() => undefined);
-    expect(await balance()).toMatchObject({ available_credits: 100_000 - 2 });
-    const next = await fetch(`${two.url}/v1/entity-search`, { method: 'POST', headers, body: search });
+    const stream = await one.begin();
+    expect(await two.balance()).toBe(100_000 - 50);
+    await one.kill();
+    await stream.rest();
+    expect(await two.balance()).toBe(100_000 - 2);
+    const next = await two.ask('search', fifty);
     expect(next.status).toBe(200);
-    await kill(two.child);
+    await two.kill();
     await next.text().catch(() => undefined);
   });
 
   it.skipIf(process.platform === 'win32')('outlives a lack of file descriptors', async () => {
     const stateDir = temporaryFolder();
-    const { child, url } = await serve(
-      stateDir,
-      { task_start_ms: 3_600_000, task_step_ms: 20 },
-      'ulimit -n 64',
-    );
-    const task = { ...headers, 'idempotency-key': 'task' };
-    await fetch(`${url}/v1/entity-search/create_task`, { method: 'POST', headers: task, body: search });
+    const switches = { task_start_ms: 3_600_000, task_step_ms: 20 };
+    const { json, url, kill } = await serve(stateDir, switches, 'ulimit -n 64');
+    await json('createTask', fifty);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const balance = () => statusOf(`${url}/v1/credit/balance`, agent);
     expect(await balance()).toBe(200);
@@ -214,17 +201,14 @@ describe('a service that goes on', () => {
     for (const socket of sockets) socket.destroy();
     await expect.poll(balance).toBe(200);
     agent.destroy();
-    await kill(child);
+    await kill();
     expect(expectToAddUp(stateDir)).toMatchObject([{ reserved: 50, settled: 0 }]);
   });
 });
 
-function statusOf(url: string, agent: Agent): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    request(url, { agent, headers }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode));
-    })
-      .on('error', reject)
-      .end();
-  });
+async function statusOf(url: string, agent: Agent): Promise<number | undefined> {
+  const asked = request(url, { agent, headers: { 'x-api-key': 'lp_local_demo' } }).end();
+  const [answer] = await once(asked, 'response');
+  await once(answer.resume(), 'end');
+  return answer.statusCode;
 }

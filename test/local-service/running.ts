@@ -59,9 +59,20 @@ export async function running(options: RunningOptions = {}) {
     clock,
     switches: { batch_pause_ms: 0, batch_size: 2, ...options.switches },
   });
-  const { stateDir, url } = service;
+  return closing({
+    ...service,
+    ...clientOf(service.url),
+    clock,
+    async close() {
+      await service.close();
+      expectToAddUp(service.stateDir);
+    },
+  });
+}
 
-  /** POSTs a body as it is, with the demo key unless `headers` has another. */
+/** What asks a service at this address, with the demo key unless `headers` has another. */
+export function clientOf(url: string) {
+  /** POSTs a body as it is. */
   const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${url}${path}`, {
       method: 'POST',
@@ -82,9 +93,7 @@ export async function running(options: RunningOptions = {}) {
     if (answer.status !== 200) throw new Error(await errorOf(answer));
     return answer.json();
   };
-  return closing({
-    ...service,
-    clock,
+  return {
     post,
     ask,
     json,
@@ -97,11 +106,7 @@ export async function running(options: RunningOptions = {}) {
       return { leads, id: String(events[0].leads_search_id), done: events.at(-2) };
     },
     balance: async (): Promise<number> => (await json('balance')).available_credits,
-    async close() {
-      await service.close();
-      expectToAddUp(stateDir);
-    },
-  });
+  };
 }
 
 function keyed(headers: Record<string, string>): Record<string, string> {

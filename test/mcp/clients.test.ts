@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/session.ts';
@@ -139,20 +141,13 @@ describe('over HTTP', () => {
     ['the Origin of another port', { origin: 'http://127.0.0.1:1' }, 403],
     ['a session that has ended', { 'mcp-session-id': 'none' }, 404],
   ])('%s is not served', async (_, headers, status) => {
-    const { request } = await import('node:http');
-    const { hostname, port, pathname } = new URL(http.url);
-    const answered = await new Promise<number | undefined>((resolve, reject) => {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
-      const accept = 'application/json, text/event-stream';
-      const all = { 'content-type': 'application/json', accept, ...headers };
-      request({ hostname, port, path: pathname, method: 'POST', headers: all }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      })
-        .on('error', reject)
-        .end(body);
-    });
-    expect(answered).toBe(status);
+    const accept = 'application/json, text/event-stream';
+    const all = { 'content-type': 'application/json', accept, ...headers };
+    const sent = request(http.url, { method: 'POST', headers: all });
+    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }));
+    const [answer] = await once(sent, 'response');
+    answer.resume();
+    expect(answer.statusCode).toBe(status);
   });
 
   it('ends with SIGTERM, and has written nothing to stdout', async () => {
