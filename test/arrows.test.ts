@@ -132,7 +132,7 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   'fs/promises': ['cli', 'config', 'connection', 'files', 'operations', 'output', 'transport'],
   http: ['connection', 'local-service', 'mcp', 'transport'],
   module: ['main'],
-  net: ['cli', 'contract', 'output'],
+  net: ['cli', 'local-service', 'output', 'requests'],
   os: ['connection', 'files'],
   readline: ['cli'],
   tls: ['transport'],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
 import { limits, web2listLimit } from '../contract/limits.ts';
-import { isPublicHost } from '../contract/public-host.ts';
 import { type EntityType, type ExtractionType, extractionTypes } from '../contract/types.ts';
 import { objectOf } from '../json/text.ts';
 import { billed } from './admission.ts';
@@ -42,10 +42,27 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   return { price: switches.price_extract, units: limit, work, keepAnswer };
 });
 
+// rule: extract.web2list-target
 function isPublicUrl(target: string): boolean {
   const { protocol, hostname, username, password } = URL.canParse(target) ? new URL(target) : new URL('x:');
-  return /^https?:$/.test(protocol) && username === '' && password === '' && isPublicHost(hostname);
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return false;
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (isIP(host) === 4) return !notPublic.check(host);
+  // Of the other half of IPv6 nothing is public.
+  if (isIP(host) === 6) return /^[23]/.test(host) && !notPublic.check(host, 'ipv6');
+  return (
+    host.includes('.') && !/\.(local|localhost|internal|lan|home|arpa|test|invalid|corp|intranet)$/.test(host)
+  );
 }
+
+/** Networks of one's own, and those kept for documents, measurements and protocols. */
+const networks = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
+  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001:db8::/32 3fff::/20',
+];
+const notPublic = new BlockList();
+for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
+  notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** Of each platform: its site, whose names its members have, and how many digits its ids have: above 15, they show who rounds. */
 const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {

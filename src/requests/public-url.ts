@@ -1,10 +1,11 @@
-import { isPublicHost } from '../contract/public-host.ts';
+import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../errors.ts';
 
 /**
  * The target of web2list, which the service reads over the internet: refused here is what certainly can't be reached
  * there, before it is paid for. No name is looked up. Throws UsageError.
  */
+// rule: extract.web2list-target
 export function checkPublicUrl(name: string, target: string): string {
   if (!URL.canParse(target)) {
     const address = `https://${target}`;
@@ -31,4 +32,26 @@ export function checkPublicUrl(name: string, target: string): string {
     );
   }
   return target;
+}
+
+function isPublicHost(hostname: string): boolean {
+  // The URL parser has turned every other spelling of an address (0x7f.1, 2130706433) into the usual one.
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const version = isIP(host);
+  if (version !== 0) return !closed.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  return host.includes('.') && !closedNames.test(host);
+}
+
+/** Names that no public server can have (RFC 6761, 6762, 8375; ICANN's internal), and the usual ones of home networks. */
+const closedNames = /\.(?:localhost|local|internal|intranet|lan|home|home\.arpa|corp|test|invalid)$/;
+
+/** Everything in the registries of special-purpose addresses that is not globally reachable. */
+const closedNetworks = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24',
+  '192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3',
+  '::/96 64:ff9b:1::/48 100::/64 2001:db8::/32 fc00::/7 fe80::/9 ff00::/8',
+].join(' ');
+const closed = new BlockList();
+for (const [, network = '', bits] of closedNetworks.matchAll(/(\S+)\/(\d+)/g)) {
+  closed.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4');
 }
