@@ -15,7 +15,10 @@ export type Expectation = number | readonly number[] | Check | Expected;
 
 export interface Expected {
   readonly status: readonly number[];
-  /** Of an error, as the document has them for the status unless they are given. Where it stands in the envelope is not documented, and neither that it is always there. */
+  /**
+   * Of an error; those that the document has for the status, unless they are given. The type's place in the envelope is
+   * not documented, and neither that it is always there.
+   */
   readonly types?: readonly ErrorType[];
   readonly check?: Check;
 }

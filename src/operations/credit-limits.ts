@@ -142,6 +142,7 @@ export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, ad
   await addToIndex(context, line, (index) => admit(index, worst));
 }
 
+/** The limit of the day, and what counts for it since midnight; undefined where there is none, or nothing costs. */
 function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase) {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;

@@ -103,10 +103,10 @@ export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier
   const asking: Asking = { buyer, wanted, digests: { ...digests, key }, index };
   if (output !== null) await completeAdditionTo(buyer.context, output);
   if (wanted.options.tool === true) return await findForTool(asking);
-  const operation = await findUnanswered(asking);
-  if (operation !== undefined) return { is: 'repeat', operation };
+  const unanswered = await findUnanswered(asking);
+  if (unanswered !== undefined) return { is: 'repeat', operation: unanswered };
   const answers: StoredOperation[] = [];
-  for await (const one of operationsBy(asking, 'run')) answers.push(one);
+  for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
   const found = await (command === 'search' ? findRest(asking) : findUnfinished(asking));
   if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
   let left = found;

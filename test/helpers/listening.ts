@@ -1,7 +1,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { closing } from './closing.ts';
 
-/** Where a server listens, on a free port of this machine. It is closed with all its connections, at the latest with its test. */
+/** Has a server listen on a free port; it is closed with all its connections, at the latest at the end of its test. */
 export async function listening(server: Server, host = '127.0.0.1') {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
