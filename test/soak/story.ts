@@ -256,7 +256,9 @@ async function runTogether(
     if (order.isAppended && output !== undefined && (result.code === 0 || result.code === 3))
       kept.set(output, read(output));
     const ownsOutput = orders.every((one) => one === order || one.output !== output);
-    if (isWhole && (output === undefined || ownsOutput)) checkWhole(world, order, result);
+    // One that began when the other was over has bought once more.
+    const times = runs.filter((one) => one.order === order && one.result.code === 0).length;
+    if (isWhole && (output === undefined || ownsOutput)) checkWhole(world, order, result, times);
     const others = runs.filter((other) => other !== run).map((other) => other.result.stderr);
     const isOver =
       result.code === null
@@ -449,15 +451,22 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
 }
 
 /** A run that says that all is there has all there: every row in its order, every lead of a task. */
-function checkWhole(world: World, order: Order, result: Result): void {
+function checkWhole(world: World, order: Order, result: Result, times: number): void {
   const { list, output, format } = order;
   const rows = checkOnce(order, format, output === undefined ? result.stdout : read(output));
   // Nothing came, and the file stays.
   if (result.stderr.includes(list === undefined ? 'was left as it was' : 'was not replaced')) return;
-  (list === undefined ? checkLeads : checkRows)(world, order, result, rows);
+  if (list === undefined) checkLeads(world, order, result, rows, times);
+  else checkRows(world, order, result, rows);
 }
 
-function checkLeads({ service }: World, order: Order, result: Result, rows: readonly OutputRow[]): void {
+function checkLeads(
+  { service }: World,
+  order: Order,
+  result: Result,
+  rows: readonly OutputRow[],
+  times: number,
+): void {
   const { name, kind, delivered } = order;
   const leads = rows.map((row) => row.name).filter((lead) => lead.startsWith(`${name}/`));
   const found = service.purchases.filter(({ subject }) => subject === name);
@@ -467,11 +476,12 @@ function checkLeads({ service }: World, order: Order, result: Result, rows: read
   const before = order.isAppended ? delivered.size : 0;
   const isThere =
     kind === 'task run'
-      ? leads.slice(before).join() === last.join()
+      ? leads.slice(order.isAppended ? leads.length - last.length : 0).join() === last.join()
       : last.every((lead) => leads.includes(lead));
   if (result.code === 0 && !isThere)
     throw new Error(`${name}: ${leads.length} leads are there, ${last.length} were found`);
-  if (leads.length > order.limit + before) throw new Error(`${name}: more leads than its limit`);
+  if (leads.length > order.limit * (order.isAppended ? times : 1) + before)
+    throw new Error(`${name}: more leads than its limit`);
   const again = leads.find((lead) => delivered.has(lead));
   if (has(order, '--only-new') && !order.isAppended && again !== undefined)
     throw new Error(`${name}: ${again} was delivered before`);
