@@ -167,8 +167,9 @@ async function step(world: World): Promise<void> {
   const orders = [order];
   for (let more = together < 0.05 ? 2 : together < 0.2 ? 1 : 0; more > 0; more--) {
     const other = among(random, ...open);
-    // Of two that are forgotten nobody could tell who has bought what.
-    if (!orders.includes(other) || !isForgotten(other)) orders.push(other);
+    // Of two that are forgotten nobody could tell who has bought what, and two that add a list add it twice.
+    const isTold = !isForgotten(other) && !(other.list !== undefined && other.isAppended);
+    if (!orders.includes(other) || isTold) orders.push(other);
   }
   await runTogether(world, orders, { isReal });
 }
@@ -389,7 +390,8 @@ function checkExit({ order, plan, result }: Run, hasOthers: boolean, isCalm: boo
 }
 
 /** Nothing is paid twice that was not said first, and no limit is passed. */
-function checkMoney({ service }: World, order: Order, before: number, all: readonly Run[]): void {
+function checkMoney(world: World, order: Order, before: number, all: readonly Run[]): void {
+  const { service } = world;
   const { kind, list, maxCredits, name, unit } = order;
   const isOurs = ({ subject }: { subject: string }): boolean =>
     list === undefined ? subject === name : subject.startsWith(`${unit} person `);
@@ -399,7 +401,11 @@ function checkMoney({ service }: World, order: Order, before: number, all: reado
   const runs = all.filter((one) => one.order.unit === unit);
   if (maxCredits !== undefined && credits > maxCredits * runs.length)
     throw new Error(`${name} was limited to ${maxCredits}, and ${credits} were charged`);
+  const own = all.filter((one) => one.order === order);
+  // What begins when another run of this step is complete is bought once more.
+  const ended = own.filter(({ result }) => result.code === 0).length;
   if (kind === 'list') {
+    if (ended > 1) return;
     const paid = new Set<string>(isForgotten(order) ? [] : earlier.map(({ subject }) => subject));
     // Of rows that are to be bought again where their answer was lost: as often as it can have been.
     const isAgain = has(order, '--retry-unknown');
@@ -417,13 +423,15 @@ function checkMoney({ service }: World, order: Order, before: number, all: reado
       throw new Error(`${name} was limited to ${maxCredits}, and ${sum} were charged in all its runs`);
     return;
   }
-  const own = all.filter((one) => one.order === order).map(({ result }) => result);
-  const said = own.filter(({ stderr }) => /Resuming op_|new purchase|charged again|rest of/i.test(stderr));
+  const said = own.filter(({ result }) =>
+    /Resuming op_|new purchase|charged again|rest of/i.test(result.stderr),
+  );
   if (news.length > runs.length) throw new Error(`${name} was bought ${news.length} times in a run`);
-  // The first one of all need not be announced, nor what begins when another run of this step is complete.
-  const complete = own.filter(({ code }) => code === 0);
+  // Also one that was killed behind its end.
+  const complete = completeOf(world, order).filter((id) => !own[0]?.complete.includes(id)).length;
+  // The first one of all need not be announced.
   const first = earlier.length === 0 ? 1 : 0;
-  const unsaid = news.length - said.length - first - Math.max(0, complete.length - 1);
+  const unsaid = news.length - said.length - first - Math.max(0, ended - 1, complete - 1);
   if (unsaid > 0 && !isForgotten(order)) throw new Error(`${name} was bought again without a word`);
 }
 
