@@ -40,13 +40,23 @@ const watchedSeconds = 12;
 /** After which what another machine has prepared, and not used, is cleared away, in milliseconds. */
 const forgottenMs = 3_600_000;
 
-/** As `lockFolder`, but waits up to half a minute for a living process to finish, for a change that takes moments. */
-export function awaitLock(
+/**
+ * Does a change that takes moments as the only process in a private folder, which is made if need be: a living process that
+ * has the lock is waited for, up to half a minute. Throws what `lockFolder`, the file system and `work` throw.
+ */
+export async function withFolderLock<T>(
   folder: string,
   context: Pick<Context, 'pid' | 'clock' | 'random'>,
   what: string,
-): Promise<FolderLock> {
-  return lockFolder(folder, context.pid, what, context);
+  work: () => Promise<T>,
+): Promise<T> {
+  await makePrivateFolder(folder);
+  const lock = await lockFolder(folder, context.pid, what, context);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
 }
 
 /** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */

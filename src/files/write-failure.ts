@@ -52,9 +52,5 @@ export function readFailure(name: string, error: unknown): LocalIoError {
 
 /** Pure: why a file could not be read or written, in plain words. */
 export function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return (
-    (code === undefined ? undefined : causes[code]) ??
-    (error instanceof Error ? error.message : String(error))
-  );
+  return causes[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }

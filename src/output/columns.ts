@@ -1,12 +1,11 @@
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
-import { enrichedContent, enrichedReference, scoreOf } from './record-parts.ts';
-import { entityTable } from './table-columns.ts';
+import { enriched, scoreOf } from './record-parts.ts';
 
 /** Leads of a search, with the enrich fields that were requested. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), chosen: false, table: entityTable(enrichFields) };
+  return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
 }
 
 /** Dot paths, which are the headers too; each once. */
@@ -137,12 +136,12 @@ function entityColumns(enrichFields: readonly string[]): Column[] {
     { header: 'links', value: (record) => record.member('links') },
   ];
   const taken = new Set(columns.map(({ header }) => header));
+  const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
+    header: free(taken, header),
+    value: (record) => enriched(record, field, name),
+  });
   for (const field of new Set(enrichFields)) {
-    columns.push({ header: free(taken, field), value: (record) => enrichedContent(record, field) });
-    columns.push({
-      header: free(taken, `${field}_reference`),
-      value: (record) => enrichedReference(record, field),
-    });
+    columns.push(part(field, field, 'content'), part(`${field}_reference`, field, 'reference'));
   }
   return columns;
 }

@@ -4,7 +4,7 @@ import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
 import { addressIn, linked } from './readable.ts';
-import { plainTable } from './table-columns.ts';
+import { entityTable, plainTable } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
@@ -20,7 +20,8 @@ const otherLines = 2;
  * don't fit side by side, or where they are wanted, each record is a card.
  */
 export function createTableForm(options: WriterOptions, wantsCards = false): WriterForm {
-  const columns = options.layout.table ?? plainTable(options.layout.columns);
+  const { enrichFields, table } = options.layout;
+  const columns = table ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
   // A table is planned when its first rows are there.
