@@ -168,7 +168,11 @@ export function claimLock(folder: string, pid: number) {
     owner,
     /** Takes the lock and returns undefined, or returns the owner's name that has it. */
     take(isDead = (other: string) => !isAlive(other, folder)): string | undefined {
-      while (!moved(ready, held)) {
+      const move = (): true => {
+        renameSync(ready, held);
+        return true;
+      };
+      while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'])) {
         for (const other of entriesOf(held)) {
           if (!isDead(other)) return other;
           rmSync(join(held, other), { force: true });
@@ -272,14 +276,6 @@ function clearDeadClaims(folder: string): void {
       rmSync(join(folder, name), { recursive: true, force: true });
     }
   }
-}
-
-function moved(from: string, to: string): boolean {
-  const move = (): boolean => {
-    renameSync(from, to);
-    return true;
-  };
-  return orElse(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES']);
 }
 
 /** Throws where the folder can't be read: taken for an empty one, it would be waited for without end. */
