@@ -28,15 +28,20 @@ export async function openAppend(target: string, path: string, to: AppendTo) {
   return {
     /** How its lines end. */
     lineEnd,
-    /** Adds what the .part holds, which the user calls `named`, and removes it. Throws LocalIoError, with the file as it was. */
-    async add(part: FileHandle, named: string, adding: (addition: Addition) => Promise<void>): Promise<void> {
+    /** Adds the `length` bytes of the .part, which the user calls `named`, and removes it. Throws LocalIoError, with the file as it was. */
+    async add(
+      part: FileHandle,
+      named: string,
+      length: number,
+      adding: (addition: Addition) => Promise<void>,
+    ): Promise<void> {
       // Since it was opened, others may have added rows, or replaced it.
       const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
         const message = `${error.message}: it was changed while this run was writing ${named}`;
         throw new LocalIoError(message, { type: outputChanged, cause: error });
       });
       const from = at > 0 && to.format === 'csv' ? (await scanCsv(part, true)).end : 0;
-      if (at > 0 && from === (await part.stat()).size) return await rm(`${target}.part`);
+      if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
       await adding(await toAddition(at, rows));
       await addRows(path, target, rows, at);

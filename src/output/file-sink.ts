@@ -130,7 +130,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
           throw changed(`${named} ${what}; ${path} was not changed`);
         }
         if (lock?.isHeld() === false) throw lockLost(path);
-        await (appended === undefined ? replace() : appended.add(handle, named, adding)).catch(
+        await (appended === undefined ? replace() : appended.add(handle, named, length, adding)).catch(
           (error: unknown) => {
             const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
             throw error instanceof LocalIoError ? error.with({ hint }) : error;
