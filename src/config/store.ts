@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
-import { awaitLock } from '../files/folder-lock.ts';
-import { makePrivateFolder, syncFolder } from '../files/private-folder.ts';
+import { withFolderLock } from '../files/folder-lock.ts';
+import { syncFolder } from '../files/private-folder.ts';
 import { isObject } from '../json/object.ts';
 
 export type StoreContext = Pick<Context, 'directories' | 'pid' | 'clock' | 'random'>;
@@ -48,9 +48,7 @@ export async function changeStore(
   const folder = context.directories.config;
   const path = paths[name](folder);
   try {
-    await makePrivateFolder(folder);
-    const lock = await awaitLock(folder, context, 'the settings');
-    try {
+    await withFolderLock(folder, context, 'the settings', async () => {
       if ((await lstat(path).catch(() => undefined))?.isSymbolicLink()) {
         // `conf` would write a key, or settings, to wherever it leads.
         throw new ConfigurationError(
@@ -65,9 +63,7 @@ export async function changeStore(
       const opened = await open(folder, name);
       opened.store = change(opened.store);
       await syncFolder(folder);
-    } finally {
-      lock.release();
-    }
+    });
   } catch (cause) {
     if (cause instanceof LeadpipeError) throw cause;
     throw new LocalIoError(`can't write ${path}: ${(cause as Error).message}`, { charged: 'no', cause });

@@ -1,4 +1,5 @@
 import type { Options } from 'csv-parse';
+import { codeOf } from './error-code.ts';
 
 /** A row of CSV; its cells are without their quotes. */
 export interface CsvRow {
@@ -93,19 +94,14 @@ function gather(delimiter: string) {
     rows,
     /** The row that an error ends. Throws what is no error of the text. */
     last(error: unknown): CsvRow {
-      const flaw = flawOf(error);
-      if (flaw === undefined) throw error;
-      return { line: ended + 1, cells: [], flaw };
+      const isEndless = error instanceof EndlessRow;
+      if (!isEndless && codeOf(error) !== 'CSV_QUOTE_NOT_CLOSED') throw error;
+      const flaw = isEndless
+        ? `begins a row of over ${endless} characters`
+        : 'has a quote that is never closed';
+      return { line: ended + 1, cells: [], flaw: `${flaw}: nothing after it can be read` };
     },
   };
-}
-
-function flawOf(error: unknown): string | undefined {
-  if (error instanceof EndlessRow)
-    return `begins a row of over ${endless} characters: nothing after it can be read`;
-  return (error as { code?: unknown }).code === 'CSV_QUOTE_NOT_CLOSED'
-    ? 'has a quote that is never closed: nothing after it can be read'
-    : undefined;
 }
 
 function settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {

@@ -3,19 +3,15 @@ import { UsageError } from '../errors.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** How texts begin that say which encoding they have. */
-const marks = [
-  { encoding: 'utf-8', bytes: bytesOf('\xef\xbb\xbf') },
-  { encoding: 'utf-16le', bytes: bytesOf('\xff\xfe') },
-  { encoding: 'utf-16be', bytes: bytesOf('\xfe\xff') },
-];
-
-/** Files that people give instead of the text in them, by how they begin. */
-const others = [
-  { is: 'an Excel workbook (.xlsx), or another zip file', bytes: bytesOf('PK\x03\x04') },
-  { is: 'a workbook or document of an old Office (.xls, .doc)', bytes: bytesOf('\xd0\xcf\x11\xe0') },
-  { is: 'a PDF file', bytes: bytesOf('%PDF-') },
-  { is: 'a file that gzip has compressed', bytes: bytesOf('\x1f\x8b') },
+/** How texts begin that say which encoding they have, and files that people give instead of the text in them. */
+const beginnings: readonly { readonly begin: Buffer; readonly encoding?: string; readonly is?: string }[] = [
+  { begin: bytesOf('\xef\xbb\xbf'), encoding: 'utf-8' },
+  { begin: bytesOf('\xff\xfe'), encoding: 'utf-16le' },
+  { begin: bytesOf('\xfe\xff'), encoding: 'utf-16be' },
+  { begin: bytesOf('PK\x03\x04'), is: 'an Excel workbook (.xlsx), or another zip file' },
+  { begin: bytesOf('\xd0\xcf\x11\xe0'), is: 'a workbook or document of an old Office (.xls, .doc)' },
+  { begin: bytesOf('%PDF-'), is: 'a PDF file' },
+  { begin: bytesOf('\x1f\x8b'), is: 'a file that gzip has compressed' },
 ];
 
 /**
@@ -46,52 +42,41 @@ function createDecoding(what: string) {
   let line = 1;
   return (piece: Buffer, isLast = false): string => {
     const bytes = Buffer.concat([held, piece]);
-    if (decoder === undefined && !isLast && mayBecome(bytes)) {
-      held = bytes;
-      return '';
-    }
-    held = Buffer.alloc(0);
+    // More bytes could still make one of the beginnings; a line that is shorter is not waited for.
+    const mayBecome = beginnings.some(({ begin }) => bytes.length < begin.length && startsWith(begin, bytes));
+    const waits = decoder === undefined && !isLast && mayBecome;
+    held = waits ? bytes : Buffer.alloc(0);
+    if (waits) return '';
     decoder ??= decoderOf(bytes, what);
-    const text = textOf(decoder, bytes, isLast);
-    if (text === undefined) {
+    try {
+      const text = decoder.decode(bytes, { stream: !isLast });
+      // No text holds a zero, and UTF-16 without its mark is full of them.
+      if (text.includes('\0')) throw new TypeError('a zero byte');
+      line += linesIn(text);
+      return text;
+    } catch {
       throw new UsageError(
         `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, line)})`,
         'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent; as it is, you would pay for garbled text.',
       );
     }
-    line += linesIn(text);
-    return text;
   };
-}
-
-/** Whether more bytes could still make one of these beginnings: a line that is shorter is not waited for. */
-function mayBecome(head: Buffer): boolean {
-  return [...marks, ...others].some(
-    ({ bytes }) => head.length < bytes.length && bytes.subarray(0, head.length).equals(head),
-  );
 }
 
 /** Throws UsageError for what is no text at all. */
 function decoderOf(first: Buffer, what: string): TextDecoder {
-  const begins = ({ bytes }: { readonly bytes: Buffer }) => first.subarray(0, bytes.length).equals(bytes);
-  const other = others.find(begins);
-  if (other !== undefined) {
+  const found = beginnings.find(({ begin }) => startsWith(first, begin));
+  if (found?.is !== undefined) {
     throw new UsageError(
-      `${what} is not a text file: it is ${other.is}`,
+      `${what} is not a text file: it is ${found.is}`,
       'Save what is in it as a text file, such as "CSV UTF-8" in Excel, and give that one.',
     );
   }
-  return new TextDecoder(marks.find(begins)?.encoding ?? 'utf-8', { fatal: true });
+  return new TextDecoder(found?.encoding ?? 'utf-8', { fatal: true });
 }
 
-function textOf(decoder: TextDecoder, piece: Buffer, isLast: boolean): string | undefined {
-  try {
-    const text = decoder.decode(piece, { stream: !isLast });
-    // No text holds a zero, and UTF-16 without its mark is full of them.
-    return text.includes('\0') ? undefined : text;
-  } catch {
-    return undefined;
-  }
+function startsWith(bytes: Buffer, begin: Buffer): boolean {
+  return bytes.subarray(0, begin.length).equals(begin);
 }
 
 /** What can't be read, in words. It is not quoted: it may be a key. */

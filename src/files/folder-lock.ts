@@ -40,13 +40,23 @@ const watchedSeconds = 12;
 /** After which what another machine has prepared, and not used, is cleared away, in milliseconds. */
 const forgottenMs = 3_600_000;
 
-/** As `lockFolder`, but waits up to half a minute for a living process to finish, for a change that takes moments. */
-export function awaitLock(
+/**
+ * Does a change that takes moments as the only process in a private folder, which is made if need be: a living process that
+ * has the lock is waited for, up to half a minute. Throws what `lockFolder`, the file system and `work` throw.
+ */
+export async function withFolderLock<T>(
   folder: string,
   context: Pick<Context, 'pid' | 'clock' | 'random'>,
   what: string,
-): Promise<FolderLock> {
-  return lockFolder(folder, context.pid, what, context);
+  work: () => Promise<T>,
+): Promise<T> {
+  await makePrivateFolder(folder);
+  const lock = await lockFolder(folder, context.pid, what, context);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
 }
 
 /** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
@@ -158,7 +168,11 @@ export function claimLock(folder: string, pid: number) {
     owner,
     /** Takes the lock and returns undefined, or returns the owner's name that has it. */
     take(isDead = (other: string) => !isAlive(other, folder)): string | undefined {
-      while (!moved(ready, held)) {
+      const move = (): true => {
+        renameSync(ready, held);
+        return true;
+      };
+      while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'])) {
         for (const other of entriesOf(held)) {
           if (!isDead(other)) return other;
           rmSync(join(held, other), { force: true });
@@ -262,14 +276,6 @@ function clearDeadClaims(folder: string): void {
       rmSync(join(folder, name), { recursive: true, force: true });
     }
   }
-}
-
-function moved(from: string, to: string): boolean {
-  const move = (): boolean => {
-    renameSync(from, to);
-    return true;
-  };
-  return orElse(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES']);
 }
 
 /** Throws where the folder can't be read: taken for an empty one, it would be waited for without end. */

@@ -28,12 +28,14 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
     return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause: error });
   }
-  if (code === 'ENOENT' && isRefused(error)) {
-    return new LocalIoError(`can't write ${name}: no file can be made there`, { cause: error });
-  }
   if (code === 'ENOENT') {
+    const { path } = error as NodeJS.ErrnoException;
+    // Some file systems, such as /proc, say of every new file that it does not exist.
+    if (path !== undefined && existsSync(dirname(path))) {
+      return new LocalIoError(`can't write ${name}: no file can be made there`, { cause: error });
+    }
     // A symbolic link may lead to a folder that is not there.
-    const folder = existsSync(dirname(name)) ? dirname(pathOf(error) ?? name) : dirname(name);
+    const folder = existsSync(dirname(name)) ? dirname(path ?? name) : dirname(name);
     const words = `can't write ${name}: the folder ${folder} does not exist`;
     return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });
   }
@@ -50,20 +52,5 @@ export function readFailure(name: string, error: unknown): LocalIoError {
 
 /** Pure: why a file could not be read or written, in plain words. */
 export function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return (
-    (code === undefined ? undefined : causes[code]) ??
-    (error instanceof Error ? error.message : String(error))
-  );
-}
-
-/** Some file systems, such as /proc, say of every new file that it does not exist. */
-function isRefused(error: unknown): boolean {
-  const path = pathOf(error);
-  return path !== undefined && existsSync(dirname(path));
-}
-
-function pathOf(error: unknown): string | undefined {
-  const path = error instanceof Error && 'path' in error ? error.path : undefined;
-  return typeof path === 'string' ? path : undefined;
+  return causes[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }

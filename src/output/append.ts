@@ -1,6 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { LocalIoError, tornRow, UsageError } from '../errors.ts';
-import { blocksOf } from '../files/addition.ts';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
+import { type Addition, addRows, blocksOf, toAddition } from '../files/addition.ts';
 import { readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import { readFailure } from '../files/write-failure.ts';
@@ -18,12 +18,39 @@ const longestHeader = 1 << 20;
 const longestLine = 64 << 20;
 
 /**
- * Whether rows can be added to this file: the same header, and a last row that is whole. Changes nothing. `path` is what the
- * user calls it. Returns how many bytes it has, how its lines end, and the line end that its last row lacks.
+ * A file that rows will be added to, if that can be done: under the same header, behind a last row that is whole. Changes nothing
+ * before `add`. `path` is what the user calls it.
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
-export async function checkAppend(target: string, path: string, { format, header }: AppendTo) {
+export async function openAppend(target: string, path: string, to: AppendTo) {
+  const { lineEnd } = await checkAppend(target, path, to);
+  return {
+    /** How its lines end. */
+    lineEnd,
+    /** Adds the `length` bytes of the .part, which the user calls `named`, and removes it. Throws LocalIoError, with the file as it was. */
+    async add(
+      part: FileHandle,
+      named: string,
+      length: number,
+      adding: (addition: Addition) => Promise<void>,
+    ): Promise<void> {
+      // Since it was opened, others may have added rows, or replaced it.
+      const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
+        const message = `${error.message}: it was changed while this run was writing ${named}`;
+        throw new LocalIoError(message, { type: outputChanged, cause: error });
+      });
+      const from = at > 0 && to.format === 'csv' ? (await scanCsv(part, true)).end : 0;
+      if (at > 0 && from === length) return await rm(`${target}.part`);
+      const rows = { file: part, from, before };
+      await adding(await toAddition(at, rows));
+      await addRows(path, target, rows, at);
+    },
+  };
+}
+
+/** How many bytes the file has, how its lines end, and the line end that its last row lacks. */
+async function checkAppend(target: string, path: string, { format, header }: AppendTo) {
   let handle: FileHandle | undefined;
   try {
     handle = await open(target, 'r');
@@ -57,7 +84,7 @@ async function checkCsv(handle: FileHandle, path: string, header: readonly strin
 }
 
 /** Where the header ends; whether a quote is still open at the end of the file, and its last byte. */
-export async function scanCsv(handle: FileHandle, onlyHeader = false) {
+async function scanCsv(handle: FileHandle, onlyHeader = false) {
   let isOpen = false;
   let end: number | undefined;
   let last: number | undefined;

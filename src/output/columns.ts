@@ -1,12 +1,11 @@
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
-import { enrichedContent, enrichedReference, scoreOf } from './record-parts.ts';
-import { entityTable } from './table-columns.ts';
+import { enriched, scoreOf } from './record-parts.ts';
 
 /** Leads of a search, with the enrich fields that were requested. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), chosen: false, table: entityTable(enrichFields) };
+  return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
 }
 
 /** Dot paths, which are the headers too; each once. */
@@ -17,31 +16,33 @@ export function pathLayout(paths: readonly string[]): Layout {
   };
 }
 
-/** Members by their exact names: items of an extraction, a task status; with `under`, members of that member. */
-export function memberLayout(names: readonly string[], under?: string): Layout {
-  const columns = names.map((name) => ({
+/** Columns of members, by their exact names; with `under`, of members of that member. */
+function membersOf(names: Iterable<string>, under?: string): Column[] {
+  return Array.from(names, (name) => ({
     header: name,
-    value: (record: JsonView) => (under === undefined ? record : record.inner(under))?.member(name),
+    value: (record) => (under === undefined ? record : record.inner(under))?.member(name),
   }));
-  return { columns, chosen: false };
+}
+
+/** Items of an extraction, a task status, and the like. */
+export function memberLayout(names: Iterable<string>, under?: string): Layout {
+  return { columns: membersOf(names, under), chosen: false };
 }
 
 export const contactLayout: Layout = {
   chosen: false,
   columns: [
-    { header: 'contact_type', value: (record) => record.inner('request')?.member('contact_type') },
-    { header: 'objective', value: (record) => record.inner('request')?.member('objective') },
-    { header: 'content', value: (record) => record.inner('result')?.member('content') },
-    { header: 'reference', value: (record) => record.inner('result')?.member('reference') },
-    { header: 'created_at', value: (record) => record.member('created_at') },
+    ...membersOf(['contact_type', 'objective'], 'request'),
+    ...membersOf(['content', 'reference'], 'result'),
+    ...membersOf(['created_at']),
   ],
   sheet: (record) => [
     {
       header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
       value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
     },
-    { header: 'reference', value: (answer) => answer.inner('result')?.member('reference') },
-    { header: 'objective', value: (answer) => answer.inner('request')?.member('objective') },
+    ...membersOf(['reference'], 'result'),
+    ...membersOf(['objective'], 'request'),
   ],
 };
 
@@ -73,15 +74,12 @@ export const researchLayout: Layout = {
 
 /** The fields that were asked for; to people also what the answer holds besides. */
 export function enrichLayout(fields: readonly string[]): Layout {
-  const layout = memberLayout(fields, 'answer');
   return {
-    ...layout,
+    ...memberLayout(fields, 'answer'),
     sheet(record) {
       const answer = record.inner('answer');
-      if (kindOf(answer?.text ?? 'null') !== 'object') return memberLayout(['answer']).columns;
-      const asked = new Set(fields);
-      const others = [...(answer?.names() ?? [])].filter((name) => !asked.has(name));
-      return [...layout.columns, ...memberLayout(others, 'answer').columns];
+      if (kindOf(answer?.text ?? 'null') !== 'object') return membersOf(['answer']);
+      return membersOf(new Set([...fields, ...(answer?.names() ?? [])]), 'answer');
     },
   };
 }
@@ -96,7 +94,7 @@ export async function itemsLayout(items: readonly JsonText[], signal?: AbortSign
     allObjects &&= kindOf(item) === 'object';
     if (yielder.isDue()) await yielder.yield();
   }
-  const layout = memberLayout([...names]);
+  const layout = memberLayout(names);
   if (allObjects) return layout;
   // The interface promises objects; what was paid for is shown all the same.
   const whole: Column = {
@@ -128,21 +126,19 @@ export function toFlatObject(columns: readonly Column[], record: JsonText): Json
 
 function entityColumns(enrichFields: readonly string[]): Column[] {
   const columns: Column[] = [
-    { header: 'name', value: (record) => record.member('name') },
-    { header: 'description', value: (record) => record.member('description') },
+    ...membersOf(['name', 'description']),
     { header: 'score', value: scoreOf },
     { header: 'score_reason', value: (record) => record.inner('score')?.member('reason') },
-    { header: 'website', value: (record) => record.inner('links')?.member('website') },
-    { header: 'linkedin_url', value: (record) => record.inner('links')?.member('linkedin_url') },
-    { header: 'links', value: (record) => record.member('links') },
+    ...membersOf(['website', 'linkedin_url'], 'links'),
+    ...membersOf(['links']),
   ];
   const taken = new Set(columns.map(({ header }) => header));
+  const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
+    header: free(taken, header),
+    value: (record) => enriched(record, field, name),
+  });
   for (const field of new Set(enrichFields)) {
-    columns.push({ header: free(taken, field), value: (record) => enrichedContent(record, field) });
-    columns.push({
-      header: free(taken, `${field}_reference`),
-      value: (record) => enrichedReference(record, field),
-    });
+    columns.push(part(field, field, 'content'), part(`${field}_reference`, field, 'reference'));
   }
   return columns;
 }

@@ -3,14 +3,14 @@ import { access, type FileHandle, lstat, open, rename, rm } from 'node:fs/promis
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
-import { type Addition, addRows, toAddition } from '../files/addition.ts';
+import type { Addition } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
 import { type FolderLock, lockLost } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
-import { type AppendTo, checkAppend, scanCsv } from './append.ts';
+import type { AppendTo } from './append.ts';
 import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
@@ -45,7 +45,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const addedTo = append && (await checkAppend(target, path, append));
+  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // Behind these bytes it is gone on with: what stands there is cut off with the first write.
@@ -54,12 +54,12 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
   if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
   let length = start;
-  let isTrimmed = false;
-  let broken: Error | undefined;
+  let isCut = false;
 
-  async function trim(): Promise<void> {
-    if (!isTrimmed) await handle.truncate(start).catch((error) => fail(named, error));
-    isTrimmed = true;
+  /** Cuts off what stands behind the last whole write: of an earlier run, or of a write that failed half-way. */
+  async function cutBack(): Promise<void> {
+    if (!isCut) await handle.truncate(length).catch((error) => fail(named, error));
+    isCut = true;
   }
 
   const sync = (): Promise<void> => handle.sync().catch((error) => fail(path, error));
@@ -68,19 +68,6 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   async function isInPlace(): Promise<boolean> {
     const [ours, there] = await Promise.all([handle.stat(), lstat(part).catch(() => undefined)]);
     return ours.ino === there?.ino && ours.dev === there.dev;
-  }
-
-  /** Throws LocalIoError, with the file as it was. */
-  async function add(to: AppendTo, adding: (addition: Addition) => Promise<void>): Promise<void> {
-    // Since it was opened, others may have added rows, or replaced it.
-    const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
-      throw changed(`${error.message}: it was changed while this run was writing ${named}`, error);
-    });
-    const from = at > 0 && to.format === 'csv' ? (await scanCsv(handle, true)).end : 0;
-    if (from === length && at > 0) return await rm(part);
-    const rows = { file: handle, from, before };
-    await adding(await toAddition(at, rows));
-    await addRows(path, target, rows, at);
   }
 
   /** Throws LocalIoError, with the file as it was. */
@@ -112,23 +99,19 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
     /** Whether rows, and so the header, stood in the .part before. */
     continued: start > 0,
     /** Whether it would take the place of a file that has something. */
-    replaces: append === undefined && start === 0 && (existing?.size ?? 0) > 0,
+    replaces: appended === undefined && start === 0 && (existing?.size ?? 0) > 0,
     /** How the lines of CSV end in the file that rows are added to. */
-    lineEnd: addedTo?.lineEnd,
+    lineEnd: appended?.lineEnd,
     /** Writes all of the text in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
     async write(text: string): Promise<void> {
-      if (broken !== undefined) throw broken;
-      await trim();
+      await cutBack();
       const bytes = Buffer.from(text);
       try {
         await handle.appendFile(bytes);
       } catch (error) {
-        const failure = writeFailure(path, error);
-        // Back to the last whole write.
-        await handle.truncate(length).catch(() => {
-          broken = failure;
-        });
-        throw failure;
+        isCut = false;
+        await cutBack().catch(() => undefined);
+        throw writeFailure(path, error);
       }
       length += bytes.length;
     },
@@ -140,17 +123,19 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
      */
     async commit(adding: (addition: Addition) => Promise<void> = async () => {}): Promise<void> {
       try {
-        await trim();
+        await cutBack();
         await sync();
         if (!(await isInPlace())) {
           const what = 'was moved or replaced while this run was writing it';
           throw changed(`${named} ${what}; ${path} was not changed`);
         }
         if (lock?.isHeld() === false) throw lockLost(path);
-        await (append === undefined ? replace() : add(append, adding)).catch((error: unknown) => {
-          const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
-          throw error instanceof LocalIoError ? error.with({ hint }) : error;
-        });
+        await (appended === undefined ? replace() : appended.add(handle, named, length, adding)).catch(
+          (error: unknown) => {
+            const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
+            throw error instanceof LocalIoError ? error.with({ hint }) : error;
+          },
+        );
       } finally {
         await handle.close();
       }
@@ -211,5 +196,5 @@ async function makeWay(part: string, named: string, warn: (line: string) => void
 
 /** The error of a file that is not as it was left. */
 function changed(message: string, cause?: unknown): LocalIoError {
-  return new LocalIoError(message, { type: outputChanged, ...(cause === undefined ? {} : { cause }) });
+  return new LocalIoError(message, { type: outputChanged, cause });
 }

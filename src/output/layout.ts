@@ -15,6 +15,8 @@ export interface Layout {
   readonly chosen: boolean;
   /** What a table shows, where that is not the columns. */
   readonly table?: readonly TableColumn[];
+  /** Of leads, whose table is made by what draws it: the enrich fields that were requested. */
+  readonly enrichFields?: readonly string[];
   /** What the sheet of a single answer shows, where that is not the columns. */
   sheet?(record: JsonView): readonly Column[];
   /** Shown to people as running text with its sources. */

@@ -6,20 +6,17 @@ export function scoreOf(record: JsonView): JsonText | undefined {
   return record.inner('score')?.member('score') ?? record.member('score');
 }
 
-/** `content`; the whole of a value that is not of the form `{ content, reference }`. */
+/** One of the two parts; the whole of a value that is not of the form `{ content, reference }` is its content. */
 // rule: entity.enrich-fields
-export function enrichedContent(record: JsonView, field: string): JsonText | undefined {
+export function enriched(
+  record: JsonView,
+  field: string,
+  part: 'content' | 'reference',
+): JsonText | undefined {
   const value = record.inner('enrich_fields')?.inner(field);
-  if (value === undefined) return undefined;
-  const known =
-    kindOf(value.text) === 'object' &&
-    (value.member('content') !== undefined || value.member('reference') !== undefined);
-  return known ? value.member('content') : value.text;
-}
-
-export function enrichedReference(record: JsonView, field: string): JsonText | undefined {
-  const value = record.inner('enrich_fields')?.inner(field);
-  return value !== undefined && kindOf(value.text) === 'object' ? value.member('reference') : undefined;
+  const isKnown = value?.member('content') !== undefined || value?.member('reference') !== undefined;
+  if (isKnown) return value?.member(part);
+  return part === 'content' ? value?.text : undefined;
 }
 
 /** What an answer of research says, and its sources; `other` is an answer of another form. */

@@ -1,7 +1,7 @@
 import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import type { Column, Link, TableColumn, Tone } from './layout.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
-import { enrichedContent, scoreOf } from './record-parts.ts';
+import { enriched, scoreOf } from './record-parts.ts';
 
 const cardLinks = 3;
 
@@ -30,7 +30,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       links: (record) => linksOf(record, cardLinks),
     },
     ...[...new Set(enrichFields)].map((field): TableColumn => {
-      const value = (record: JsonView) => enrichedContent(record, field);
+      const value = (record: JsonView) => enriched(record, field, 'content');
       const min = Math.max(10, Math.min(field.length, 16));
       const text = (record: JsonView): string => readable(value(record));
       return { header: field, min, max: 28, share: 0.8, lines: 2, text, value };

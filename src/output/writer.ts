@@ -65,10 +65,11 @@ export interface WriterOptions {
 export async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
   switch (format) {
     case 'jsonl':
-      return (await import('./json.ts')).createJsonlForm(options);
+      return (await import('./json.ts')).createJsonForm({ ...options, onTerminal: false }, false);
     case 'json':
       return (await import('./json.ts')).createJsonForm(
         options.color ? { ...options, styles: (await import('./color.ts')).stylesOf(true) } : options,
+        options.shape === 'list',
       );
     case 'csv':
       return (await import('./csv.ts')).createCsvForm(options);

@@ -7,7 +7,7 @@ import { createFileSink } from '../../src/output/file-sink.ts';
 import type { Format } from '../../src/output/writer.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { resultOf, temporaryFolder } from '../helpers/run.ts';
-import { inParallel } from './faulty-run.ts';
+import { atBoundaries } from './faulty-run.ts';
 
 /** The last step of --append: the rows of the .part are added at the end of a file of other days. */
 
@@ -72,16 +72,11 @@ describe('rows that are added', () => {
   it.each(kinds)(
     'as $format to $before: killed at every instant, they stand there once, and the others as they were',
     async ({ format, before, rows, added }) => {
-      let isOver = false;
       let completed = 0;
-      const instants = function* (): Generator<number> {
-        for (let at = 1; !isOver; at++) yield at;
-      };
-      await inParallel(instants(), async (at) => {
+      await atBoundaries(1, async (at, isPast) => {
         const { folder, file, journal } = createPlace(before);
         const args = [file, format, rows, journal];
-        const { code } = await runWorker(at, args);
-        if (code !== null) isOver = true;
+        if ((await runWorker(at, args)).code !== null) isPast();
         const where = `killed at ${at}`;
         const text = textOf(file);
         expect(`${before ?? ''}${added}`.startsWith(text), where).toBe(true);

@@ -8,7 +8,7 @@ import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fa
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
-import { inParallel, runWith } from './faulty-run.ts';
+import { atBoundaries, inParallel, runWith } from './faulty-run.ts';
 
 /** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
 
@@ -139,15 +139,9 @@ async function killEverywhere(
   step = 1,
 ): Promise<Killed[]> {
   const states = new Map<string, Killed>();
-  let isOver = false;
-  const places = function* (): Generator<number> {
-    for (let at = 1; !isOver; at += step) yield at;
-  };
-  await inParallel(places(), async (at) => {
+  await atBoundaries(step, async (at, isPast) => {
     const machine = machineFor(kind);
-    const { code } = await kill(machine, at);
-    // Past the last boundary it comes to its end.
-    if (code !== null) isOver = true;
+    if ((await kill(machine, at)).code !== null) isPast();
     const killed = await lookAt(machine, kind, `killed at ${at}`);
     const { operations } = await readOperations(machine.state);
     const entries = operations.map((operation) => operation.entries.map(({ type }) => type));

@@ -43,3 +43,19 @@ export async function inParallel<T>(
   });
   await Promise.all(workers);
 }
+
+/** Works with every nth boundary to die at, a few at a time, until it is said that a run has come to its end, past the last one. */
+export async function atBoundaries(
+  step: number,
+  work: (at: number, isPast: () => void) => Promise<void>,
+): Promise<void> {
+  let isOver = false;
+  const places = function* (): Generator<number> {
+    for (let at = 1; !isOver; at += step) yield at;
+  };
+  await inParallel(places(), (at) =>
+    work(at, () => {
+      isOver = true;
+    }),
+  );
+}

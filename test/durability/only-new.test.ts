@@ -3,7 +3,7 @@ import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fa
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
-import { inParallel, runWith } from './faulty-run.ts';
+import { atBoundaries, inParallel, runWith } from './faulty-run.ts';
 
 /** Runs with --only-new that are killed, or under way at once: no lead comes twice, and none is lost. */
 
@@ -57,61 +57,40 @@ const search = (machine: Machine, key: string, at?: number, ...more: string[]) =
 const append = ['--append', '-o', 'leads.jsonl'];
 const rowsOf = ({ read }: Machine): string[] => read('leads.jsonl').trimEnd().split('\n');
 
-/** The deaths that come before the end, each nth. */
-async function atEveryDeath(
-  kill: (at: number, nth: number) => Promise<{ readonly code: number | null; check(): Promise<void> }>,
-): Promise<number> {
-  let isOver = false;
-  let deaths = 0;
-  const places = function* (): Generator<number> {
-    for (let at = 1; !isOver; at += step) yield at;
-  };
-  await inParallel(places(), async (at) => {
-    const killed = await kill(at, (at - 1) / step);
-    if (killed.code !== null) isOver = true;
-    else deaths++;
-    await killed.check();
-  });
-  return deaths;
-}
-
 it(
   'a search --only-new --append that is killed anywhere, and continued by hand or by the next day’s, has each lead once',
   async () => {
-    const deaths = await atEveryDeath(async (at, nth) => {
+    let deaths = 0;
+    await atBoundaries(step, async (at, isPast) => {
       const machine = createMachine(server.url);
       await search(machine, 'old');
       machine.write('leads.jsonl', old.map((lead) => `${lead}\n`).join(''));
       const { code } = await search(machine, 'killed', at, ...append);
-      return {
-        code,
-        async check() {
-          const operation = (await readOperations(machine.state)).operations[1];
-          const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
-          const goOn = () => {
-            const args = ['--continue', operation?.operationId ?? '', '--idempotency-key', 'rest', '-q'];
-            return machine.run(['search', ...args]);
-          };
-          const nextDay = () => search(machine, 'later', undefined, ...append);
-          const isContinued = !isOver && nth % 2 === 0;
-          if (isContinued) expect({ at, ...(await goOn()) }).toMatchObject({ at, code: 0 });
-          // Otherwise the next day goes on by itself, in place of buying all of it again.
-          expect({ at, ...(await nextDay()) }).toMatchObject({ at, code: 0 });
-          const rows = rowsOf(machine);
-          expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
-          // Where everything had arrived, only its place was missing.
-          const isWhole = operation?.entries.some(({ type }) => type === 'written') ?? false;
-          // The next day then puts it into its place, and buys nothing.
-          const isPlacedOnly = isWhole && !isOver && !isContinued;
-          const all = [
-            ...old,
-            ...first,
-            ...(isContinued && !isWhole ? rest : []),
-            ...(isPlacedOnly ? [] : fresh),
-          ];
-          expect({ at, rows: rows.sort() }).toEqual({ at, rows: all.sort() });
-        },
-      };
+      if (code !== null) isPast();
+      else deaths++;
+      const operation = (await readOperations(machine.state)).operations[1];
+      const isOver = operation?.entries.some(({ type }) => type === 'terminal') ?? true;
+      const isContinued = !isOver && ((at - 1) / step) % 2 === 0;
+      if (isContinued) {
+        const args = ['--continue', operation?.operationId ?? '', '--idempotency-key', 'rest', '-q'];
+        expect({ at, ...(await machine.run(['search', ...args])) }).toMatchObject({ at, code: 0 });
+      }
+      // Otherwise the next day goes on by itself, in place of buying all of it again.
+      const nextDay = await search(machine, 'later', undefined, ...append);
+      expect({ at, ...nextDay }).toMatchObject({ at, code: 0 });
+      const rows = rowsOf(machine);
+      expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
+      // Where everything had arrived, only its place was missing.
+      const isWhole = operation?.entries.some(({ type }) => type === 'written') ?? false;
+      // The next day then puts it into its place, and buys nothing.
+      const isPlacedOnly = isWhole && !isOver && !isContinued;
+      const all = [
+        ...old,
+        ...first,
+        ...(isContinued && !isWhole ? rest : []),
+        ...(isPlacedOnly ? [] : fresh),
+      ];
+      expect({ at, rows: rows.sort() }).toEqual({ at, rows: all.sort() });
     });
     expect(deaths).toBeGreaterThan(8);
   },
@@ -123,27 +102,21 @@ it(
   async () => {
     const args = ['task', 'run', 'company', 'x', '--only-new', '--num', '9', '-q', '-o', 'leads.jsonl'];
     const whole = someEntities.filter((_, at) => !known.includes(at));
-    const deaths = await atEveryDeath(async (at) => {
+    let deaths = 0;
+    await atBoundaries(step, async (at, isPast) => {
       const machine = createMachine(server.url);
       await search(machine, 'seed');
       machine.env.LEADPIPE_BASE_URL = tasks.url;
       const { code } = await runWith({ mode: 'kill', at }, machine, args);
-      return {
-        code,
-        async check() {
-          const { operations } = await readOperations(machine.state);
-          const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
-          // Over, it would be bought again, without what it has brought.
-          if (!isOver) {
-            expect({ at, ...(await machine.run(args)) }).toMatchObject({
-              at,
-              code: 0,
-              stderr: '',
-            });
-          }
-          expect({ at, rows: rowsOf(machine) }).toEqual({ at, rows: whole });
-        },
-      };
+      if (code !== null) isPast();
+      else deaths++;
+      const { operations } = await readOperations(machine.state);
+      const isOver = operations[1]?.entries.some(({ type }) => type === 'terminal') ?? false;
+      // Over, it would be bought again, without what it has brought.
+      if (!isOver) {
+        expect({ at, ...(await machine.run(args)) }).toMatchObject({ at, code: 0, stderr: '' });
+      }
+      expect({ at, rows: rowsOf(machine) }).toEqual({ at, rows: whole });
     });
     expect(deaths).toBeGreaterThan(8);
   },

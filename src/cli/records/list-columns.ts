@@ -1,7 +1,7 @@
 import { type JsonText, objectMembers, objectOf } from '../../json/text.ts';
 import { entityLayout, free, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, TableColumn } from '../../output/layout.ts';
-import { listTable, plainTable } from '../../output/table-columns.ts';
+import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
 
 /** Pure: a name that nothing of the row has: what is there keeps its name, ours gets a number. */
@@ -52,7 +52,7 @@ export function columnsOf(
     .map((name) => ({ ...toColumn(name), header: free(taken, name, 'lead') }));
   return {
     columns: [...leads.columns, ...more],
-    table: [...(leads.table ?? []), ...plainTable(more)],
+    table: [...entityTable(enrichFields), ...plainTable(more)],
     members: [...leadMembers, ...names],
     enrichFields,
   };

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import type { LeadpipeError } from '../../errors.ts';
-import { awaitLock } from '../../files/folder-lock.ts';
+import { withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
-import { makePrivateFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
 import { listOperations, readIntent, readOperation, type StoredOperation } from './stored.ts';
@@ -104,13 +103,7 @@ export function operationOf(line: IndexLine): string {
 
 async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
   const folder = dirname(fileOfIndex(context.directories.state));
-  await makePrivateFolder(folder);
-  const lock = await awaitLock(folder, context, 'the index of operations');
-  try {
-    await change();
-  } finally {
-    lock.release();
-  }
+  await withFolderLock(folder, context, 'the index of operations', change);
 }
 
 async function openFile(stateDir: string): Promise<FileHandle> {

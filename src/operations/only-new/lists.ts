@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
-import { awaitLock, isLocked } from '../../files/folder-lock.ts';
+import { isLocked, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
-import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
+import { syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { Buyer } from '../buyer.ts';
 import { folderOf, readOrNothing } from '../journal/stored.ts';
@@ -40,22 +40,18 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
   );
 }
 
-/** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `awaitLock`. */
+/** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `withFolderLock`. */
 export async function openRunFile({ context }: Buyer, folder: string, operationId: string): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
   const what = 'the delivered leads';
   try {
-    await makePrivateFolder(folder);
     // Nobody folds the file of a run that begins to write it.
-    const lock = await awaitLock(folder, context, 'the list of these leads');
-    try {
+    return await withFolderLock(folder, context, 'the list of these leads', async () => {
       await foldOver(context.directories.state, folder);
       const log = await openLog(path, 'any', what);
       await syncFolder(folder);
       return log;
-    } finally {
-      lock.release();
-    }
+    });
   } catch (thrown) {
     const error = notStored(what, path, thrown);
     throw error instanceof LocalIoError ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
