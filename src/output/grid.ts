@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { gap } from './table-plan.ts';
+import { textWidth } from './text-width.ts';
 
 /** One line of text that is clean, cut to its column and coloured already; where it leads, on a terminal that knows links. */
 export interface GridCell {
@@ -7,9 +8,10 @@ export interface GridCell {
   readonly address?: string | undefined;
 }
 
-interface GridColumn {
-  readonly width: number;
-  readonly align: 'left' | 'right';
+export interface GridColumn {
+  /** Undefined for a last column that is as wide as its lines. */
+  readonly width?: number;
+  readonly align?: 'left' | 'right';
 }
 
 const borders = ['top', 'bottom', 'left', 'right', 'mid'];
@@ -26,8 +28,8 @@ function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridC
     chars,
     // It tries out how to shorten each cell to ten columns, character by character, and throws that away: not with a mark as wide.
     truncate: '…'.repeat(10),
-    colWidths: columns.map(({ width }) => width),
-    colAligns: columns.map(({ align }) => align),
+    colWidths: columns.map(({ width }) => width ?? widest(rows)),
+    colAligns: columns.map(({ align = 'left' }) => align),
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
   });
   for (const row of rows) {
@@ -39,6 +41,10 @@ function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridC
   }
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function widest(rows: readonly (readonly GridCell[])[]): number {
+  return rows.reduce((most, row) => Math.max(most, textWidth(row.at(-1)?.text ?? '')), 1);
 }
 
 /** How many rows are drawn at once: the library takes their number squared. */

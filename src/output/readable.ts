@@ -70,13 +70,6 @@ export function addressIn(value: JsonText | undefined): string | undefined {
   return /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= longestAddress ? href : undefined;
 }
 
-/** A text that leads to an address, for terminals that know OSC 8; the text is clean already. */
-export function linked(text: string, address: string | undefined): string {
-  return address === undefined || text === ''
-    ? text
-    : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
-}
-
 /** Addresses as people write them. */
 export function shortLinks(text: string): string {
   return text.replace(/\bhttps?:\/\/(?:www\.)?([^\s,]*?)\/?(?=[\s,]|$)/gi, '$1');

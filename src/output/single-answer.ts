@@ -2,8 +2,9 @@ import { indented } from '../json/indent.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
+import { drawRows, type GridCell } from './grid.ts';
 import type { Column } from './layout.ts';
-import { addressIn, linked, readable, readableLines } from './readable.ts';
+import { addressIn, readable, readableLines } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
@@ -28,18 +29,15 @@ function createSheetForm({ layout, links, ...options }: WriterOptions): WriterFo
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
 
-  function* sheet(view: JsonView, columns: readonly Column[]): Generator<string, void> {
-    const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
-    const nameWidth = Math.max(1, ...names.map(textWidth));
+  function* rows(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<GridCell[], void> {
     let count = 0;
     for (const column of columns) {
-      let name = nameOf(column, nameWidth);
+      let name = styles.bold(nameOf(column, nameWidth));
       const value = column.value(view);
       const address = links ? addressIn(value) : undefined;
       for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
-        if (++count > mostRows) return yield '…\n';
-        const space = ' '.repeat(gap + nameWidth - textWidth(name));
-        yield `${styles.bold(name)}${space}${linked(text, address)}`.trimEnd().concat('\n');
+        if (++count > mostRows) return yield [{ text: '…' }, { text: '' }];
+        yield [{ text: name }, { text, address }];
         name = '';
       }
     }
@@ -49,7 +47,10 @@ function createSheetForm({ layout, links, ...options }: WriterOptions): WriterFo
     *lines(records) {
       for (const record of records) {
         const view = new JsonView(record);
-        yield* sheet(view, layout.sheet?.(view) ?? layout.columns);
+        const columns = layout.sheet?.(view) ?? layout.columns;
+        const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
+        const nameWidth = Math.max(1, ...names.map(textWidth));
+        yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
       }
     },
   };
@@ -95,10 +96,15 @@ function createProseForm(options: WriterOptions): WriterForm {
         for (const citation of citations) {
           if (number === 0) yield '\n';
           // Not wrapped: an address in two pieces can't be followed.
-          const text = linked(readable(citation), options.links ? addressIn(citation) : undefined);
+          const text = linked(readable(citation), options.links && addressIn(citation));
           yield `${styles.dim(`[${++number}]`)} ${text}\n`;
         }
       }
     },
   };
+}
+
+/** A text that leads to an address, for terminals that know OSC 8; the text is clean already. */
+function linked(text: string, address: string | false | undefined): string {
+  return !address || text === '' ? text : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
 }

@@ -3,7 +3,7 @@ import { toTerminalText } from './clean.ts';
 import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
-import { addressIn, linked } from './readable.ts';
+import { addressIn } from './readable.ts';
 import { entityTable, plainTable } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
@@ -24,13 +24,12 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   const columns = table ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
-  // A table is planned when its first rows are there.
-  let plan: readonly PlannedColumn[] | 'cards' | undefined;
-  if (wantsCards || cannotFit(columns, width)) plan = 'cards';
+  let planned: readonly PlannedColumn[] | undefined;
+  let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(planned: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
-    const cells = planned.map((each) => {
+  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
+    const cells = (planned ?? []).map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -44,30 +43,28 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(planned: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
-    if (!isBegun) {
+  function* rows(records: Records): Generator<GridCell[], void> {
+    if (planned !== undefined && !isBegun) {
       yield planned.map((each) => ({
         text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
       }));
       yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
     }
-    isBegun = true;
-    for (const record of records) yield* rowsOf(planned, new JsonView(record));
-  }
-
-  function* cards(records: Records): Generator<string, void> {
     for (const record of records) {
-      if (isBegun) yield '\n';
+      const view = new JsonView(record);
+      if (hasCards && isBegun) yield [{ text: '' }];
       isBegun = true;
-      const lines = [...cardLines(columns, new JsonView(record), width, styles, options.links === true)];
-      for (const line of lines.length === 0 ? ['–'] : lines) yield `${line.trimEnd()}\n`;
+      yield* hasCards ? cardRows(columns, view, width, styles, options.links === true) : rowsOf(view);
     }
   }
 
   return {
     *lines(records) {
-      plan ??= planTable(columns, width, yield* see(columns, width, records.slice(0, enoughRows))) ?? 'cards';
-      yield* plan === 'cards' ? cards(records) : drawRows(plan, rows(plan, records));
+      if (!hasCards && planned === undefined) {
+        planned = planTable(columns, width, yield* see(columns, width, records.slice(0, enoughRows)));
+        hasCards = planned === undefined;
+      }
+      yield* drawRows(planned ?? [{}], rows(records));
     },
   };
 }
@@ -110,15 +107,20 @@ function cellLines({ column, width }: PlannedColumn, record: JsonView): string[]
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row: what is empty is left out. */
-function* cardLines(
+function* cardRows(
   columns: readonly TableColumn[],
   record: JsonView,
   width: number,
   styles: Styles,
   links: boolean,
-): Generator<string, void> {
+): Generator<GridCell[], void> {
   const textOf = (column: TableColumn | undefined): string =>
     column === undefined ? '' : (column.long ?? column.text).call(column, record);
+  let isEmpty = true;
+  const line = (text: string, address?: string): GridCell[] => {
+    isEmpty = false;
+    return [{ text, address: links ? address : undefined }];
+  };
 
   const detailColumn = columns.find(({ role }) => role === 'detail');
   const detail = cutTo(textOf(detailColumn), Math.floor(width / 3));
@@ -127,23 +129,27 @@ function* cardLines(
   if (title !== '' || detail !== '') {
     const tone = detailColumn?.tone?.(detail);
     const parts = [title && styles.bold(title), tone === undefined ? detail : styles[tone](detail)];
-    yield parts.filter((part) => part !== '').join('  ');
+    yield line(parts.filter((part) => part !== '').join('  '));
   }
   for (const column of columns) {
     if (column.role === 'title' || column.role === 'detail') continue;
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
         // Where it can be followed, it needs not be copied.
-        if (links && address !== undefined) yield linked(cutTo(text, width), address);
-        else yield* wrapWords(text, width, otherLines);
+        const parts =
+          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+        for (const part of parts) yield line(part, address);
       }
       continue;
     }
     const text = textOf(column);
     if (text === '') continue;
     const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
-    yield* column.role === 'body'
-      ? wrapTo(text, width, Math.max(bodyLines, column.lines ?? 1))
-      : wrapWords(label + text, width, otherLines);
+    const parts =
+      column.role === 'body'
+        ? wrapTo(text, width, Math.max(bodyLines, column.lines ?? 1))
+        : wrapWords(label + text, width, otherLines);
+    for (const part of parts) yield line(part);
   }
+  if (isEmpty) yield line('–');
 }
