@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   contacts,
   cwd,
+  ending,
   env,
   leadpipe,
   operationsFolder,
@@ -75,8 +76,7 @@ describe('an input', () => {
     ['with nothing to send', Buffer.from('{"a":1}\n'), [], 'no field "objective"'],
   ])('that is %s is refused, and costs nothing', async (_, bytes, more, message) => {
     write('list', bytes);
-    const { code, stderr } = await contacts('--input', 'list', ...more);
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(await contacts('--input', 'list', ...more)).toMatchObject(ending(2, message));
     expect(service.requests()).toBe(0);
   });
 
@@ -87,8 +87,9 @@ describe('an input', () => {
     ['name,website,links\n', 'name,website,links,'],
   ])('without rows (%j), as a search leaves it that found nothing, is complete', async (text, own) => {
     write('list.csv', text);
-    const { code, stderr } = await contacts('--input', 'list.csv', '-o', 'out.csv');
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('0 rows in out.csv') });
+    expect(await contacts('--input', 'list.csv', '-o', 'out.csv')).toMatchObject(
+      ending(0, '0 rows in out.csv'),
+    );
     expect(read('out.csv')).toBe(`${own}email,email_reference,email_error\r\n`);
     const piped = await leadpipe(['contact', 'email', '--input', '-'], text);
     expect(piped).toMatchObject({ code: 0, stdout: '' });
@@ -203,7 +204,7 @@ describe('money', () => {
     await serve({ credits: 1 });
     const args = ['--input', 'list.txt', '-o', 'all.jsonl', '--concurrency', '1'];
     const cut = await contacts(...args);
-    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('same command again') });
+    expect(cut).toMatchObject(ending(5, 'same command again'));
     expect(jsonLines(read('all.jsonl.part'))).toHaveLength(1);
     expect(service.requests()).toBe(2);
     write('list.txt', 'Dee\nBo\nAda\n');
@@ -288,7 +289,7 @@ describe('a list that is stopped says of each row', () => {
     if (!isStopped) return;
     open();
     const again = await leadpipe([...args, '--concurrency', '16']);
-    expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('4 of 20 rows have no answer') });
+    expect(again).toMatchObject(ending(3, '4 of 20 rows have no answer'));
     expect(paid()).toEqual(rows);
   });
 });
@@ -331,12 +332,10 @@ it('a named list whose output can not be written keeps what it has bought, for a
   await serve({ latencyMs: 50 });
   write('list.txt', Array.from({ length: 24 }, (_, at) => `p${at}`).join('\n'));
   const cut = await contacts('--input', 'list.txt', '--concurrency', '8', '-o', '/dev/full', '--run', 'x');
-  expect(cut).toMatchObject({ code: 74, stderr: expect.stringContaining('charged: yes') });
-  const { code, stderr } = await contacts('--input', 'list.txt', '-f', 'csv', '-o', 'out.csv', '--run', 'x');
-  expect({ code, stderr }).toMatchObject({
-    code: 0,
-    stderr: expect.stringMatching(/^24 found in out.csv · \d+ already bought, not charged again/),
-  });
+  expect(cut).toMatchObject(ending(74, 'charged: yes'));
+  expect(await contacts('--input', 'list.txt', '-f', 'csv', '-o', 'out.csv', '--run', 'x')).toMatchObject(
+    ending(0, /^24 found in out.csv · \d+ already bought, not charged again/),
+  );
   expect(service.charged.size).toBe(24);
   expect(service.refusals.get(409)).toBeUndefined();
   expect(read('out.csv').trimEnd().split('\r\n')).toHaveLength(25);
@@ -345,10 +344,7 @@ it('a named list whose output can not be written keeps what it has bought, for a
 it('what came instead of an answer is kept', async () => {
   await serve({ garbled: true });
   write('list.txt', 'Ada\n');
-  expect(await contacts('--input', 'list.txt')).toMatchObject({
-    code: 3,
-    stderr: expect.stringContaining('charged: yes'),
-  });
+  expect(await contacts('--input', 'list.txt')).toMatchObject(ending(3, 'charged: yes'));
   const [operation = ''] = readdirSync(operationsFolder());
   expect(read(join(operationsFolder(), operation, 'rows.jsonl'))).toContain('"brought":"<paid for>"');
 });
@@ -376,8 +372,7 @@ it.each([
   write('list.txt', 'Ada\n');
   write('list.csv', 'name,site\nAda,a\n');
   write('array.json', '[\n{"objective":"Ada"}\n]\n');
-  const { code, stderr } = await contacts(...args);
-  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);
 });
 
@@ -392,11 +387,9 @@ describe('a limit on credits', () => {
   it('refuses a file that can cost more, before anything is sent', async () => {
     const args = await limited(119);
     write('list.txt', many);
-    const { code, stderr } = await contacts('--input', 'list.txt', ...args);
-    expect({ code, stderr }).toMatchObject({
-      code: 5,
-      stderr: expect.stringContaining('this can cost 120 credits'),
-    });
+    expect(await contacts('--input', 'list.txt', ...args)).toMatchObject(
+      ending(5, 'this can cost 120 credits'),
+    );
     expect(service.charged.size).toBe(0);
     // What was refused was never begun: nothing buys it later.
     const resumed = await leadpipe(['history', 'resume']);
@@ -407,7 +400,7 @@ describe('a limit on credits', () => {
   it('holds at every row of standard input, and a higher one goes on', async () => {
     const args = await limited(41);
     const cut = await leadpipe(['contact', 'email', '--input', '-', ...args], many);
-    expect(cut).toMatchObject({ code: 5, stderr: expect.stringContaining('with a higher --max-credits') });
+    expect(cut).toMatchObject(ending(5, 'with a higher --max-credits'));
     expect(service.charged.size).toBe(20);
     const again = await leadpipe(['contact', 'email', '--input', '-', ...args], many);
     expect(again.code).toBe(5);
@@ -420,11 +413,9 @@ describe('a limit on credits', () => {
 
   it('needs to know what a row costs', async () => {
     write('list.txt', many);
-    const { code, stderr } = await contacts('--input', 'list.txt', '--max-credits', '100');
-    expect({ code, stderr }).toMatchObject({
-      code: 5,
-      stderr: expect.stringContaining('price.contact.email'),
-    });
+    expect(await contacts('--input', 'list.txt', '--max-credits', '100')).toMatchObject(
+      ending(5, 'price.contact.email'),
+    );
     expect(service.requests()).toBe(0);
   });
 

@@ -10,14 +10,15 @@ async function* withLongLine(first: string, open: string, close: string, last: s
   yield `${close}\n${last}\n`;
 }
 
-it.each<[InputFormat, string, string, string, string]>([
-  ['text', 'one', '', '', 'three'],
-  ['jsonl', '{"objective":"one"}', '{"objective":"', '"}', '{"objective":"three"}'],
+it.each<[InputFormat, number, string, string, string, string]>([
+  // 600 MB: V8 has no string that long.
+  ['text', 9200, 'one', '', '', 'three'],
+  // As many as are refused: the lines of both formats are read in the same way.
+  ['jsonl', 70, '{"objective":"one"}', '{"objective":"', '"}', '{"objective":"three"}'],
 ])(
-  'a line of %s that is longer than a string can be fails, and the others are read',
-  async (format, ...lines) => {
-    // 600 MB: V8 has no string that long.
-    const text = withLongLine(...lines, 9200);
+  'a line of %s that is too long, by %d pieces, fails, and the others are read',
+  async (format, pieces, ...lines) => {
+    const text = withLongLine(...lines, pieces);
     const { rows } = await openInput(text, { format, field: 'objective', wanted: [], what: 'the input' });
     const found: InputRow[] = [];
     for await (const row of rows) found.push(row);

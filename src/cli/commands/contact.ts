@@ -10,7 +10,6 @@ import { readTextArgument } from '../options/inputs.ts';
 import { argumentOf, inputNames } from '../options/options.ts';
 import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList } from '../records/rows.ts';
 
 interface ContactOptions extends PurchaseOptions, RowsOptions {
   readonly exitStatus?: true;
@@ -46,6 +45,7 @@ export const createCommand = defineCommand({
     const type = checkContactType(contactType);
     const source = sourceOf(options, objective, 'objective');
     if ('input' in source) {
+      const { buyList } = await import('../records/rows.ts');
       const list = await buyList(context, { ...options, ...source }, { kind: 'contact', contact_type: type });
       if (!options.exitStatus || list?.found !== 0) return;
       throw toNothingFound({ operationId: list.operationId }, options, `no ${type} was found`);

@@ -16,7 +16,6 @@ import {
   toRowsRemarks,
 } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList } from '../records/rows.ts';
 
 interface EnrichOptions extends PurchaseOptions, RowsOptions {
   readonly schema?: string;
@@ -66,6 +65,7 @@ export const createCommand = defineCommand({
     if (options.input !== undefined) {
       const source = sourceOf(options, entityContext, 'entity context');
       const rows = { ...options, input: options.input, ...source };
+      const { buyList } = await import('../records/rows.ts');
       return void (await buyList(context, rows, { kind: 'enrich', enrich_fields: schema }));
     }
     checkWithoutRows(options);

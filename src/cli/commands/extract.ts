@@ -10,7 +10,6 @@ import { readTextArgument } from '../options/inputs.ts';
 import { argumentOf, inputNames, numberIn, option, under } from '../options/options.ts';
 import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList } from '../records/rows.ts';
 
 interface ExtractOptions extends PurchaseOptions, RowsOptions {
   readonly instruction?: string;
@@ -70,6 +69,7 @@ export const createCommand = defineCommand({
         : await readTextArgument(context, inputNames.instruction, instruction);
     if ('input' in source) {
       const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
+      const { buyList } = await import('../records/rows.ts');
       return void (await buyList(context, { ...options, ...source }, request));
     }
     const one = { type, target: source.argument, instruction: said, limit };

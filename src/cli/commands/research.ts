@@ -7,7 +7,6 @@ import { readTextArgument } from '../options/inputs.ts';
 import { inputNames } from '../options/options.ts';
 import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { buy, type PurchaseOptions } from '../records/orders.ts';
-import { buyList } from '../records/rows.ts';
 
 export const createCommand = defineCommand({
   name: 'research',
@@ -30,8 +29,10 @@ export const createCommand = defineCommand({
   remarks: toRowsRemarks('query'),
   async run(context, query: string | undefined, options: PurchaseOptions & RowsOptions) {
     const source = sourceOf(options, query, 'query');
-    if ('input' in source)
+    if ('input' in source) {
+      const { buyList } = await import('../records/rows.ts');
       return void (await buyList(context, { ...options, ...source }, { kind: 'research' }));
+    }
     const text = await readTextArgument(context, inputNames.query, source.argument);
     const request = toDeepSearchRequest({ query: text }, inputNames);
     const bought = await buy(context, options, 'research', request, 'researching');

@@ -8,7 +8,7 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
-import { type RowResult, toFailure } from '../../operations/list/outcome.ts';
+import type { RowOutcome } from '../../operations/list/outcome.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { free, isContactFound, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
@@ -49,7 +49,7 @@ interface Join {
   /** The members that it adds to the record itself. */
   readonly members: readonly string[];
   /** `sent` is the text that the row stands for. */
-  toRecords(row: InputRow, result: RowResult, sent: string): readonly JsonText[];
+  toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
 }
 
 /** Pure: by what is sent, as the command line says it or as it was stored. */
@@ -64,7 +64,7 @@ export function toListOf(request: RowRequest): ListOf {
         takesEntities: true,
         toBody: (objective) => toContactSearchRequest({ contact_type, objective }, inputNames),
         into: contact_type,
-        join: joinWith(kind, toContact, (into) => [
+        join: joinWith(toContact, (into) => [
           [into, (found) => found.member('content')],
           [`${into}_reference`, (found) => found.member('reference')],
         ]),
@@ -77,7 +77,7 @@ export function toListOf(request: RowRequest): ListOf {
         takesEntities: false,
         toBody: (query) => toDeepSearchRequest({ query }, inputNames),
         into: kind,
-        join: joinWith(kind, toAnswer, (into) => [
+        join: joinWith(toAnswer, (into) => [
           [into, (found) => found.member('Result') ?? found.text],
           [`${into}_citations`, (found) => found.member('Citations')],
         ]),
@@ -91,7 +91,7 @@ export function toListOf(request: RowRequest): ListOf {
         takesEntities: true,
         toBody: (entity_context) => toEnrichRequest({ entity_context, enrich_fields }, inputNames),
         into: kind,
-        join: joinWith(kind, toAnswer, () => fields.map((field) => [field, (found) => found.member(field)])),
+        join: joinWith(toAnswer, () => fields.map((field) => [field, (found) => found.member(field)])),
         fields,
       };
     }
@@ -106,7 +106,7 @@ export function toListOf(request: RowRequest): ListOf {
         join: () => ({
           columns: [],
           members: aboutItem,
-          toRecords: (_, result, sent) => toItems(request.type, result, sent),
+          toRecords: (_, outcome, sent) => toItems(request.type, outcome, sent),
         }),
         layout: toItemsLayout,
       };
@@ -128,7 +128,6 @@ function toAnswer(answer: JsonView): JsonText | undefined {
 
 /** An answer under one name, beside what the record has: `toValue` cuts it out of the whole answer, and it stands in `columnsOf`. */
 function joinWith(
-  kind: AnswerKind,
   toValue: (answer: JsonView) => JsonText | undefined,
   columnsOf: (into: string) => readonly (readonly [string, (value: JsonView) => JsonText | undefined])[],
 ): ListOf['join'] {
@@ -147,11 +146,9 @@ function joinWith(
     return {
       columns,
       members: [member, error],
-      toRecords({ record = '{}' }, result) {
-        const failure = toFailure(kind, result);
+      toRecords({ record = '{}' }, { answer, failure }) {
         const why = failure === undefined ? [] : [[error, JSON.stringify(failure.message)] as const];
-        const isFound = result.state === 'answered' && failure === undefined;
-        const value = isFound ? toValue(new JsonView(result.answer)) : undefined;
+        const value = answer === undefined ? undefined : toValue(new JsonView(answer));
         return [withLast(record, [[member, value ?? 'null'], ...why])];
       },
     };
@@ -162,15 +159,13 @@ function joinWith(
 const aboutItem = ['type', 'target', 'extract_error'];
 
 /** Pure: items, a line each, with what they are of in front. */
-function toItems(type: string, result: RowResult, target: string): JsonText[] {
+function toItems(type: string, { answer, failure }: RowOutcome, target: string): JsonText[] {
   const about = [
     ['type', JSON.stringify(type)],
     ['target', JSON.stringify(target)],
   ] as const;
-  const failure = toFailure('extract', result);
-  if (result.state !== 'answered' || failure !== undefined)
-    return [objectOf([...about, ['extract_error', JSON.stringify(failure?.message)]])];
-  return arrayItems(objectMembers(result.answer).get('data') ?? '[]').map((item) =>
+  if (answer === undefined) return [objectOf([...about, ['extract_error', JSON.stringify(failure.message)]])];
+  return arrayItems(objectMembers(answer).get('data') ?? '[]').map((item) =>
     kindOf(item) === 'object' ? withMembers(about, withoutAbout(item)) : objectOf([...about, ['item', item]]),
   );
 }

@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import { type AnswerKind, failureOf } from '../../operations/kinds.ts';
+import type { AnswerKind } from '../../operations/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
-import type { ListCounts, RowFailure, RowResult } from '../../operations/list/outcome.ts';
+import type { ListCounts, RowFailure } from '../../operations/list/outcome.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
 import { isContactFound } from '../../output/columns.ts';
@@ -101,11 +101,11 @@ export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'ki
     records: 0,
     lacking: 0,
     lacked: new Map<string, number>(),
-    add(result: RowResult, records: readonly JsonText[]): void {
-      if (result.state !== 'answered' || failureOf(kind, result.answer) !== undefined) return;
+    /** Of a row with a result. */
+    add(answer: JsonText, records: readonly JsonText[]): void {
       this.records += records.length;
-      if (kind !== 'contact' || isContactFound(new JsonView(result.answer))) this.found++;
-      const lacks = lackingIn(fields, result.answer);
+      if (kind !== 'contact' || isContactFound(new JsonView(answer))) this.found++;
+      const lacks = lackingIn(fields, answer);
       if (lacks.length > 0) this.lacking++;
       for (const field of lacks) this.lacked.set(field, (this.lacked.get(field) ?? 0) + 1);
     },

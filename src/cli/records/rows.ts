@@ -118,9 +118,9 @@ export async function buyList(
       ...rowOrder,
       request,
       operation,
-      toRecords(row, result) {
-        const records = join.toRecords(row, result, toText(row.record ?? '{}'));
-        brought.add(result, records);
+      toRecords(row, outcome) {
+        const records = join.toRecords(row, outcome, toText(row.record ?? '{}'));
+        if (outcome.answer !== undefined) brought.add(outcome.answer, records);
         return records;
       },
       concurrency: options.concurrency ?? usualConcurrency,
@@ -150,6 +150,7 @@ export async function buyList(
     return { found: brought.found, operationId: finished.operationId };
   });
 }
+
 /** Runs a list to its end, and shows on stderr how it goes; `total` rows, where that is known. Throws what it throws. */
 async function showList(
   context: Context,

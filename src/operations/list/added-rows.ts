@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkedLines, notStored, toCheckedLine } from '../../files/line-log.ts';
+import { notStored, readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/rows.ts';
 import { folderOf, type StoredOperation } from '../journal/stored.ts';
@@ -33,8 +32,10 @@ export async function readAddedRows(
       if (entry.type === 'opened') name = undefined;
       if (entry.type === 'adding') name = entry.rows;
       if (entry.type !== 'placed' || name === undefined) continue;
-      for (const row of await readRows(join(folderOf(stateDir, operationId), name))) {
-        there.set(row, (there.get(row) ?? 0) + 1);
+      const path = join(folderOf(stateDir, operationId), name);
+      for await (const { number, said } of readLog(path)) {
+        if (said?.member !== 'added') throw damaged(number, path);
+        for (const row of JSON.parse(said.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
       }
       name = undefined;
     }
@@ -63,14 +64,4 @@ export async function readAddedRows(
       return name;
     },
   };
-}
-
-async function readRows(path: string): Promise<string[]> {
-  const text = await readFile(path, 'utf8').catch((error) => {
-    throw notStored('rows', path, error);
-  });
-  return checkedLines(text).flatMap((said, index) => {
-    if (said?.member !== 'added') throw damaged(index + 1, path);
-    return JSON.parse(said.text) as string[];
-  });
 }

@@ -9,7 +9,7 @@ import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
 import type { OutputTerms } from '../purchase.ts';
 import type { RowRequest } from '../row-request.ts';
 import type { WorstCase } from '../spending.ts';
-import type { RowResult } from './outcome.ts';
+import type { RowOutcome } from './outcome.ts';
 
 export interface RowSource {
   /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
@@ -50,7 +50,7 @@ export interface ListOrder extends RowOrder {
   readonly budgetMs: number;
   /** Whether an earlier output stands in its place: one without any answer does not replace it. */
   readonly replaces: boolean;
-  toRecords(row: InputRow, result: RowResult): readonly JsonText[];
+  toRecords(row: InputRow, outcome: RowOutcome): readonly JsonText[];
   open(opening: Opening): Promise<Delivery>;
 }
 

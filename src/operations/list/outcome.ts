@@ -1,4 +1,5 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
+import type { JsonText } from '../../json/text.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, failureOf } from '../kinds.ts';
 import { countOf, toThem } from '../wording.ts';
@@ -12,19 +13,21 @@ export interface RowFailure {
   readonly charged: Charged;
 }
 
-/** Pure: why a row has no result; undefined for one that has. */
-export function toFailure(kind: AnswerKind, result: RowResult): RowFailure | undefined {
-  if (result.state === 'flawed') return { message: result.message, charged: 'no' };
-  const { requestId } = result;
-  if (result.state !== 'answered') return { message: result.message, requestId, charged: result.charged };
-  const message = failureOf(kind, result.answer);
-  // Whether an answer without a result is charged, the service does not say.
-  return message === undefined ? undefined : { message, requestId, charged: 'maybe' };
-}
+/** What a row came to: its answer, or why it has no result. */
+export type RowOutcome =
+  | { readonly answer: JsonText; readonly failure?: undefined }
+  | { readonly answer?: undefined; readonly failure: RowFailure };
 
-export function costOf(kind: AnswerKind, end: RowEnd): Charged {
-  if (end.state !== 'answered') return end.charged;
-  return failureOf(kind, end.answer) === undefined ? 'yes' : 'maybe';
+/** Pure: of how its request ended. */
+export function toOutcome(kind: AnswerKind, result: RowResult): RowOutcome {
+  if (result.state === 'flawed') return { failure: { message: result.message, charged: 'no' } };
+  const { requestId } = result;
+  if (result.state !== 'answered')
+    return { failure: { message: result.message, requestId, charged: result.charged } };
+  const { answer } = result;
+  const message = failureOf(kind, answer);
+  // Whether an answer without a result is charged, the service does not say.
+  return message === undefined ? { answer } : { failure: { message, requestId, charged: 'maybe' } };
 }
 
 /** How the rows of a run have ended. */

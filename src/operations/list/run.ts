@@ -11,13 +11,12 @@ import { toOverLimit } from '../spending.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
 import {
-  costOf,
   type ListCounts,
   type ListEnd,
   noRows,
   type RowFailure,
   type RowResult,
-  toFailure,
+  toOutcome,
 } from './outcome.ts';
 import { createRowPurchases } from './row-purchase.ts';
 
@@ -142,7 +141,7 @@ export async function* workThrough(
     let charged: Charged = 'no';
     try {
       const end = await buy(row, before);
-      charged = costOf(order.kind, end);
+      charged = toOutcome(order.kind, end).failure?.charged ?? 'yes';
       return end;
     } catch (error) {
       if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
@@ -185,24 +184,27 @@ export async function* workThrough(
   }
 
   async function* write(some: readonly Item[]): Running<void, ListEvent> {
-    const records = some.flatMap(({ asked: { row, digest }, result }) => {
-      const made = order.toRecords(row, result as RowResult);
+    const ended = some.map(({ asked, result }) => {
+      const known = result as RowResult;
+      return { ...asked, state: known.state, outcome: toOutcome(order.kind, known) };
+    });
+    const records = ended.flatMap(({ row, digest, state, outcome }) => {
+      const made = order.toRecords(row, outcome);
       // One that can't be sent is known by what it is.
       const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
-      const isThere = added.take(id, result?.state === 'answered');
+      const isThere = added.take(id, state === 'answered');
       if (isThere) counts.there++;
       return isThere ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
-    for (const { asked, result } of some) {
-      const { row } = asked;
+    for (const { row, state, outcome } of ended) {
       counts.done++;
-      const failure = result && toFailure(order.kind, result);
-      if (result === undefined || failure === undefined) continue;
-      if (result.state === 'answered') counts.resultless++;
+      const { failure } = outcome;
+      if (failure === undefined) continue;
+      if (state === 'answered') counts.resultless++;
       else counts.failed++;
-      if (result.state === 'unknown') counts.unknown++;
-      if (result.state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
+      if (state === 'unknown') counts.unknown++;
+      if (state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
       yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
     }
     yield { is: 'rows', counts };
