@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help } from 'commander';
+import { type Argument, Command, CommanderError, Help } from 'commander';
 import type { Context } from '../context.ts';
 import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
@@ -99,7 +99,7 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      if (action.args.length === 0) return;
+      if (action.args.length === 0 || fits(action)) return;
       const { toCorrection } = await import('./messages/corrected.ts');
       const correction = toCorrection(action, argv);
       if (correction !== undefined) throw correction;
@@ -115,6 +115,13 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     const loadAll = (): Promise<Command> => createWholeProgram(context);
     return await reportThrown(context, await toUsageError(error, program, argv, loadAll), argv);
   }
+}
+
+/** Pure: whether there is nothing to correct: no argument is missing, too many or none of its choices. */
+function fits({ args, registeredArguments: known }: Command): boolean {
+  const isChoice = (one: Argument, at: number): boolean =>
+    args[at] === undefined ? !one.required : (one.argChoices?.includes(args[at]) ?? true);
+  return args.length <= known.length && known.every(isChoice);
 }
 
 /** Reports whatever was thrown, as the command line asks for it; returns the exit code. */

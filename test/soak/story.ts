@@ -167,8 +167,8 @@ async function step(world: World): Promise<void> {
   const orders = [order];
   for (let more = together < 0.05 ? 2 : together < 0.2 ? 1 : 0; more > 0; more--) {
     const other = among(random, ...open);
-    // Of two that are forgotten nobody could tell who has bought what, and two that add a list add it twice.
-    const isTold = !isForgotten(other) && !(other.list !== undefined && other.isAppended);
+    // Of two that are forgotten nobody could tell who has bought what, and two that add the same add it twice.
+    const isTold = !isForgotten(other) && (!other.isAppended || has(other, '--only-new'));
     if (!orders.includes(other) || isTold) orders.push(other);
   }
   await runTogether(world, orders, { isReal });

@@ -3,7 +3,6 @@ import { sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { decodeText } from '../../files/decoded.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 
@@ -100,13 +99,18 @@ export async function readNamedFile(path: string, what: string, hint?: string): 
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new UsageError(`${what}: can't read ${path}: ${reasonOf(error)}`, hint);
   });
-  return decodeText(bytes, `${what}: ${path}`);
+  return await decoded(bytes, `${what}: ${path}`);
 }
 
 export async function readInput(context: Context, name: string): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of takeInput(context, name)) pieces.push(Buffer.from(piece as Buffer));
-  return decodeText(Buffer.concat(pieces), 'standard input');
+  return await decoded(Buffer.concat(pieces), 'standard input');
+}
+
+async function decoded(bytes: Buffer, what: string): Promise<string> {
+  const { decodeText } = await import('../../files/decoded.ts');
+  return decodeText(bytes, what);
 }
 
 /**
