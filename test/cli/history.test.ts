@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createJournal } from '../../src/operations/journal/journal.ts';
 import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
@@ -438,7 +438,8 @@ describe('retention', () => {
     await journal.append(intent, { type: 'answered', request_id: null });
     writeFileSync(join(state, 'operations', operation, 'answer.json'), '{}');
     writeFileSync(join(state, 'operations', operation, 'leads.jsonl'), '{}\n');
-    if (!isOpen) await journal.close();
+    if (isOpen) onTestFinished(() => journal.close());
+    else await journal.close();
     return operation;
   }
 
