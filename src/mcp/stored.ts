@@ -1,8 +1,9 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
+import { folderOf } from '../operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
-import { folderOf, type StoredOperation } from '../operations/journal/stored.ts';
+import type { StoredOperation } from '../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 
 /**

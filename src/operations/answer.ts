@@ -8,7 +8,7 @@ import type { Running } from './events.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toTerminal } from './journal/entries.ts';
 import { toDoubtful, toFailedEntries } from './journal/failed.ts';
-import { folderOf } from './journal/stored.ts';
+import { folderOf } from './journal/folders.ts';
 import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds.ts';
 import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
 

@@ -1,11 +1,12 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
 import { toTerminal } from './journal/entries.ts';
+import { folderOf } from './journal/folders.ts';
 import { readHistoryRecord } from './journal/history.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { countRows } from './journal/rows.ts';
-import { folderOf, type StoredOperation } from './journal/stored.ts';
+import type { StoredOperation } from './journal/stored.ts';
 import { rowsOf } from './kinds.ts';
 import { exact } from './spending.ts';
 

@@ -1,17 +1,16 @@
-import type { EntitySearchRequest } from '../contract/types.ts';
 import { ConfigurationError, type LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
 import type { EntryOf } from './journal/entries.ts';
-import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
+import { folderOf } from './journal/folders.ts';
+import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { type OperationIndex, openIndex, operationOf } from './journal/operation-index.ts';
-import { folderOf, lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
-import { isTask, kindOf, type PaidKind, rowsOf, toRequest } from './kinds.ts';
-import { completeAdditionTo, replacedBy } from './output-owner.ts';
-import type { Order } from './purchase.ts';
+import { type OperationIndex, operationOf } from './journal/operation-index.ts';
+import { lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
+import { isTask, kindOf, rowsOf } from './kinds.ts';
+import { replacedBy } from './output-owner.ts';
 import type { RestOfSearch } from './rest-of-search.ts';
 
 /** What is ordered, as far as it decides whether an earlier run is the same. */
@@ -63,46 +62,17 @@ interface Left {
   readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
 
-export const anew = { is: 'new', answers: [] } as const;
+const anew = { is: 'new', answers: [] } as const;
 const dayMs = 24 * 3_600_000;
 /** What looks alike is named as a help, which is worth no look at all that was ever bought. */
 const mostAlike = 20;
 /** For how long an agent's call that is made again gives the stored answer. */
 const storedMs = 10 * 60_000;
 
-export function toWanted<Kind extends PaidKind>(
-  { connection }: Buyer,
-  { body, idempotencyKey, isPreview, keep, kind, list, terms }: Order<Kind>,
-): Wanted {
-  const text = toRequest(kind, body, '').body ?? '{}';
-  const type =
-    kind === 'search' || kind === 'task run' ? (body as EntitySearchRequest).entity_type : undefined;
-  return {
-    command: kind,
-    body: text,
-    ...(list?.onlyNew ? { asked: text } : {}),
-    ...(type === undefined ? {} : { list: list?.name ?? type }),
-    origin: connection.origin,
-    options: terms.options,
-    output: terms.output,
-    idempotencyKey,
-    keep: keep && !isPreview,
-  };
-}
-
-/**
- * Is there an earlier run of this order, and how does it go on? The one place that is asked: by searches, tasks, lists and agents.
- * The output is held by whoever asks, so that nothing changes meanwhile. Throws ConfigurationError for a journal of the same order that
- * can't be read, LocalIoError.
- */
-export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
-  if (!wanted.keep) return anew;
-  const { command, idempotencyKey, origin, output } = wanted;
-  const [digests, index] = [await toDigests(wanted), await openIndex(buyer.context)];
-  const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
-  const asking: Asking = { buyer, wanted, digests: { ...digests, key }, index };
-  if (output !== null) await completeAdditionTo(buyer.context, output);
-  if (wanted.options.tool === true) return await findForTool(asking);
+/** What `findEarlier` finds among operations that are the same in something. */
+export async function findAmong(asking: Asking): Promise<Earlier> {
+  const { command, options, origin, output } = asking.wanted;
+  if (options.tool === true) return await findForTool(asking);
   const unanswered = await findUnanswered(asking);
   if (unanswered !== undefined) return { is: 'repeat', operation: unanswered };
   const answers: StoredOperation[] = [];
@@ -126,7 +96,7 @@ export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier
   return { is: 'new', alike, recent, left, answers };
 }
 
-interface Asking {
+export interface Asking {
   readonly buyer: Buyer;
   readonly wanted: Wanted;
   readonly digests: OrderDigests & { readonly key: string | undefined };

@@ -15,7 +15,7 @@ import type { Delivery, OpenDelivery, Placing } from './delivery.ts';
 import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
 import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
-import { pruneIfDue } from './journal/retention.ts';
+import { pruneIfDue } from './journal/prune-if-due.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
 import { toWorstCase } from './spending.ts';

@@ -5,9 +5,10 @@ import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { toEntitySearchRequest } from '../requests/entity-search.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
+import { folderOf } from './journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
-import { folderOf, type StoredOperation } from './journal/stored.ts';
+import type { StoredOperation } from './journal/stored.ts';
 
 export type RestOfSearch = Awaited<ReturnType<typeof readRestOf>>;
 

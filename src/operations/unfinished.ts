@@ -1,9 +1,10 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
+import { folderOf } from './journal/folders.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
-import { folderOf, readOperation, type StoredOperation } from './journal/stored.ts';
+import { readOperation, type StoredOperation } from './journal/stored.ts';
 import { kindOf } from './kinds.ts';
 
 /**

@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createJournal } from '../../src/operations/journal/journal.ts';
-import { prune, pruneIfDue } from '../../src/operations/journal/retention.ts';
+import { pruneIfDue } from '../../src/operations/journal/prune-if-due.ts';
+import { prune } from '../../src/operations/journal/retention.ts';
 import { printedFormats } from '../../src/output/writer.ts';
 import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {

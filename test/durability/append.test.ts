@@ -1,9 +1,9 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { folderOf } from '../../src/operations/journal/folders.ts';
 import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
-import { folderOf } from '../../src/operations/journal/stored.ts';
 import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { temporaryFolder } from '../helpers/run.ts';

@@ -1,6 +1,7 @@
 import type { LeadpipeError } from '../../src/errors.ts';
+import { listOperations } from '../../src/operations/journal/folders.ts';
 import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
-import { listOperations, readOperation, type StoredOperation } from '../../src/operations/journal/stored.ts';
+import { readOperation, type StoredOperation } from '../../src/operations/journal/stored.ts';
 import { machineClock } from './clock.ts';
 
 /** What it takes to keep records in a state directory, at a time of one's own choice. */

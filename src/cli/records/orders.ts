@@ -6,7 +6,8 @@ import type { FolderLock } from '../../files/folder-lock.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { OpenDelivery } from '../../operations/delivery.ts';
-import { type Earlier, findEarlier, toWanted } from '../../operations/earlier.ts';
+import type { Earlier } from '../../operations/earlier.ts';
+import { anew, findEarlier, toWanted } from '../../operations/find-earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms } from '../../operations/purchase.ts';
 import { toSpending, toWorstCase } from '../../operations/spending.ts';
@@ -21,7 +22,6 @@ import {
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { tellEarlier } from '../messages/earlier-runs.ts';
 import { createNotes, type Notes } from '../messages/status-line.ts';
 import {
   type ConnectionOptions,
@@ -148,7 +148,8 @@ export async function withPurchase<Kind extends PaidKind, T>(
     const ordered = { ...toOrder(context, options, connection, kind, body, more), list };
     return await withHeldOutput(context, options, async (lock) => {
       const earlier = await findEarlier(buyer, toWanted(buyer, ordered));
-      tellEarlier(context, options, earlier);
+      if (earlier !== anew)
+        (await import('../messages/earlier-runs.ts')).tellEarlier(context, options, earlier);
       const order = earlier.is === 'repeat' ? { ...ordered, again: earlier.operation } : ordered;
       const printed = { ...printedAs(kind, body), settings: connection.settings, lock };
       return await work({ buyer, order, open: () => openOutput(context, options, printed), earlier, lock });

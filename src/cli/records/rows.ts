@@ -20,7 +20,6 @@ import { countLines } from '../../requests/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { tellEarlier } from '../messages/earlier-runs.ts';
 import { listAnew } from '../messages/hints.ts';
 import { createNotes, withStatus } from '../messages/status-line.ts';
 import { fileOf, toFormat } from '../options/options.ts';
@@ -175,7 +174,8 @@ async function showList(
       (update) =>
         runToEnd(list, async (event) => {
           if (event.is === 'resuming') say(toResumingLine(event.operation, event.credits, zone));
-          else if (event.is === 'earlier') tellEarlier(context, options, event.found);
+          else if (event.is === 'earlier')
+            (await import('../messages/earlier-runs.ts')).tellEarlier(context, options, event.found);
           else if (event.is === 'row_failed') {
             await errors.write(event.row, event.failure, isHeld ? held.add : warn);
           } else if (event.is === 'rows') {

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { fromCheckedLine, notStored, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
-import { readOrNothing } from './stored.ts';
+import { readOrNothing } from './folders.ts';
 
 /** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */
 export const answerFile = 'answer.json';

@@ -4,11 +4,12 @@ import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { readChainFrom } from './chain.ts';
 import { countPages, type Intent } from './entries.ts';
+import { folderOf } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { countStoredLeads } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
 import { countRows, hasRows } from './rows.ts';
-import { folderOf, readOperation, type StoredOperation, toDamageLine } from './stored.ts';
+import { readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is

@@ -6,18 +6,10 @@ import { lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { type LineLog, notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type JournalEntry, toEntry, toLine } from './entries.ts';
+import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
-import {
-  folderOf,
-  isOperationId,
-  journalFile,
-  listOperations,
-  readOrNothing,
-  type StoredOperation,
-  toStored,
-  toUnknownOperation,
-} from './stored.ts';
+import { journalFile, type StoredOperation, toStored, toUnknownOperation } from './stored.ts';
 
 export interface Journal {
   /** Undefined for one that keeps nothing. */

@@ -7,8 +7,9 @@ import type { LeadpipeError } from '../../errors.ts';
 import { withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import { listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
-import { listOperations, readIntent, readOperation, type StoredOperation } from './stored.ts';
+import { readIntent, readOperation, type StoredOperation } from './stored.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 

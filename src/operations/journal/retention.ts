@@ -1,16 +1,16 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { writeWhole } from '../../files/whole-file.ts';
 import { readUnfinished } from '../unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { readChainTo } from './chain.ts';
+import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { leadsFile } from './leads.ts';
 import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
-import { folderOf, readOperation, toOwnHint } from './stored.ts';
+import { readOperation } from './stored.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
@@ -84,19 +84,4 @@ export async function prune(
   const gone = new Set(pruned.flatMap((one) => (one.removed === 'operation' ? [one.operation_id] : [])));
   if (gone.size > 0) await thinIndex(context, (operationId) => !gone.has(operationId)).catch(() => undefined);
   return pruned;
-}
-
-/** The same as `prune`, but at most once a day; a failure is ignored. */
-export async function pruneIfDue(context: IndexContext): Promise<void> {
-  const now = context.clock.now();
-  const stamp = join(context.directories.state, 'pruned');
-  try {
-    const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
-    if (Math.abs(now.getTime() - last) < dayMs) return;
-    await writeWhole(stamp, now.toISOString());
-    // Nothing is old on the first day.
-    if (!Number.isNaN(last)) await prune(context, () => {}, true);
-  } catch {
-    // What could not be removed today is removed tomorrow, or named by `history prune`.
-  }
 }

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, LocalIoError } from '../../errors.ts';
-import { codeOf } from '../../files/error-code.ts';
+import { LeadpipeError } from '../../errors.ts';
 import { isTask, kindOf, rowsOf } from '../kinds.ts';
 import { damaged, type EntryOf, type Intent, type JournalEntry, toEntries } from './entries.ts';
+import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 
 export const journalFile = 'journal.jsonl';
 
@@ -71,12 +71,6 @@ export function toUnknownOperation(operationId: string | undefined, known: reado
   });
 }
 
-/** The IDs of everything that looks like an operation, oldest first. Throws LocalIoError. */
-export async function listOperations(stateDir: string): Promise<string[]> {
-  const root = join(stateDir, 'operations');
-  return ((await readOrNothing(() => readdir(root), root)) ?? []).filter(isOperationId).sort();
-}
-
 /**
  * Undefined when there is no such operation, or it was killed before its intent was written, and so has sent nothing.
  * Throws ConfigurationError for a damaged one, LocalIoError.
@@ -130,36 +124,7 @@ export async function lastWritten(stateDir: string, operationId: string): Promis
   return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
 }
 
-/** Undefined where there is no such file or folder. Throws LocalIoError. */
-export async function readOrNothing<T>(read: () => Promise<T>, path: string): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    const code = codeOf(error);
-    // A file among the folders is not ours.
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
-      cause: error,
-      ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
-    });
-  }
-}
-
-/** A name with a path in it, which could lead out of the folder of operations, is refused. */
-export function isOperationId(text: string): boolean {
-  return /^[\w-]+$/.test(text);
-}
-
-export function folderOf(stateDir: string, operationId: string): string {
-  return join(stateDir, 'operations', operationId);
-}
-
 /** Pure: one line about what can't be read, and what to do about it. */
 export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
-}
-
-/** Pure: what to do about a folder that only another user may read. */
-export function toOwnHint(folder: string): string {
-  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
 }

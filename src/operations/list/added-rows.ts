@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { notStored, readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import { folderOf } from '../journal/folders.ts';
 import { damaged } from '../journal/rows.ts';
-import { folderOf, type StoredOperation } from '../journal/stored.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
 export type AddedRows = Awaited<ReturnType<typeof readAddedRows>>;

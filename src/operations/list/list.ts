@@ -3,13 +3,15 @@ import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import { toAdmit, withinDay } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
-import { findEarlier, type Wanted } from '../earlier.ts';
+import type { Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
+import { anew, findEarlier } from '../find-earlier.ts';
 import { toTerminal } from '../journal/entries.ts';
+import { folderOf } from '../journal/folders.ts';
 import { beginJournal, type Journal, naming, openJournal } from '../journal/journal.ts';
-import { pruneIfDue } from '../journal/retention.ts';
+import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
-import { folderOf, type StoredOperation } from '../journal/stored.ts';
+import type { StoredOperation } from '../journal/stored.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
@@ -70,7 +72,8 @@ export async function* runList(given: Buyer, order: ListOrder): Running<Finished
       const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
       if (rows !== undefined) others.push(rows);
     }
-    if (own === undefined && found?.is === 'new' && run === undefined) yield { is: 'earlier', found };
+    if (own === undefined && found !== anew && found?.is === 'new' && run === undefined)
+      yield { is: 'earlier', found };
     return yield* buyRows({ buyer, order, own, otherOperations, others, limit });
   } finally {
     await Promise.all(others.map((rows) => rows.close()));

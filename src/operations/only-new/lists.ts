@@ -7,7 +7,7 @@ import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '.
 import { syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { Buyer } from '../buyer.ts';
-import { folderOf, readOrNothing } from '../journal/stored.ts';
+import { folderOf, readOrNothing } from '../journal/folders.ts';
 import { type Identity, identityOfMembers, type Named } from './identity.ts';
 
 /*

@@ -5,16 +5,12 @@ import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { readChainFrom } from '../../../operations/journal/chain.ts';
+import { folderOf } from '../../../operations/journal/folders.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
-import {
-  folderOf,
-  readKnown,
-  type StoredOperation,
-  toUnknownOperation,
-} from '../../../operations/journal/stored.ts';
+import { readKnown, type StoredOperation, toUnknownOperation } from '../../../operations/journal/stored.ts';
 import {
   type AnswerKind,
   isKept,

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeWhole } from '../../files/whole-file.ts';
+import type { IndexContext } from './operation-index.ts';
+
+const dayMs = 86_400_000;
+
+/** Removes what is old, as `prune` does, but at most once a day; a failure is ignored. */
+export async function pruneIfDue(context: IndexContext): Promise<void> {
+  const now = context.clock.now();
+  const stamp = join(context.directories.state, 'pruned');
+  try {
+    const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
+    if (Math.abs(now.getTime() - last) < dayMs) return;
+    await writeWhole(stamp, now.toISOString());
+    // Nothing is old on the first day.
+    if (Number.isNaN(last)) return;
+    const { prune } = await import('./retention.ts');
+    await prune(context, () => {}, true);
+  } catch {
+    // What could not be removed today is removed tomorrow, or named by `history prune`.
+  }
+}
