@@ -1,12 +1,5 @@
-import { createYielder } from '../event-loop.ts';
-import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../json/text.ts';
+import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
-import { enriched, scoreOf } from './record-parts.ts';
-
-/** Leads of a search, with the enrich fields that were requested. */
-export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
-}
 
 /** Dot paths, which are the headers too; each once. */
 export function pathLayout(paths: readonly string[]): Layout {
@@ -17,7 +10,7 @@ export function pathLayout(paths: readonly string[]): Layout {
 }
 
 /** Columns of members, by their exact names; with `under`, of members of that member. */
-function membersOf(names: Iterable<string>, under?: string): Column[] {
+export function membersOf(names: Iterable<string>, under?: string): Column[] {
   return Array.from(names, (name) => ({
     header: name,
     value: (record) => (under === undefined ? record : record.inner(under))?.member(name),
@@ -27,81 +20,6 @@ function membersOf(names: Iterable<string>, under?: string): Column[] {
 /** Items of an extraction, a task status, and the like. */
 export function memberLayout(names: Iterable<string>, under?: string): Layout {
   return { columns: membersOf(names, under), chosen: false };
-}
-
-export const contactLayout: Layout = {
-  chosen: false,
-  columns: [
-    ...membersOf(['contact_type', 'objective'], 'request'),
-    ...membersOf(['content', 'reference'], 'result'),
-    ...membersOf(['created_at']),
-  ],
-  sheet: (record) => [
-    {
-      header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
-      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
-    },
-    ...membersOf(['reference'], 'result'),
-    ...membersOf(['objective'], 'request'),
-  ],
-};
-
-/** Null, empty and white space are all "not found". */
-// rule: contact.not-found
-export function isContactFound(record: JsonView): boolean {
-  const content = record.inner('result')?.member('content') ?? 'null';
-  return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
-}
-
-/** An answer of another form than `{ Result, Citations }` is shown whole. */
-export const researchLayout: Layout = {
-  chosen: false,
-  prose: true,
-  columns: [
-    {
-      header: 'result',
-      value: (record) => record.inner('answer')?.member('Result') ?? record.member('answer'),
-    },
-    {
-      header: 'citations',
-      value: (record) =>
-        record.inner('answer')?.member('Result') === undefined
-          ? undefined
-          : record.inner('answer')?.member('Citations'),
-    },
-  ],
-};
-
-/** The fields that were asked for; to people also what the answer holds besides. */
-export function enrichLayout(fields: readonly string[]): Layout {
-  return {
-    ...memberLayout(fields, 'answer'),
-    sheet(record) {
-      const answer = record.inner('answer');
-      if (kindOf(answer?.text ?? 'null') !== 'object') return membersOf(['answer']);
-      return membersOf(new Set([...fields, ...(answer?.names() ?? [])]), 'answer');
-    },
-  };
-}
-
-/** Items of an extraction: every field that one of them has, in the order in which they appear. */
-export async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
-  const names = new Set<string>();
-  let allObjects = true;
-  const yielder = createYielder(signal);
-  for (const item of items) {
-    for (const name of objectMembers(item).keys()) names.add(name);
-    allObjects &&= kindOf(item) === 'object';
-    if (yielder.isDue()) await yielder.yield();
-  }
-  const layout = memberLayout(names);
-  if (allObjects) return layout;
-  // The interface promises objects; what was paid for is shown all the same.
-  const whole: Column = {
-    header: free(names, 'item', 'item'),
-    value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
-  };
-  return { ...layout, columns: [...layout.columns, whole] };
 }
 
 export const taskStatusLayout: Layout = memberLayout([
@@ -122,25 +40,6 @@ export const balanceLayout: Layout = memberLayout([
 export function toFlatObject(columns: readonly Column[], record: JsonText): JsonText {
   const view = new JsonView(record);
   return objectOf(columns.map((column) => [column.header, column.value(view) ?? 'null'] as const));
-}
-
-function entityColumns(enrichFields: readonly string[]): Column[] {
-  const columns: Column[] = [
-    ...membersOf(['name', 'description']),
-    { header: 'score', value: scoreOf },
-    { header: 'score_reason', value: (record) => record.inner('score')?.member('reason') },
-    ...membersOf(['website', 'linkedin_url'], 'links'),
-    ...membersOf(['links']),
-  ];
-  const taken = new Set(columns.map(({ header }) => header));
-  const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
-    header: free(taken, header),
-    value: (record) => enriched(record, field, name),
-  });
-  for (const field of new Set(enrichFields)) {
-    columns.push(part(field, field, 'content'), part(`${field}_reference`, field, 'reference'));
-  }
-  return columns;
 }
 
 /**

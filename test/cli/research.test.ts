@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { researchLayout } from '../../src/output/columns.ts';
+import { researchLayout } from '../../src/output/paid-layouts.ts';
 import { runAnswered } from '../helpers/answered.ts';
 import { written } from '../output/gathering-sink.ts';
 

@@ -2,15 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { JsonView } from '../../src/json/text.ts';
 import {
   balanceLayout,
-  contactLayout,
-  entityLayout,
   memberLayout,
   pathLayout,
-  researchLayout,
   taskStatusLayout,
   toFlatObject,
 } from '../../src/output/columns.ts';
 import type { Layout } from '../../src/output/layout.ts';
+import { contactLayout, entityLayout, researchLayout } from '../../src/output/paid-layouts.ts';
 
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {

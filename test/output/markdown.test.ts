@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import { memberLayout, researchLayout } from '../../src/output/columns.ts';
+import { memberLayout } from '../../src/output/columns.ts';
+import { researchLayout } from '../../src/output/paid-layouts.ts';
 import type { WriterOptions } from '../../src/output/writer.ts';
 import { written as writtenAs } from './gathering-sink.ts';
 

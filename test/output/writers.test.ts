@@ -2,13 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  enrichLayout,
-  entityLayout,
-  itemsLayout,
-  memberLayout,
-  pathLayout,
-} from '../../src/output/columns.ts';
+import { memberLayout, pathLayout } from '../../src/output/columns.ts';
+import { enrichLayout, entityLayout, itemsLayout } from '../../src/output/paid-layouts.ts';
 import { type Format, formats } from '../../src/output/writer.ts';
 import { written } from './gathering-sink.ts';
 

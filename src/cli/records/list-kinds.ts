@@ -10,8 +10,9 @@ import {
 import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
 import type { RowOutcome } from '../../operations/list/outcome.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
-import { free, isContactFound, restColumn } from '../../output/columns.ts';
+import { free, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
+import { isContactFound } from '../../output/paid-layouts.ts';
 import { plainTable } from '../../output/table-columns.ts';
 import {
   toContactSearchRequest,

@@ -11,14 +11,14 @@ import { anew, findEarlier, toWanted } from '../../operations/find-earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms } from '../../operations/purchase.ts';
 import { toSpending, toWorstCase } from '../../operations/spending.ts';
+import { memberLayout } from '../../output/columns.ts';
 import {
   contactLayout,
   enrichLayout,
   entityLayout,
   itemsLayout,
-  memberLayout,
   researchLayout,
-} from '../../output/columns.ts';
+} from '../../output/paid-layouts.ts';
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';

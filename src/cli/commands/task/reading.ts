@@ -18,8 +18,8 @@ import {
   readInto,
   type TaskReading,
 } from '../../../operations/task/reading.ts';
-import { entityLayout } from '../../../output/columns.ts';
 import type { Layout, LayoutOf } from '../../../output/layout.ts';
+import { entityLayout } from '../../../output/paid-layouts.ts';
 import { checkText } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';

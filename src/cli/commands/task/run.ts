@@ -18,7 +18,7 @@ import {
   toTaskProgress,
 } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
-import { entityLayout } from '../../../output/columns.ts';
+import { entityLayout } from '../../../output/paid-layouts.ts';
 import { confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';

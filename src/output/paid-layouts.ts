@@ -1,0 +1,104 @@
+import { createYielder } from '../event-loop.ts';
+import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import { free, memberLayout, membersOf } from './columns.ts';
+import type { Column, Layout } from './layout.ts';
+import { enriched, scoreOf } from './record-parts.ts';
+
+/** Leads of a search, with the enrich fields that were requested. */
+export function entityLayout(enrichFields: readonly string[] = []): Layout {
+  return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
+}
+
+function entityColumns(enrichFields: readonly string[]): Column[] {
+  const columns: Column[] = [
+    ...membersOf(['name', 'description']),
+    { header: 'score', value: scoreOf },
+    { header: 'score_reason', value: (record) => record.inner('score')?.member('reason') },
+    ...membersOf(['website', 'linkedin_url'], 'links'),
+    ...membersOf(['links']),
+  ];
+  const taken = new Set(columns.map(({ header }) => header));
+  const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
+    header: free(taken, header),
+    value: (record) => enriched(record, field, name),
+  });
+  for (const field of new Set(enrichFields)) {
+    columns.push(part(field, field, 'content'), part(`${field}_reference`, field, 'reference'));
+  }
+  return columns;
+}
+
+export const contactLayout: Layout = {
+  chosen: false,
+  columns: [
+    ...membersOf(['contact_type', 'objective'], 'request'),
+    ...membersOf(['content', 'reference'], 'result'),
+    ...membersOf(['created_at']),
+  ],
+  sheet: (record) => [
+    {
+      header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
+      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
+    },
+    ...membersOf(['reference'], 'result'),
+    ...membersOf(['objective'], 'request'),
+  ],
+};
+
+/** Null, empty and white space are all "not found". */
+// rule: contact.not-found
+export function isContactFound(record: JsonView): boolean {
+  const content = record.inner('result')?.member('content') ?? 'null';
+  return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
+}
+
+/** An answer of another form than `{ Result, Citations }` is shown whole. */
+export const researchLayout: Layout = {
+  chosen: false,
+  prose: true,
+  columns: [
+    {
+      header: 'result',
+      value: (record) => record.inner('answer')?.member('Result') ?? record.member('answer'),
+    },
+    {
+      header: 'citations',
+      value: (record) =>
+        record.inner('answer')?.member('Result') === undefined
+          ? undefined
+          : record.inner('answer')?.member('Citations'),
+    },
+  ],
+};
+
+/** The fields that were asked for; to people also what the answer holds besides. */
+export function enrichLayout(fields: readonly string[]): Layout {
+  return {
+    ...memberLayout(fields, 'answer'),
+    sheet(record) {
+      const answer = record.inner('answer');
+      if (kindOf(answer?.text ?? 'null') !== 'object') return membersOf(['answer']);
+      return membersOf(new Set([...fields, ...(answer?.names() ?? [])]), 'answer');
+    },
+  };
+}
+
+/** Items of an extraction: every field that one of them has, in the order in which they appear. */
+export async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
+  const names = new Set<string>();
+  let allObjects = true;
+  const yielder = createYielder(signal);
+  for (const item of items) {
+    for (const name of objectMembers(item).keys()) names.add(name);
+    allObjects &&= kindOf(item) === 'object';
+    if (yielder.isDue()) await yielder.yield();
+  }
+  const layout = memberLayout(names);
+  if (allObjects) return layout;
+  // The interface promises objects; what was paid for is shown all the same.
+  const whole: Column = {
+    header: free(names, 'item', 'item'),
+    value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
+  };
+  return { ...layout, columns: [...layout.columns, whole] };
+}
