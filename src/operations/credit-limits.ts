@@ -12,16 +12,13 @@ import {
 import type { PaidKind } from './kinds.ts';
 import {
   areOf,
-  createSpending,
-  exact,
-  type Spending,
   toNotCovered,
   toOverDayLimit,
   toOverLimit,
   toUnknownPrice,
   toUnpricedDay,
-  type WorstCase,
-} from './spending.ts';
+} from './limit-errors.ts';
+import { createSpending, exact, type Spending, type WorstCase } from './spending.ts';
 
 /** How long a look at the balance may take that nothing depends on. */
 const patienceMs = 3000;

@@ -16,15 +16,8 @@ import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
 import { beginJournal, naming } from '../../operations/journal/journal.ts';
-import {
-  exact,
-  type PriceName,
-  type Prices,
-  tariffOf,
-  toOverLimit,
-  toSpending,
-  toUnknownPrice,
-} from '../../operations/spending.ts';
+import { toOverLimit, toUnknownPrice } from '../../operations/limit-errors.ts';
+import { exact, type PriceName, type Prices, tariffOf, toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';

@@ -12,10 +12,11 @@ import { beginJournal, type Journal, naming, openJournal } from '../journal/jour
 import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
+import { toNotCovered, toOverLimit, toUnknownPrice } from '../limit-errors.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
-import { exact, toNotCovered, toOverLimit, toUnknownPrice } from '../spending.ts';
+import { exact } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
 import { askedRows, findKnown, type ListOrder } from './order.ts';
 import { chargedIn, type ListEnd, toLeft, toMissing } from './outcome.ts';

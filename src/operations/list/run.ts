@@ -7,7 +7,7 @@ import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { toOverLimit } from '../spending.ts';
+import { toOverLimit } from '../limit-errors.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
 import {
