@@ -24,9 +24,9 @@ export interface Bought {
 }
 
 /**
- * Buys what comes as one whole answer; undefined after a preview. The answer is on the disk before it is delivered. Throws
- * what the request throws; `no_result`, with nothing delivered, when the service finished without a result; and where the
- * answer came and could not be delivered, an error that says that it is charged.
+ * Buys one whole answer; undefined after a preview. The answer is stored before it is delivered. Throws what the request throws;
+ * `no_result` when the service finished without a result (nothing is delivered); and an error that says "charged" when the answer arrived
+ * and could not be delivered.
  */
 export async function* buyAnswer<Kind extends AnswerKind>(
   buyer: Buyer,
@@ -38,7 +38,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
   let bought: Bought | undefined;
   let isStored = false;
   let replays = false;
-  /** What is paid for is delivered also where it can't be kept. */
+  /** An answer that is paid for is delivered even if it can't be stored. */
   const keep = async function* (kept: () => Promise<void>): Running<void> {
     try {
       await kept();
@@ -59,7 +59,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
       async (thrown: unknown) => {
         const error = isAgain ? toDoubtful(thrown) : thrown;
-        // What the service said matters more than a journal that can't be written.
+        // The service's error matters more than a failure to write the journal.
         await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
         throw await keepGarbled(folder, error);
       },
@@ -71,7 +71,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       ...(operationId === undefined ? {} : { operationId }),
     };
     bought = { text, ids, records: 0 };
-    // On the disk before anything is made of it, which may take a while.
+    // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
@@ -92,7 +92,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     yield* purchase(buyer, order, open, way);
   } catch (error) {
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
-    // It came after the answer, which is paid for, unless the error itself says otherwise.
+    // This error came after the answer, so the answer is paid for, unless the error says otherwise.
     const { ids } = bought;
     const facts = { is: 'answer_undelivered', stored: isStored, replays, ...ids } as const;
     throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
@@ -110,7 +110,7 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-/** An answer that can't be understood is paid for, and can not be had again: what came is kept, and the error says where. */
+/** Stores an answer that can't be understood, since it is paid for and can't be asked for again. The error says where it is. */
 async function keepGarbled(folder: string | undefined, error: unknown): Promise<unknown> {
   if (!(error instanceof RequestError) || !error.body || folder === undefined) return error;
   const path = await storeGarbled(folder, error.body).catch(() => undefined);

@@ -5,13 +5,13 @@ import type { WaitListener } from '../transport/retry.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import type { Spending } from './spending.ts';
 
-/** What buying takes, however many purchases share it: nothing of a purchase is kept anywhere else. */
+/** What it takes to buy. Several purchases can share one; it keeps nothing about any of them. */
 export interface Buyer {
   readonly connection: Connection;
   readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
-  /** What all its purchases together may cost; without it the balance is not asked for, and nothing is refused here. */
+  /** The limit for all its purchases together. Without it, leadpipe does not ask for the balance and refuses nothing. */
   readonly spending?: Spending | undefined;
-  /** Hears of each wait between two attempts of its purchases, beside the listener of the connection. */
+  /** Is called for each wait between two attempts, in addition to the listener of the connection. */
   readonly waits?: WaitListener | undefined;
 }
 
@@ -22,7 +22,7 @@ export function isSameBuyer(
   return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
 }
 
-/** Throws ConfigurationError: what an operation bought is known only to the key and at the address that bought it. */
+/** Throws ConfigurationError where an operation was bought with another key or from another address: only those know what it bought. */
 export function checkSameBuyer(
   { connection }: Buyer,
   { operationId, entries: [intent] }: StoredOperation,

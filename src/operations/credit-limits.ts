@@ -20,13 +20,13 @@ import {
 } from './limit-errors.ts';
 import { createSpending, exact, type Spending, type WorstCase } from './spending.ts';
 
-/** How long a look at the balance may take that nothing depends on. */
+/** How long to wait for the balance where nothing depends on it. */
 const patienceMs = 3000;
 
 /**
- * Sets the worst case of a purchase aside until it is settled, with the error that it ended with, if any. `available` are the
- * credits that there are; without a limit nobody asks for them. Throws `credits`, before anything is sent that costs, where the worst case
- * is not known, or the limit or the balance does not cover it; and what asking for the balance throws.
+ * Reserves the worst case of a purchase until `settle` is called, with the error it ended with, if any. `available` is the balance; it is
+ * asked for only where there is a limit. Throws `credits` before anything is sent that costs: where the worst case is not known, or where
+ * the limit or the balance does not cover it. Throws what asking for the balance throws.
  */
 export async function setCreditsAside(
   { connection, context, spending }: Buyer,
@@ -34,7 +34,7 @@ export async function setCreditsAside(
   idempotencyKey: string,
 ): Promise<{ readonly available?: number; settle(error?: unknown): void }> {
   if (spending === undefined) return { settle() {} };
-  // What is sent again with its key is not paid for twice.
+  // A request that is sent again with its key is not paid for twice.
   const credits = spending.inDoubt.has(idempotencyKey) ? 0 : setAside(spending, worst);
   const settle = (error?: unknown): void => {
     const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
@@ -51,7 +51,7 @@ export async function setCreditsAside(
   }
 }
 
-/** The credits that are available, where they can be had soon; for what goes on without them too. */
+/** The credits that are available; undefined where the service does not answer soon. */
 export async function glanceAtBalance(
   { connection, context }: Buyer,
   withinMs = patienceMs,
@@ -68,7 +68,7 @@ export async function glanceAtBalance(
   }
 }
 
-/** The same error; where the service says that there are not enough credits, with both numbers. */
+/** The same error. Where the service says that there are not enough credits, it gets both numbers. */
 export async function withNumbers(
   buyer: Buyer,
   kind: PaidKind,
@@ -87,7 +87,7 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `setCreditsAside` would, for these credits, and where the limit of the day refuses them. */
+/** Throws as `setCreditsAside` would, and where the limit of the day refuses these credits. */
 export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,
@@ -108,8 +108,8 @@ function setAside(spending: Spending, worst: WorstCase): number {
 }
 
 /**
- * What refuses a purchase that could bring the worst cases of this machine since midnight above `max_credits_per_day`; undefined
- * where there is no such limit, or nothing costs. Throws `credits` where the worst case is not known.
+ * Refuses a purchase that could bring the worst cases since midnight above `max_credits_per_day`. Undefined where there is no such limit,
+ * or nothing costs. Throws `credits` where the worst case is not known.
  */
 export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
   const day = dayOf(buyer, worst);
@@ -121,8 +121,8 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 }
 
 /**
- * The same way to buy, for many rows, within what is left of the day; unchanged without such a limit. What begins at the same time
- * is refused by `toAdmit`. Throws `credits` where the price of a row is not known.
+ * For many rows: the same buyer, limited to what is left of the day; unchanged without such a limit. `toAdmit` refuses what other processes
+ * begin at the same time. Throws `credits` where the price of a row is not known.
  */
 export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
   const day = dayOf(buyer, worst);
@@ -132,14 +132,14 @@ export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> 
   return { ...buyer, spending: createSpending(left, 'max_credits_per_day') };
 }
 
-/** Counts a purchase of which nothing is kept. Throws as `admit`, and LocalIoError. */
+/** Counts a purchase that leaves no record. Throws as `admit`, and LocalIoError. */
 export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
   const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
   await addToIndex(context, line, (index) => admit(index, worst));
 }
 
-/** The limit of the day, and what counts for it since midnight; undefined where there is none, or nothing costs. */
+/** The limit of the day and what counts for it since midnight. Undefined where there is no limit, or nothing costs. */
 function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase) {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;
@@ -149,8 +149,8 @@ function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase
 }
 
 /**
- * Pure: the worst cases of what was begun since then; of what has ended, what it cost at most. Throws `credits` where nobody knows
- * that of one of them.
+ * Pure: the sum of the worst cases of everything begun since then; for what has ended, what it cost at most. Throws `credits` where one of
+ * these is not known.
  */
 function spentSince(index: OperationIndex, since: number, limit: number): number {
   const ended = new Map<string, number>();
@@ -163,7 +163,7 @@ function spentSince(index: OperationIndex, since: number, limit: number): number
     if (reserved === undefined) continue;
     const worst = ended.get(op) ?? reserved.worst ?? 0;
     const isKnown = ended.has(op) || !('unpriced' in reserved);
-    // An earlier part of the same operation counts by itself.
+    // Each part of one operation counts by itself.
     ended.delete(op);
     if (Date.parse(reserved.time) < since) continue;
     spent = exact(spent + worst);

@@ -25,8 +25,8 @@ export async function checkDroppable(
 }
 
 /**
- * Ends an unfinished operation, so that nothing goes on with it, and it is pruned as others are. What it brought stays, and so
- * does what it may have cost. Throws `temporary` while a process is at work on it, UsageError as `checkDroppable`, LocalIoError.
+ * Ends an unfinished operation: it is not resumed any more, and is pruned like the others. What arrived stays, and so does its possible
+ * cost. Throws `temporary` while a process works on it, UsageError as `checkDroppable`, LocalIoError.
  */
 export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
   await withOperation(context, operationId, async (journal, operation) => {
@@ -34,7 +34,7 @@ export async function dropOperation(context: IndexContext, operationId: string):
     const { state } = context.directories;
     const { charged, leads } = await readHistoryRecord(state, operation);
     const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
-    // Of a list: how many rows may have been charged, and what counts for the day in place of all its rows.
+    // A list keeps the number of rows that may have been charged, and counts for the day with these instead of all its rows.
     const [{ command, worst_case }] = operation.entries;
     const rows = rowsOf(command) && (await countRows(folderOf(state, operationId)));
     const spent = rows && worst_case != null ? { spent: exact(rows.sent * worst_case) } : {};

@@ -13,41 +13,41 @@ import { isTask, kindOf, rowsOf } from './kinds.ts';
 import { replacedBy } from './output-owner.ts';
 import type { RestOfSearch } from './rest-of-search.ts';
 
-/** What is ordered, as far as it decides whether an earlier run is the same. */
+/** The part of an order that decides whether an earlier run is the same. */
 export interface Wanted extends Ordered {
   readonly idempotencyKey?: string | undefined;
-  /** Whether a record is kept: without one, nothing is gone on with. */
+  /** Whether a record is kept. Without one, nothing can be resumed. */
   readonly keep: boolean;
-  /** Of many rows: whether a row that the operation has sent is in the input now; undefined where it has sent none. */
+  /** For lists: whether the input has a row that the operation has sent; undefined where it has sent none. */
   readonly hasRow?: ((operation: StoredOperation) => Promise<boolean | undefined>) | undefined;
 }
 
 export type Earlier =
-  /** No: it is bought. */
+  /** Nothing can be reused: it is bought. */
   | {
       readonly is: 'new';
-      /** Something unfinished that looks like it, but is not gone on with unasked. */
+      /** An unfinished operation that looks like it. It is only resumed when the user asks for it. */
       readonly alike?: StoredOperation | undefined;
       /** The same was bought to its end within the last day. */
       readonly recent?: StoredOperation | undefined;
-      /** A run of the same was left, and there is nothing to go on with: why, and it may have been charged. */
+      /** A run of the same order that can't be resumed, and why. It may have been charged. */
       readonly left?: Left | undefined;
       readonly answers: Answers;
     }
-  /** A task or a list that is finished: nothing is bought twice. */
+  /** An unfinished task or list: it is resumed, so that nothing is bought twice. */
   | (InFile & { readonly is: 'go_on'; readonly answers: Answers })
   /** A search of which only the rest is bought. */
   | (InFile & { readonly is: 'rest'; readonly rest: RestOfSearch })
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
   | { readonly is: 'repeat'; readonly operation: StoredOperation }
-  /** Another process is at work on it: it can be waited for. Told to agents alone; others find the output taken. */
+  /** Another process is working on it. Only agents get this; the command line finds the output locked. */
   | { readonly is: 'running' }
-  /** It was bought, and what it brought is here. */
+  /** It was bought, and what arrived is stored here. */
   | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
-  /** Its answer was lost, and the service has said that it does not give it again. */
+  /** Its answer was lost, and the service said that it does not send it again. */
   | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: EntryOf<'failed'> };
 
-/** Of a named run: operations that have bought rows of it, the newest first. */
+/** For a named run: operations that have bought rows of it, newest first. */
 type Answers = readonly StoredOperation[];
 
 interface InFile {
@@ -58,18 +58,18 @@ interface InFile {
 
 interface Left {
   readonly operation: StoredOperation;
-  /** Nothing has arrived; its one answer was lost; what arrived is not here any more; or it can't be read. */
+  /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
   readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
 
 const anew = { is: 'new', answers: [] } as const;
 const dayMs = 24 * 3_600_000;
-/** What looks alike is named as a help, which is worth no look at all that was ever bought. */
+/** How many similar operations are read at most: naming one is a help, and not worth reading the whole history. */
 const mostAlike = 20;
-/** For how long an agent's call that is made again gives the stored answer. */
+/** How long the stored answer is given to an agent that repeats a call. */
 const storedMs = 10 * 60_000;
 
-/** What `findEarlier` finds among operations that are the same in something. */
+/** What `findEarlier` does where the index has something in common with the order. */
 export async function findAmong(asking: Asking): Promise<Earlier> {
   const { command, options, origin, output } = asking.wanted;
   if (options.tool === true) return await findForTool(asking);
@@ -81,16 +81,16 @@ export async function findAmong(asking: Asking): Promise<Earlier> {
   if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
   let left = found;
   if (kindOf(command)?.keeps === 'answer' && origin !== 'local') {
-    // The newest run of the same single request into the same place: the service does not give its answer again.
+    // The newest run of the same request with the same output: the service does not send its answer again.
     const operation = await firstOf(operationsBy(asking, 'like'), ({ entries: [intent], isRefused }) => {
       return !isRefused && intent.output === output;
     });
     if (operation !== undefined && isLost(asking, operation)) left = { operation, why: 'lost' };
   }
-  // The rows of a named run are bought once, wherever they go.
+  // The rows of a named run are bought only once, whatever the output is.
   const isNamed = answers.length > 0;
   const alike = isNamed || found !== undefined ? undefined : await findAlike(asking);
-  // Of lists nobody knows here whether their rows are the same.
+  // The rows of a list are not compared here.
   const isOther = isNamed || left?.why === 'lost' || rowsOf(command) !== undefined;
   const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
   return { is: 'new', alike, recent, left, answers };
@@ -103,7 +103,10 @@ export interface Asking {
   readonly index: OperationIndex;
 }
 
-/** Operations of this buyer, the newest first, among the `most` that are read at the most. Throws ConfigurationError for one that can't be read and was not complete. */
+/**
+ * This buyer's operations, newest first; at most `most` are read. Throws ConfigurationError for one that can't be read and was not
+ * complete.
+ */
 async function* operationsBy(
   { digests, index, buyer, wanted }: Asking,
   key: keyof Asking['digests'],
@@ -112,7 +115,8 @@ async function* operationsBy(
   let read = 0;
   const complete = new Set<string>();
   for (const line of digests[key] === undefined ? [] : index.find(key, digests[key])) {
-    // A search that is complete says that nothing of the same is left; another order may be the same in all but its rows.
+    // A complete search is yielded: it means that nothing of the same is left. Other complete orders are skipped: an older one may differ
+    // only in its rows.
     if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
     if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
     if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
@@ -128,7 +132,7 @@ async function* operationsBy(
   }
 }
 
-/** What asked for the same in the last day, the newest first: what is older is no surprise. */
+/** Operations that asked for the same in the last day, newest first. An older one is no surprise to the user. */
 async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
   const { buyer, wanted } = asking;
   const now = buyer.context.clock.now().getTime();
@@ -147,7 +151,7 @@ async function firstOf(
   return undefined;
 }
 
-/** What was sent, and of which nobody knows what came: with its key it is not charged twice. */
+/** A request that was sent, and whose answer never came. Sent again with its key, it is not charged twice. */
 async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
   const { index, buyer, wanted } = asking;
   const { body, command, idempotencyKey, output } = wanted;
@@ -160,7 +164,7 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
     });
   }
   if (!isTask(command) || output !== null) return undefined;
-  // Of a creation that is sent again, the service gives the task that it made then.
+  // When a creation is sent again, the service returns the task that it made the first time.
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
     const [intent] = operation.entries;
     if (intent.output !== null || !isLost(asking, operation)) return false;
@@ -180,7 +184,7 @@ async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 
     const isOther = idempotencyKey !== undefined && idempotencyKey !== idempotency_key;
     if (isOther || !operation.isUnfinished) continue;
     const isAsked = rowsOf(command) === undefined || (await hasRow?.(operation));
-    // One that has sent no row may be of any list: one that has sent rows of this one comes first, however old it is.
+    // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
     if (isAsked !== false) found = isAsked ? operation : (found ?? operation);
     if (isAsked) break;
   }
@@ -189,7 +193,7 @@ async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 
   return { is: 'go_on', operation: found, isOurs: later === undefined };
 }
 
-/** The newest run of the same search into the same file decides. Those that were refused, or never sent, say nothing. */
+/** The newest run of the same search into the same file decides. Runs that were refused or never sent don't count. */
 async function findRest(
   asking: Asking,
 ): Promise<(InFile & { readonly is: 'rest'; readonly rest: RestOfSearch }) | Left | undefined> {
@@ -212,11 +216,11 @@ async function findRest(
   return { is: 'rest', operation, rest, isOurs: later === undefined };
 }
 
-/** Something unfinished that asks for the same, and that nothing has gone on with. */
+/** An unfinished operation that asks for the same, and that nothing has continued. */
 async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   const { command, options } = asking.wanted;
   const isList = rowsOf(command) !== undefined;
-  // Its rows could not be had again.
+  // Standard input can't be read a second time.
   if (isList && options.input === '-') return undefined;
   return await firstOf(operationsBy(asking, 'like', mostAlike), async (operation) => {
     if (!operation.isUnfinished || operation.isReaderGone || isAtWork(asking, operation)) return false;
@@ -225,7 +229,7 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   });
 }
 
-/** The rules for an agent's call: what it bought within ten minutes is given again, what was left is gone on with. */
+/** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is continued. */
 async function findForTool(asking: Asking): Promise<Earlier> {
   const { context } = asking.buyer;
   const { state } = context.directories;
@@ -259,7 +263,7 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   return first.last.terminal && !isFresh ? anew : stored;
 }
 
-/** Nothing came: what may have been charged is never bought again with another key. */
+/** Nothing arrived, and it may have been charged: it is never bought with another key. */
 function toRepeated(operation: StoredOperation): Earlier {
   const { failed } = operation.last;
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
@@ -269,14 +273,14 @@ function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean 
   return isLocked(folderOf(buyer.context.directories.state, operationId));
 }
 
-/** Whether it was sent, nobody knows what came of it, and nobody is at work on it. */
+/** Whether it was sent, no answer is known, and no process is working on it. */
 function isLost(asking: Asking, operation: StoredOperation): boolean {
   return operation.isInDoubt && !isAtWork(asking, operation);
 }
 
-/** Pure: whether the service can be trusted to know the key still: after a day, sending it again may buy again. */
+/** Pure: whether the service still knows the key. After a day, sending it again may buy again. */
 export function mayReplay(time: string, now: Date): boolean {
   const age = now.getTime() - Date.parse(time);
-  // A clock that was set back says nothing.
+  // A negative age means that the clock was set back.
   return age >= 0 && age < dayMs;
 }

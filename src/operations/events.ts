@@ -2,41 +2,41 @@ import type { TaskState } from '../contract/types.ts';
 import type { Preview } from '../transport/request.ts';
 import type { WorstCase } from './spending.ts';
 
-/** What takes its time. */
+/** The steps that take time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';
 
-/** What happens while an operation runs, for whoever runs it to show. */
+/** What happens while an operation runs. Its caller shows it. */
 export type OperationEvent =
-  /** What would be sent, in place of sending it, and what is known of its cost; `available` credits, where the balance could be had. */
+  /** Shown instead of sending: the request and its possible cost. `available` is the balance, if the service told it. */
   | {
       readonly is: 'preview';
       readonly request: Preview;
       readonly worst: WorstCase;
       readonly available: number | undefined;
     }
-  /** The request is on the disk and goes out: whoever looks for the operation finds it from now on. */
+  /** The request is stored and goes out. From now on the operation can be found. */
   | { readonly is: 'begun' }
-  /** From now on, time goes into this. */
+  /** What the operation now waits for. */
   | { readonly is: 'stage'; readonly stage: Stage }
-  /** So many more records are in the output. */
+  /** This many more records are in the output. */
   | { readonly is: 'delivered'; readonly records: number }
   | { readonly is: 'task_seen'; readonly state: TaskState; readonly readyCount: number }
-  /** The service has stumbled, and is asked again. */
+  /** The service failed, and is asked again. */
   | { readonly is: 'stumbled'; readonly fault: Error }
-  /** What was odd and did no harm. */
+  /** Something odd that did no harm. */
   | { readonly is: 'warning'; readonly line: string }
-  /** A task is there; also where its ID can't be written to the output then. */
+  /** The task exists, even if its ID can't be written to the output. */
   | { readonly is: 'created'; readonly task: BoughtTask }
   /** The last page of a task, which begins at this position, is printed again. */
   | { readonly is: 'resuming'; readonly from: number }
-  /** What was in the file is gone: all of the task is read again. */
+  /** The rows in the file are gone: the whole task is read again. */
   | { readonly is: 'reading_again'; readonly why: Error }
-  /** It is over, and its rows are where they belong; of a search what arrived, also where that was cut. */
+  /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly arrived?: Arrived };
 
 export interface Arrived {
   readonly leads: number;
-  /** How many of them were dropped here. */
+  /** How many of them were dropped on this machine. */
   readonly excluded: number;
   readonly leadsSearchId: string | undefined;
   readonly requestId: string | undefined;
@@ -51,11 +51,11 @@ export interface BoughtTask {
   readonly operationId: string | undefined;
 }
 
-/** An operation: it goes on as its events are asked for, to what it comes to. */
+/** An operation: a generator of events that returns its result. */
 export type Running<T, Event = OperationEvent> = AsyncGenerator<Event, T, void>;
 
 /**
- * Runs an operation to its end, at the pace of `show`: what that throws, the operation meets where it yielded. Throws what the
+ * Runs an operation to its end and waits for `show` at each event. What `show` throws is thrown at the operation's `yield`. Throws what the
  * operation throws.
  */
 export async function runToEnd<T, Event>(
@@ -75,7 +75,7 @@ export async function runToEnd<T, Event>(
   return step.value;
 }
 
-/** What helpers of an operation have to say, which it yields when they have returned. */
+/** The warnings that helpers of an operation collected. */
 export function* warningsOf(lines: string[]): Generator<OperationEvent, void, void> {
   for (const line of lines.splice(0)) yield { is: 'warning', line };
 }

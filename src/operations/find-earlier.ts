@@ -7,9 +7,9 @@ import { type PaidKind, toRequest } from './kinds.ts';
 import { completeAdditionTo } from './output-owner.ts';
 import type { Order } from './purchase.ts';
 
-/** What no run of this machine has asked for. */
+/** No run on this machine has asked for this. */
 export const anew = { is: 'new', answers: [] } as const;
-/** In one of these, an earlier run of an order is the same. */
+/** An earlier run can only matter if it has one of these in common with the order. */
 const deciding = ['like', 'same', 'run', 'key'] as const;
 
 export function toWanted<Kind extends PaidKind>(
@@ -33,9 +33,9 @@ export function toWanted<Kind extends PaidKind>(
 }
 
 /**
- * Is there an earlier run of this order, and how does it go on? The one place that is asked: by searches, tasks, lists and agents.
- * The output is held by whoever asks, so that nothing changes meanwhile. Throws ConfigurationError for a journal of the same order that
- * can't be read, LocalIoError.
+ * Finds an earlier run of this order, and how to go on with it. Searches, tasks, lists and agents all ask here. The caller holds the lock
+ * of the output, so that nothing changes meanwhile. Throws LocalIoError, and ConfigurationError for a journal of the same order that can't
+ * be read.
  */
 export async function findEarlier(buyer: Buyer, wanted: Wanted): Promise<Earlier> {
   if (!wanted.keep) return anew;

@@ -3,33 +3,33 @@ import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import type { Request } from '../transport/call.ts';
 
-/** What a kind of operation is, once for all who ask. */
+/** Everything that differs between kinds of operations. */
 interface Kind {
-  /** Which request is paid for; null where nothing is. */
+  /** The request that is paid for; null where nothing is paid for. */
   readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
-  /** What of the answer stays on this machine: the leads of a task are at the service. */
+  /** What this machine stores of the answer. The leads of a task stay at the service. */
   readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
-  /** How an interrupted one can go on: as itself, as another purchase for the rest, by its key alone, or by the same command. */
+  /** How an interrupted operation goes on: as itself, as another purchase of the rest, with its key, or with the same command. */
   readonly goesOn: 'resume' | 'continue' | 'repeat' | 'command' | 'never';
-  /** The member of the request that stands beside the name in the history: `search company`. */
+  /** The member of the request that is shown behind the name in the history: `search company`. */
   readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
-  /** What it was about: the member of the request, or of a list's options, in which the user said so. */
+  /** The member of the request, or of a list's options, that holds the user's words. */
   readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
   readonly prints: 'single' | 'list';
-  /** Cuts the records out of an answer that is not one itself. Throws when `signal` aborts. */
+  /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
-  /** What the service says in place of a result, where it finished without one. */
+  /** The service's words where it finished without a result. */
   readonly reasonIn?: (answer: JsonText) => JsonText;
 }
 
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
 const answer = { keeps: 'answer', goesOn: 'never', prints: 'single' } as const;
-/** Many answers, each bought for a row. */
+/** A list: many answers, one bought for each row. */
 const rows = { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', about: 'input' } as const;
 
 /**
- * Every kind of operation that this machine keeps a record of, by its name in the journal and the history. Names stay:
- * journals of earlier versions have them.
+ * Every kind of operation that leaves a record, by its name in the journal and the history. Don't rename them: the journals of earlier
+ * versions hold these names.
  */
 export const kinds = {
   search: { ...leads, endpoint: 'search', keeps: 'leads', goesOn: 'continue' },
@@ -79,7 +79,7 @@ type KindsWith<Trait> = { [Name in KindName]: Kinds[Name] extends Trait ? Name :
 
 export type PaidKind = Exclude<KindName, KindsWith<{ endpoint: null }>>;
 export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
-/** Those whose records stay on this machine. */
+/** Kinds whose records are stored on this machine. */
 export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
 
 export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
@@ -89,12 +89,12 @@ export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>,
   return make(body, key);
 }
 
-/** Pure: what is known of the kind of this name; undefined for one of a later version. */
+/** Pure: the kind of this name; undefined for a kind of a later version. */
 export function kindOf(name: string): Kind | undefined {
   return Object.hasOwn(kinds, name) ? kinds[name as KindName] : undefined;
 }
 
-/** Pure: the kind of the rows of a list; undefined for what is none. */
+/** Pure: the kind that a list buys for each row; undefined for what is not a list. */
 export function rowsOf(name: string): AnswerKind | undefined {
   return kindOf(name)?.keeps === 'rows' ? (name.replace(/ list$/, '') as AnswerKind) : undefined;
 }
@@ -103,7 +103,7 @@ export function isPaid(name: string): name is PaidKind {
   return (kindOf(name)?.endpoint ?? null) !== null;
 }
 
-/** Pure: whether the records of this kind stay on this machine. */
+/** Pure: whether the records of this kind are stored on this machine. */
 export function isKept(name: string): name is KeptKind {
   const keeps = kindOf(name)?.keeps;
   return keeps === 'leads' || keeps === 'answer';
@@ -119,7 +119,7 @@ export async function recordsOf(
   return cut === undefined ? [answer] : await cut(answer, signal);
 }
 
-/** Pure: whether the leads of this kind are those of a task. */
+/** Pure: whether this kind makes a task at the service. */
 export function isTask(name: string): boolean {
   return kindOf(name)?.keeps === 'nothing';
 }
@@ -135,7 +135,7 @@ export function failureOf(name: AnswerKind, answer: JsonText): string | undefine
   return (stringOf(said) ?? said).slice(0, longestReason);
 }
 
-/** Of `{ "success": false, "answer": { "answer": "…" } }`. */
+/** From `{ "success": false, "answer": { "answer": "…" } }`. */
 function answerInAnswer(text: JsonText): JsonText {
   const answer = objectMembers(text).get('answer') ?? 'null';
   return objectMembers(answer).get('answer') ?? answer;

@@ -7,14 +7,14 @@ import { type IndexContext, openIndex, operationOf } from './journal/operation-i
 import { readOperation, type StoredOperation } from './journal/stored.ts';
 
 /**
- * Completes what the last run of this file was adding to it when it was killed, so that its rows stand there once and whole. Whoever
- * asks holds the file. Throws LocalIoError.
+ * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. The caller holds the lock of
+ * the file. Throws LocalIoError.
  */
 export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
   const { state } = context.directories;
   const digest = digestOf(await realPathOf(output));
   for (const line of (await openIndex(context)).find('output', digest)) {
-    // One that can't be read is told of by whoever looks for it.
+    // A journal that can't be read is reported elsewhere.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
     if (operation === undefined) continue;
     const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
@@ -24,14 +24,12 @@ export async function completeAdditionTo(context: IndexContext, output: string):
   }
 }
 
-/** Pure: whether its rows are in the file that they were added to. */
+/** Pure: whether its rows have been added to the file. */
 export function isAdded({ entries }: StoredOperation): boolean {
   return entries.findLast(({ type }) => ['opened', 'placed'].includes(type))?.type === 'placed';
 }
 
-/**
- * The last operation that opened the output of this one since, where another did: its rows are there now. Undefined where none did.
- */
+/** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
   context: IndexContext,
   { entries: [intent] }: StoredOperation,
@@ -40,7 +38,7 @@ export async function replacedBy(
   const { output = '' } = await toDigests(intent);
   for (const line of (await openIndex(context)).find('output', output)) {
     const id = operationOf(line);
-    // A journal that can't be read may be of one that did.
+    // A journal that can't be read may belong to an operation that opened it.
     const hasOpened =
       'opened' in line ||
       (await readOperation(context.directories.state, id).then(
@@ -53,8 +51,8 @@ export async function replacedBy(
 }
 
 /**
- * Whether what stands in the .part is of one of these operations. Throws LocalIoError, with `elsewhere`, where a later one has
- * written the output anew: its rows would be lost.
+ * Whether the .part holds rows of one of these operations. Throws LocalIoError, with `elsewhere`, where a later operation has written the
+ * output again: its rows would be lost.
  */
 export async function isPartOf(
   context: IndexContext,
@@ -64,7 +62,7 @@ export async function isPartOf(
 ): Promise<boolean> {
   const [{ options, output }] = operation.entries;
   const later = await replacedBy(context, operation, ids);
-  // Rows that are added leave the others where they are.
+  // A run that adds rows leaves the existing ones in place.
   if (later === undefined || options.append === true) return later === undefined;
   const words = `${output} has rows of a later operation, ${later}`;
   throw new LocalIoError(words, { type: outputChanged, charged: 'no', ...elsewhere });

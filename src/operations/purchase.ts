@@ -20,13 +20,13 @@ import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
 import { toWorstCase } from './spending.ts';
 
-/** What shapes the output; stored, so that a later run can continue the output in the same form. */
+/** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
   readonly output: string | null;
   readonly options: Readonly<Record<string, unknown>>;
   /** The list that the leads count for. */
   readonly list?: string;
-  /** The body before what the list has was left out of it; absent where nothing is left out. */
+  /** The body before the leads of the list were excluded from it; absent where nothing is excluded. */
   readonly asked?: string;
 }
 
@@ -34,15 +34,18 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly kind: Kind;
   readonly body: BodyOf<Kind>;
   readonly idempotencyKey?: string | undefined;
-  /** An operation that sent this very request, and whose answer was lost: it is sent again with its key, and is the same purchase. */
+  /** An operation that sent this same request and whose answer was lost. The request is sent again with its key, as the same purchase. */
   readonly again?: StoredOperation | undefined;
   /** The search that this one buys the rest of. */
   readonly continues?: string | undefined;
-  /** Of a search or a task run: which list its leads count for (that of its entity type), and whether only what is new there is wanted. */
+  /**
+   * For a search or a task run: the list that its leads count for (its entity type's own by default), and whether only leads that are new
+   * there are wanted.
+   */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
-  /** Whether the request is only shown, with what is known of its cost; nothing is bought then. */
+  /** Whether the request and its cost are only shown, and nothing is bought. */
   readonly isPreview?: boolean;
-  /** Whether this machine keeps a record: without one, nothing can be shown again or gone on with. */
+  /** Whether a record is kept. Without one, nothing can be shown again or resumed. */
   readonly keep: boolean;
   readonly terms: OutputTerms;
 }
@@ -50,19 +53,18 @@ export interface Order<Kind extends PaidKind = PaidKind> {
 export interface PaidRequest {
   readonly idempotencyKey: string;
   readonly request: Request;
-  /** Whether the same was sent before, and its answer lost. */
+  /** Whether the same request was sent before, and its answer lost. */
   readonly isAgain: boolean;
   readonly journal: Journal;
   readonly delivery: Delivery;
-  /** The one way to a client that can buy: it is given when what will be sent, and where its rows begin, is on the disk. */
+  /** The only way to a client that can buy. It returns once the journal on the disk says what will be sent and where its rows begin. */
   begin(): Running<Client>;
 }
 
 /**
- * The one door that everything paid goes through. `way` does what is particular to a kind of purchase: it prepares what it
- * needs, begins, sends, keeps what comes before it is delivered, and writes down how it ended. Returns undefined after a
- * preview. Whatever is thrown names the operation. Throws UsageError, LocalIoError and what `setCreditsAside` throws before
- * anything is sent that costs, and what `way` throws.
+ * Everything that costs goes through here. `way` does what is special to a kind of purchase: it prepares, begins, sends, stores what
+ * arrives before it is delivered, and writes down how it ended. Returns undefined after a preview. Every error names the operation. Throws
+ * UsageError, LocalIoError and what `setCreditsAside` throws, before anything is sent that costs, and what `way` throws.
  */
 export async function* purchase<T>(
   buyer: Buyer,
@@ -86,7 +88,7 @@ export async function* purchase<T>(
   const { available } = aside;
   let journal: Journal | undefined;
   try {
-    // What leaves no record counts all the same.
+    // A purchase without a record counts for the day, too.
     if (!keep && admit !== undefined) await admitUnkept(buyer, worst, admit);
     if (again !== undefined) journal = (await openJournal(context, again.operationId)).journal;
     else journal = keep ? await beginJournal(context, admit) : noJournal;
@@ -125,16 +127,16 @@ export async function* purchase<T>(
   }
 }
 
-/** How long the end of a run may be kept waiting for what is left then. */
+/** How long the end of a run may wait for the balance. */
 const balanceAfterMs = 1000;
 
-/** What is left is never a reason to fail. */
+/** A balance that can't be read is never a reason to fail. */
 async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
   const credits = await glanceAtBalance(buyer, balanceAfterMs);
   if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
 }
 
-/** Pure: what the journal says of an operation before it acts. */
+/** Pure: what the journal says about an operation before it begins. */
 export function toIntent(
   { connection, context }: Buyer,
   { operationId = '' }: Journal,
@@ -154,9 +156,9 @@ export function toIntent(
 }
 
 /**
- * Opens the output. The intent is on the disk before a file is touched: whoever finds the file knows whose it is; it is undefined
- * where it stands there from the first time. `sending` writes down where its rows begin, and that the request goes out. An
- * output that can't be opened leaves nothing: nothing was sent.
+ * Opens the output. The journal has the intent before a file is touched, so that the owner of the file can be found; `intent` is undefined
+ * where the journal has it already. `sending` writes down where the rows begin and that the request goes out. If the output can't be
+ * opened, nothing stays, since nothing was sent.
  */
 export async function openFor(
   { context }: Buyer,
@@ -184,8 +186,8 @@ export async function openFor(
 }
 
 /**
- * Puts the rows where they belong. That they are added to a file is written down before and after: whoever finds it half done can
- * complete it. `rows` says which they are.
+ * Puts the output into place. Before and after rows are added to a file, the journal says so, so that a run that was killed between the two
+ * can be completed. `rows` says which rows they are.
  */
 export async function putInPlace(
   journal: Journal,
@@ -203,7 +205,7 @@ export async function putInPlace(
   if (isAdded) journal.note({ type: 'placed' });
 }
 
-/** Pure: where the rows begin, in what has a length. */
+/** Pure: where the rows begin, for an output that has a length. */
 export function toOpened({ length }: Delivery): JournalEntry[] {
   return length === undefined ? [] : [{ type: 'opened', output_length: length }];
 }

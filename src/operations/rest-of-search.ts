@@ -12,13 +12,13 @@ import type { StoredOperation } from './journal/stored.ts';
 
 export type RestOfSearch = Awaited<ReturnType<typeof readRestOf>>;
 
-/** Pure: a search, those that it is the rest of, and those that were to bring its rest, also where they were refused. */
+/** Pure: the IDs of a search, of those that it continues, and of those that tried to continue it, even if they were refused. */
 export function idsOf({ chain }: RestOfSearch): string[] {
   return chain.flatMap(({ operationId, continuedBy }) => [operationId, ...continuedBy]);
 }
 
 /**
- * Throws UsageError for what can't be continued: another command, or a search that is whole or was continued; ConfigurationError for
+ * Throws UsageError for what can't be continued (another command, a search that is complete or was continued), ConfigurationError for
  * damaged leads, LocalIoError.
  */
 export async function readRest(context: IndexContext, operation: StoredOperation): Promise<RestOfSearch> {
@@ -43,8 +43,8 @@ export async function readRest(context: IndexContext, operation: StoredOperation
 }
 
 /**
- * What is left of a search, of which these are the parts so far, the oldest first. `asked` is what is searched for now, where that
- * is not the same to the letter. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
+ * The rest of a search, of which `chain` are the parts so far, oldest first. `asked` is the request of now, where it is not exactly the
+ * same. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
  */
 export async function readRestOf(
   stateDir: string,
@@ -61,20 +61,20 @@ export async function readRestOf(
   const { written } = operation.last;
   return {
     operation,
-    /** Itself, and before it the searches that it is the rest of. */
+    /** The searches that it continues, and itself. */
     chain,
     intent: last.intent,
-    /** How many of these leads are its own, not those of the searches before it. */
+    /** How many of these leads are its own, and not of the searches that it continues. */
     own: last.brought.length,
-    /** What all of them brought and delivered, as it is stored here. */
+    /** Everything that they delivered, as stored here. */
     brought,
-    /** Whether that is all of it: stored leads are removed after some days. */
+    /** Whether all of it is still stored: leads are removed after some days. */
     isKept: chain.every((one) => one.brought.length + one.dropped >= one.sent),
-    /** How many the service has sent: those that were dropped, and those that are not here any more, too. */
+    /** How many leads the service has sent, including those that were dropped or are no longer stored. */
     arrived: chain.reduce((sum, { sent }) => sum + sent, 0),
-    /** How many of those that are here were certainly in the output when it was left. */
+    /** How many of the stored leads were certainly in the output when the run stopped. */
     counted: brought.length - last.brought.length + last.counted,
-    /** A new search for the rest only; undefined where everything that there is has arrived. */
+    /** A new search for the rest; undefined where nothing is left to ask for. */
     request:
       written === undefined
         ? toContinuedRequest(asked ?? JSON.parse(intent.asked ?? intent.body ?? '{}'), chain)
@@ -83,10 +83,10 @@ export async function readRestOf(
   };
 }
 
-/** What a search has brought: leads that are here, and those that were dropped. */
+/** What arrived of a search: the leads that are stored, and how many were dropped. */
 type Arrived = Awaited<ReturnType<typeof readArrived>>;
 
-/** Throws ConfigurationError for damaged leads: to go on without some of them would pass for all. */
+/** Throws ConfigurationError for damaged leads: without them, the rest would look complete. */
 async function readArrived(stateDir: string, { operationId, entries }: StoredOperation) {
   const folder = folderOf(stateDir, operationId);
   const brought: JsonText[] = [];
@@ -108,18 +108,18 @@ async function readArrived(stateDir: string, { operationId, entries }: StoredOpe
       entries.find((entry) => entry.type === 'created')?.leads_search_id ??
       batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
       undefined,
-    /** Leads that the service has sent, as far as is known here. */
+    /** Leads that the service has sent, as far as this machine knows. */
     sent: Math.max(brought.length + dropped, delivered + excluded),
-    // Where a length could not be had, an earlier one holds.
+    // If the last batch has no length, an earlier one does.
     counted: (batches.findLast((batch) => batch.output_length !== null) ?? batches.at(-1))?.delivered ?? 0,
-    /** The searches that were to bring its rest, those that were refused too. */
+    /** The searches that tried to continue it, even if they were refused. */
     continuedBy: entries.flatMap((entry) => (entry.type === 'continued' ? [entry.operation_id] : [])),
   };
 }
 
 /**
- * Pure: a new search for the rest, without what earlier ones brought: by their IDs, and by name where the service never said
- * one. Undefined when nothing is left to ask for. Throws UsageError where an exclusion list is full.
+ * Pure: a new search for the rest. It excludes what arrived by the IDs of its searches, and by name where the service told no ID. Undefined
+ * when nothing is left to ask for. Throws UsageError where an exclusion list is full.
  */
 function toContinuedRequest(
   request: EntitySearchRequest,

@@ -2,7 +2,7 @@ import { limits } from '../contract/limits.ts';
 import type { ContactType, EnrichRequest, ExtractionType } from '../contract/types.ts';
 import type { Intent } from './journal/entries.ts';
 
-/** Everything that decides, with the record of a row, what is sent for it: values alone, never the name of a file. */
+/** Everything that decides, together with a row, what is sent for it: values only, never the name of a file. */
 export type RowRequest = { readonly template?: string | undefined } & (
   | { readonly kind: 'contact'; readonly contact_type: ContactType }
   | { readonly kind: 'research' }
@@ -15,7 +15,7 @@ export type RowRequest = { readonly template?: string | undefined } & (
     }
 );
 
-/** Pure: the same text for what sends the same. */
+/** Pure: the same text for requests that send the same. */
 export function toRowRequestText(request: RowRequest): string {
   let known: object = request;
   if (request.kind === 'extract') {
@@ -34,14 +34,14 @@ type Of<Kind extends RowRequest['kind']> = Extract<RowRequest, { kind: Kind }>;
 type EarlierOptions = Omit<Of<'contact'>, 'kind'> &
   Omit<Of<'extract'>, 'kind'> & { readonly schema?: string; readonly shard?: string };
 
-/** Pure: what the rows of a stored list are sent; undefined where that was not written down as values. */
+/** Pure: the row request of a stored list; undefined where the journal does not hold its values. */
 export function rowRequestOf({
   command,
   options,
   row_request,
 }: Pick<Intent, 'command' | 'options'> & Partial<Pick<Intent, 'row_request'>>): RowRequest | undefined {
   if (row_request !== undefined) return JSON.parse(row_request);
-  // The last release wrote down the options; a shard of `auto` could be any.
+  // The last release stored the options instead. A shard of `auto` may be any of them.
   const { contact_type, instruction, limit, schema, shard, template, type } = options as EarlierOptions;
   if (String(shard ?? '').startsWith('auto')) return undefined;
   switch (command) {

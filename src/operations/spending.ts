@@ -3,11 +3,11 @@ import { limits, web2listLimit } from '../contract/limits.ts';
 import type { Charged } from '../errors.ts';
 import type { BodyOf, PaidKind } from './kinds.ts';
 
-/** The settings that say what something costs: the service shows no prices. */
+/** Settings with the prices, which the service does not tell. */
 export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
 export type Prices = Pick<Connection['settings'], PriceName>;
 
-/** What a purchase costs at most; null where that is not known until `setting` says the price. */
+/** The most that a purchase can cost; null where it is not known, because `setting`, its price, is not set. */
 export type WorstCase =
   | { readonly credits: number }
   | { readonly credits: null; readonly setting: PriceName };
@@ -45,14 +45,14 @@ const tariffs: Lookups = {
   }),
 };
 
-/** Pure: what of a purchase is paid for at most, and by which price. */
+/** Pure: how many units a purchase pays for at most, and the setting with their price. */
 export function tariffOf<Kind extends PaidKind>(kind: Kind, body: BodyOf<Kind>): Tariff {
   return tariffs[kind](body);
 }
 
 /**
- * Pure: what a purchase costs at most. A plain search reserves up to `limit` credits, says the interface; a price above one
- * credit is believed all the same, since a limit that is too strict costs nothing.
+ * Pure: the most that a purchase can cost. By the interface, a plain search reserves up to `limit` credits. A setting above one credit
+ * counts nevertheless, since a limit that is too strict costs nothing.
  */
 export function toWorstCase<Kind extends PaidKind>(
   kind: Kind,
@@ -82,13 +82,13 @@ export function toCostAtMost(
   return exact(worst * Math.min(1, leads / (body.limit ?? limits.entityLimit.default)));
 }
 
-/** A limit that purchases share, also those that are under way at the same time. */
+/** A limit that purchases share, even those that run at the same time. */
 export type Spending = ReturnType<typeof createSpending>;
 
 /**
- * `setting` is the one that the limit comes from, where it was not asked for. Whatever happens, `spent` and `reserved` together are
- * never above the limit, as long as nothing costs more than its worst case. Where `reserve` says no and something is under way,
- * there may be room once that is settled.
+ * `setting` names where the limit comes from, if it was not given by an option. `spent` and `reserved` together never exceed the limit, as
+ * long as nothing costs more than its worst case. If `reserve` returns false while something is under way, there may be room when that is
+ * settled.
  */
 export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
   let spent = 0;
@@ -96,22 +96,24 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
   return {
     limit,
     setting,
-    /** The keys of purchases of which nobody knows what they cost: they count already. */
+    /** Keys of purchases whose cost is not known: they have been counted already. */
     inDoubt: new Set<string>(),
-    /** What ended purchases have cost; the worst case of those of which nobody knows. */
+    /** What purchases that ended have cost; their worst case where the cost is not known. */
     get spent() {
       return spent;
     },
     get reserved() {
       return reserved;
     },
-    /** Sets aside the worst case of one that is about to begin; false, and nothing is set aside, where the limit does not cover it. */
+    /**
+     * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.
+     */
     reserve(worst: number): boolean {
       if (exact(spent + reserved + worst) > limit) return false;
       reserved = exact(reserved + worst);
       return true;
     },
-    /** One of this worst case is over. `cost` is undefined where it is not known: then it counts as its worst case. */
+    /** A purchase with this worst case is over. Where `cost` is not known, it counts as its worst case. */
     settle(worst: number, cost = worst): void {
       reserved = exact(reserved - worst);
       spent = exact(spent + cost);
@@ -120,8 +122,8 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
 }
 
 /**
- * What all purchases of a run may cost together: what was asked for, else the limit of the settings, which what costs nothing
- * does not need. Undefined where there is no limit.
+ * The limit for all purchases of a run: the given one, else that of the settings, which does not apply to what is free. Undefined where
+ * there is no limit.
  */
 export function toSpending(
   asked: number | undefined,
@@ -131,7 +133,7 @@ export function toSpending(
   return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
 }
 
-/** Pure: a sum without what binary fractions can't hold: prices have six decimals at most. */
+/** Pure: a sum without the errors of binary fractions: prices have six decimals at most. */
 export function exact(credits: number): number {
   return Math.round(credits * 1e6) / 1e6;
 }

@@ -8,14 +8,14 @@ import { readOperation, type StoredOperation } from './journal/stored.ts';
 import { kindOf } from './kinds.ts';
 
 /**
- * What was left before its end and can be gone on with, the newest first: nobody else has brought its rest, or read its task
- * to the end. Also those whose reader went away: it has what it wanted, and can ask for more. `damaged` gets what can't be read. Throws LocalIoError.
+ * Operations that stopped early and can be resumed, newest first: no other operation has bought their rest, or read their task to the end.
+ * Also those whose output was closed by its reader. `damaged` gets what can't be read. Throws LocalIoError.
  */
 export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<StoredOperation> {
-  /** Those that have ended, and those that others have gone on with. */
+  /** Operations that have ended, or that others have continued. */
   const over = new Set<string>();
   const tasks = new Map<string, string>();
   const readTasks = new Set<string>();
@@ -48,8 +48,8 @@ function canGoOn({ kind }: Begun): boolean {
 }
 
 /**
- * The runs of a list that were killed, and not gone on with: what they brought counts as delivered, and perhaps not all of it
- * is in their output. A search whose leads are not kept any more is none: there is nothing to go on with. Throws LocalIoError.
+ * Runs of a list that were killed and not continued: what they brought counts as delivered, but perhaps not all of it is in their output.
+ * Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
 export async function unfinishedRuns(context: IndexContext, ids: Iterable<string>): Promise<string[]> {
   const { state } = context.directories;
@@ -59,7 +59,7 @@ export async function unfinishedRuns(context: IndexContext, ids: Iterable<string
     if ('ended' in line) runs.delete(line.ended.op);
     if (!('begun' in line) || !runs.has(line.begun.op)) continue;
     const { op } = line.begun;
-    // One that is damaged is told of by the history.
+    // The history reports those that are damaged.
     const operation = await readOperation(state, op).catch(() => undefined);
     if (operation === undefined || isLocked(folderOf(state, op))) continue;
     const { entries, last } = operation;

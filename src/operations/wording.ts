@@ -3,7 +3,7 @@ export function countOf(count: number, unit = 'lead'): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** Pure: the word for so many of something that was named. */
+/** Pure: the singular or the plural of a word, for this count. */
 export function toThem(count: number, one = 'it', many = 'them'): string {
   return count === 1 ? one : many;
 }
@@ -14,13 +14,13 @@ const stopReasons: Readonly<Record<string, string>> = {
   rejected_streak: 'too many results in a row did not match',
 };
 
-/** Pure: why a search came to its end. A reason that is not known stands as it came. */
+/** Pure: why a search ended, in words. An unknown reason stays as the service wrote it. */
 export function toStopReason(reason: string, limit?: number): string {
   if (reason === 'limit') return limit === undefined ? 'limit reached' : `limit of ${limit} reached`;
   return Object.hasOwn(stopReasons, reason) ? (stopReasons[reason] as string) : `stopped: ${reason}`;
 }
 
-/** What was odd and did no harm, a line each. */
+/** Warnings about odd things that did no harm, one line each. */
 export function createWarnings(most = 10) {
   const first: string[] = [];
   let more = 0;
@@ -29,7 +29,7 @@ export function createWarnings(most = 10) {
       if (first.length < most) first.push(line);
       else more++;
     },
-    /** The first of them, and how many more there were: a service can be odd a million times. */
+    /** The first ones, and how many more there were: a service can be odd a million times. */
     all: () => (more === 0 ? first : [...first, `and ${more} more ${more === 1 ? 'warning' : 'warnings'}`]),
   };
 }
