@@ -6,9 +6,9 @@ import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
 import { readOrNothing } from './folders.ts';
 
-/** Where an operation's folder holds the whole answer, as the service sent it, with its checksum. */
+/** The file in an operation's folder with the whole answer, as the service sent it, and its checksum. */
 export const answerFile = 'answer.json';
-/** What came instead of an answer: it may hold what was paid for. */
+/** The file with what arrived in place of an answer: it may hold what was paid for. */
 export const garbledFile = 'answer.garbled';
 
 /** Resolves when the answer is on the disk: all of it, or nothing. Throws LocalIoError. */
@@ -29,7 +29,7 @@ async function store(path: string, text: string): Promise<void> {
   });
 }
 
-/** Undefined when there is none (any more). Throws ConfigurationError for a damaged one, LocalIoError. */
+/** Undefined when there is none, or no longer one. Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readAnswer(folder: string): Promise<JsonText | undefined> {
   const path = join(folder, answerFile);
   const stored = await readOrNothing(() => readFile(path, 'utf8'), path);

@@ -2,8 +2,8 @@ import { type IndexContext, openIndex } from './operation-index.ts';
 import { readOperation, type StoredOperation } from './stored.ts';
 
 /**
- * A search with those that bought the rest of it, the oldest first; alone where it is no search. A continuation that was never
- * sent, or was refused and cost nothing, does not count; nor does one that can't be read.
+ * A search and those that continued it, oldest first; alone if it is not a search. Leaves out continuations that were never sent, that were
+ * refused and cost nothing, or that can't be read.
  */
 export async function readChainFrom(stateDir: string, first: StoredOperation): Promise<StoredOperation[]> {
   for (const entry of first.entries.toReversed()) {
@@ -14,12 +14,12 @@ export async function readChainFrom(stateDir: string, first: StoredOperation): P
   return [first];
 }
 
-/** What a search is the rest of, the oldest first, with itself at the end. Throws as `readOperation`. */
+/** A search and those that it continues, oldest first. Throws as `readOperation`. */
 export async function readChainTo(context: IndexContext, last: StoredOperation): Promise<StoredOperation[]> {
   const { entries, isSearch, operationId } = last;
   let [{ continues }] = entries;
   if (continues === undefined && isSearch) {
-    // Journals of earlier versions say it in the search that was gone on with.
+    // Journals of earlier versions name the continuation in the search that was continued.
     for (const line of (await openIndex(context)).find('op', operationId)) {
       if ('begun' in line) continues ??= line.begun.continues;
     }

@@ -2,47 +2,47 @@ import type { TaskState } from '../../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
 import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts';
 
-/** What is about to be done. Nothing is sent whose intent is not on disk. */
+/** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
   readonly type: 'intent';
-  /** Of the journal: since 2, rows of --append stand in a .part until they are all there. */
+  /** The version of the journal. Since 2, the rows of --append stay in a .part until all of them are there. */
   readonly version?: number;
   readonly time: string;
   readonly command: string;
   /** The key and the exact body of the POST; absent when nothing is bought. */
   readonly idempotency_key?: string;
   readonly body?: string;
-  /** The credits that it, or each row of a list, costs at most, by the prices of that day; null where they were not known. */
+  /** The most that it, or each row of a list, can cost by the prices of that day; null where these were not known. */
   readonly worst_case?: number | null;
-  /** Of a list: what it may cost, as was said when it was begun. */
+  /** For a list: its limit, as given when it was begun. */
   readonly max_credits?: number;
   readonly credits_before?: number;
   readonly leads_search_id?: string;
   readonly profile: string | null;
   readonly origin: string;
-  /** Short and salted with the operation ID: tells keys apart, and nothing more. The key itself is never kept. */
+  /** Short, and salted with the operation ID: it only tells keys apart. The key itself is never stored. */
   readonly key_fingerprint: string;
   readonly output: string | null;
   readonly options: Readonly<Record<string, unknown>>;
   /** The list that the leads count for; absent where there is none. */
   readonly list?: string;
-  /** The body before what the list has was left out of it; absent where everything that arrives is delivered. */
+  /** The body before the leads of the list were excluded from it; absent where everything that arrives is delivered. */
   readonly asked?: string;
-  /** Of many rows: what decides, with a row, what is sent for it, as values. */
+  /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
-  /** The search that this one is the rest of. */
+  /** The search that this one continues. */
   readonly continues?: string;
-  /** The credits that all of it can cost at most, as far as that is known. */
+  /** The most that all of it can cost, as far as that is known. */
   readonly reserved?: number;
 }
 
-/** A line of the journal; names are the wire's. */
+/** A line of the journal. The names are those of the interface. */
 export type JournalEntry =
   | Intent
   | Readonly<
-      /** The request is about to go out; without it, nothing of this operation has reached the service. */
+      /** The request is about to go out. Without this entry, the service has received nothing of the operation. */
       | { type: 'sent'; time: string }
-      /** The service has named the task, or the search whose leads are about to be printed. */
+      /** The service has told the ID of the task, or of the search whose leads are about to be printed. */
       | { type: 'created'; leads_search_id: string; request_id: string | null }
       | {
           type: 'page';
@@ -53,14 +53,14 @@ export type JournalEntry =
           state: TaskState | null;
           /** Bytes of the output file that are on the disk; null when the output has none. */
           output_length: number | null;
-          /** In the first one: the enrich fields that were found, of which columns were made. */
+          /** In the first entry: the enrich fields that the leads had. The columns were made from them. */
           enrich_fields?: readonly string[];
-          /** How many of these leads were dropped here. Positions and counts are the service's, and count them. */
+          /** How many of these leads were dropped on this machine. The positions and counts of the service include them. */
           excluded?: number;
         }
-      /** All is written again: of a task into a new file, so that what was read before does not count; of a list in another form, or elsewhere. */
+      /** Everything is written again: a task into a new file, where earlier pages don't count, or a list in another form or file. */
       | { type: 'restarted'; options: Intent['options'] }
-      /** The output is open, and no row has been written: what is in front of this length is not ours. */
+      /** The output is open and has no row of this operation. What stands before this length is not ours. */
       | { type: 'opened'; output_length: number }
       /** Everything has arrived, and is on the disk, but perhaps not in its place. */
       | {
@@ -71,7 +71,10 @@ export type JournalEntry =
           stop_reason?: string | null;
         }
       | { type: 'answered'; request_id: string | null; idempotency_key?: string | null }
-      /** How many leads are delivered so far and, beside them, dropped here: the service has sent both. The length is as in `page`. */
+      /**
+       * How many leads have been delivered, and how many were dropped on this machine: the service has sent both. The length is as in
+       * `page`.
+       */
       | {
           type: 'batch';
           delivered: number;
@@ -80,15 +83,21 @@ export type JournalEntry =
           request_id: string | null;
           output_length: number | null;
         }
-      /** The rows are about to be added at the end of a file, in one go: where, how many bytes, and which. Of a list, `rows` is the file beside the journal that says which rows these are. */
+      /**
+       * The rows are about to be added to the end of a file, in one step: where, how many bytes, and their digest. For a list, `rows` is
+       * the file beside the journal that says which rows these are.
+       */
       | { type: 'adding'; at: number; length: number; digest: string; rows?: string }
-      /** The file is in its place, or its rows are where they were to be added: a .part beside it is another's. */
+      /** The file is in its place, or its rows have been added. A .part beside it belongs to another operation. */
       | { type: 'placed' }
-      /** A list that is gone on with can cost this, beside what it has cost. */
+      /** A list that is resumed can cost this in addition. */
       | { type: 'reserved'; time: string; credits: number }
-      /** A list was left before its end: what this run can have cost, in place of what was reserved for it. */
+      /** A list stopped early: what this run may have cost, in place of what was reserved for it. */
       | { type: 'spent'; credits: number }
-      /** How the request ended; without a `terminal` after it, whether it was charged is not known. `gone`: the service does not give the answer again. */
+      /**
+       * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
+       * answer again.
+       */
       | {
           type: 'failed';
           outcome: Outcome;
@@ -99,7 +108,7 @@ export type JournalEntry =
           gone?: true;
         }
       | { type: 'balance'; credits: number }
-      /** The rest of a cut search is another operation's. */
+      /** Another operation has the rest of a search that was cut. */
       | { type: 'continued'; operation_id: string }
       /** There is nothing left to do. */
       | {
@@ -111,18 +120,21 @@ export type JournalEntry =
           /** Leads, items or answers delivered by the operation, over all its runs. */
           leads?: number;
           stop_reason?: string | null;
-          /** Of a list: how many rows were sent that may have been charged, over all its runs. */
+          /** For a list: how many rows were sent that may have been charged, over all its runs. */
           sent_rows?: number;
           /** The credits that count for the day, in place of what was reserved. */
           spent?: number;
-          /** Nobody wants the rest: it is not gone on with. */
+          /** The user does not want the rest: it is not resumed. */
           dropped?: true;
         }
     >;
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 
-/** Pure: what the pages of a task have brought, null without any, and how many leads were dropped here. A page that was read again counts once. */
+/**
+ * Pure: how many leads the pages of a task brought (null without a page), and how many were dropped on this machine. A page that was read
+ * twice counts once.
+ */
 export function countPages(entries: readonly JournalEntry[]): { leads: number | null; excluded: number } {
   const pages = new Map(entries.flatMap((entry) => (entry.type === 'page' ? [[entry.pts, entry]] : [])));
   let [count, excluded] = [0, 0];
@@ -133,7 +145,7 @@ export function countPages(entries: readonly JournalEntry[]): { leads: number | 
   return { leads: pages.size === 0 ? null : count - excluded, excluded };
 }
 
-/** Pure: there is nothing left to do, of an operation that has no task. */
+/** Pure: the entry for an operation without a task that has nothing left to do. */
 export function toTerminal(outcome: Outcome, more: Partial<EntryOf<'terminal'>> = {}): EntryOf<'terminal'> {
   return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
 }
@@ -150,8 +162,8 @@ export function toLine(entry: JournalEntry): string {
 }
 
 /**
- * Pure: the lines of a journal. A last one that was never finished is ignored: nothing that it tells of was done.
- * Throws ConfigurationError for any other that is bad.
+ * Pure: the lines of a journal. An incomplete last line is ignored: what it says was never done. Throws ConfigurationError for any other
+ * bad line.
  */
 export function toEntries(text: string, path: string): JournalEntry[] {
   return checkedLines(text).map((said, index) => toEntry(said, index + 1, path));

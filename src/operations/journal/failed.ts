@@ -3,10 +3,7 @@ import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { type JournalEntry, toTerminal } from './entries.ts';
 
-/**
- * Pure: what the journal says of a request that brought nothing. It is closed only when it surely cost nothing; otherwise it
- * stays open, because nobody knows.
- */
+/** Pure: the entries for a request that failed. They end the operation only when it certainly cost nothing; otherwise it stays open. */
 export function toFailedEntries(error: unknown, repetition: Repetition = 'refused'): JournalEntry[] {
   const known = error instanceof LeadpipeError ? error : undefined;
   const { charged, requestId, type: errorType } = known?.details ?? {};
@@ -25,8 +22,8 @@ export function toFailedEntries(error: unknown, repetition: Repetition = 'refuse
 }
 
 /**
- * Pure: whether the service has the request, and does not give its answer again: it has said so, or the answer came and could
- * not be read. To send it once more brings nothing.
+ * Pure: whether the service has the request but does not send its answer again: it said so, or the answer came and could not be read.
+ * Sending it once more would bring nothing.
  */
 export function isGone(error: unknown, repetition: Repetition): boolean {
   if (!(error instanceof RequestError) || error.details.charged === 'no') return false;
@@ -35,8 +32,8 @@ export function isGone(error: unknown, repetition: Repetition): boolean {
 }
 
 /**
- * Pure: the error of a request that was sent before, and whose answer was lost then. That it cost nothing now says nothing of
- * the first time.
+ * Pure: the error of a request that was sent before, and whose first answer was lost. That it costs nothing this time does not mean that it
+ * cost nothing then.
  */
 export function toDoubtful(error: unknown): unknown {
   if (!(error instanceof LeadpipeError) || error.details.charged !== 'no' || provesNothingBought(error))
@@ -44,7 +41,7 @@ export function toDoubtful(error: unknown): unknown {
   return error.with({ charged: 'maybe' });
 }
 
-/** Pure: the service looks at what it has before it looks at price or body, so these refusals prove that there is nothing. */
+/** Pure: the service looks for a stored answer before it checks prices or the body, so these refusals prove that it has none. */
 export function provesNothingBought(error: LeadpipeError): boolean {
   return error instanceof RequestError && (error.fault === 'no_credits' || error.fault === 'invalid');
 }

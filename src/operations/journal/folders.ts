@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 
-/** A name with a path in it, which could lead out of the folder of operations, is refused. */
+/** Refuses a name that contains a path, which could lead out of the folder of operations. */
 export function isOperationId(text: string): boolean {
   return /^[\w-]+$/.test(text);
 }
@@ -24,7 +24,7 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
     return await read();
   } catch (error) {
     const code = codeOf(error);
-    // A file among the folders is not ours.
+    // A file in place of a folder is not ours.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
       cause: error,

@@ -12,8 +12,8 @@ import { countRows, hasRows } from './rows.ts';
 import { readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
- * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: stopped before its end; what arrived is
- * kept. `dropped`: the same, and it is not gone on with. `damaged`: its journal can't be read.
+ * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
+ * same, but it is not resumed. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
   | 'complete'
@@ -27,7 +27,7 @@ export type PurchaseState =
 
 type Known = ReturnType<typeof toHistoryRecord>;
 
-/** A line of `history list`; null is what this machine does not know. */
+/** A line of `history list`; null for what this machine does not know. */
 export type HistoryRecord = { readonly [Name in keyof Known]: Known[Name] | Damaged[Name] };
 
 /** What is known of a purchase whose journal can't be read. */
@@ -55,7 +55,7 @@ type Damaged = { readonly operation_id: string } & typeof damaged;
 /** The members of a record, in the order of its columns. */
 export const historyMembers = ['operation_id', ...Object.keys(damaged)];
 
-/** A purchase whose journal can be read. Its cost is its own, also where another has brought the rest. */
+/** A purchase whose journal can be read. The cost is its own, even if another purchase brought the rest. */
 export interface KnownPurchase {
   readonly record: HistoryRecord;
   readonly intent: Intent;
@@ -63,7 +63,10 @@ export interface KnownPurchase {
 
 export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
 
-/** The purchases of this machine, the newest first, read one by one: there may be very many. One that can't be read hides no other. Throws LocalIoError. */
+/**
+ * The purchases of this machine, newest first. They are read one by one, since there may be very many; one that can't be read does not hide
+ * the others. Throws LocalIoError.
+ */
 export async function* readHistory(context: IndexContext, since?: Date): AsyncGenerator<HistoryEntry> {
   const { state } = context.directories;
   for (const line of (await openIndex(context)).newest()) {
@@ -86,7 +89,7 @@ function isPurchase({ key, kind }: Begun): boolean {
   return key !== undefined || kindOf(kind)?.keeps === 'rows' || kind === damagedKind;
 }
 
-/** How a purchase stands now: a search whose rest another has brought to its end is complete. */
+/** The state of a purchase now. A search is complete if another one has brought all of its rest. */
 export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
@@ -100,21 +103,21 @@ export async function readHistoryRecord(
 
 const nothing = { delivered: 0, excluded: 0 };
 
-/** What lies beside the journal; of `sent` rows that may have been charged. */
+/** Counts what is stored beside the journal. `sent`: rows that may have been charged. */
 async function countStored(
   folder: string,
   { entries: [{ command }], last: { terminal } }: StoredOperation,
 ): Promise<{ delivered: number; excluded: number; sent?: number }> {
-  // Leads are stored before they are printed, and counted by the journal a little later.
+  // Leads are stored before they are printed, and the journal counts them a little later.
   if (rowsOf(command) === undefined) return terminal === undefined ? await countStoredLeads(folder) : nothing;
-  // Earlier versions counted the rows of a list as often as they stood in the input.
+  // Earlier versions counted a row of a list each time it stood in the input.
   const isCounted = terminal !== undefined && (terminal.sent_rows !== undefined || !hasRows(folder));
   if (isCounted) return nothing;
   const { answered, sent } = await countRows(folder);
   return { delivered: answered, excluded: 0, sent };
 }
 
-/** Pure: how a purchase stands; `isRunning` when a process has it. */
+/** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(
   { entries, last, operationId }: StoredOperation,
   isRunning: boolean,
@@ -137,7 +140,7 @@ function toHistoryRecord(
     return sent === undefined && !ofTask ? 'interrupted' : 'unknown';
   }
 
-  /** What is known of the money where nothing was said of it. */
+  /** What is known about the cost where the journal does not say it. */
   function toCharged(): Charged | null {
     if (ofTask && created !== undefined) return null;
     if (!ofTask && brought > 0) return 'yes';
@@ -151,7 +154,7 @@ function toHistoryRecord(
     leads,
     state: toState(),
   };
-  // Of lists that earlier versions have brought to their end, and whose rows are not kept any more, those with an answer.
+  // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? leads ?? 0;
   return {
     operation_id: operationId,
@@ -164,16 +167,16 @@ function toHistoryRecord(
       created?.request_id ?? batch?.request_id ?? answered?.request_id ?? failed?.request_id ?? null,
     idempotency_key: intent.idempotency_key ?? null,
     charged: isFree ? ('no' as const) : counted.charged,
-    /** The balance before and after, where it was asked for; what else the account did meanwhile is in it too. */
+    /** The balance before and after, if it was asked for. It includes everything else that the account did meanwhile. */
     credits_before: intent.credits_before ?? null,
     credits_after: balance?.credits ?? null,
     output: intent.output,
     list: intent.list ?? null,
-    /** How many leads were dropped here, where only new ones were wanted: they arrived, and are charged, once more. */
+    /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
     excluded: counted.excluded,
     subject: toSubject(intent),
     credits_at_most: isFree ? 0 : costOf(counted, intent, sentRows),
-    /** The address, or `local`, which costs nothing. */
+    /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: terminal?.stop_reason ?? null,
   };
@@ -187,7 +190,7 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   reader_closed: 'interrupted',
 };
 
-/** What decides what a purchase has cost. */
+/** What decides how much a purchase has cost. */
 type Costing = Readonly<{
   charged: Charged | null;
   excluded: number | null;
@@ -195,24 +198,24 @@ type Costing = Readonly<{
   state: PurchaseState;
 }>;
 
-/** Pure: the credits that a purchase has cost at most; null where no price was known. */
+/** Pure: the most that a purchase has cost; null where no price was known. */
 export function costOf(
   { charged, excluded, leads, state }: Costing,
   { command, body = '{}', worst_case }: Intent,
   sentRows = 0,
 ): number | null {
-  // Each row that was sent may have cost what one costs at most.
+  // Each row that was sent may have cost as much as a row can.
   if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
   if (!isPaid(command)) return null;
   const request = JSON.parse(body);
-  // Journals of earlier versions have no worst case; that of a plain search needs no price.
+  // Journals of earlier versions have no worst case. For a plain search it needs no price.
   const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
-  // What was dropped here arrived, and is paid for.
+  // Leads that were dropped on this machine arrived, and are paid for.
   const arrived = leads === null ? null : leads + (excluded ?? 0);
   return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
 }
 
-/** What it is about stands beside the name, as the user gave it. */
+/** The command with its subject, as the user gave it. */
 export function toCommandWords(intent: Intent): string {
   const about = saidIn(intent, 'subject');
   return about === undefined ? intent.command : `${intent.command} ${about}`;
@@ -236,7 +239,7 @@ export function toSubject(intent: Intent): string | null {
     .trimEnd()}…`;
 }
 
-/** Pure: what a purchase is about, all of it as the user gave it; or what of that stands beside its name. */
+/** Pure: what the user asked for: all of it, or the part that is shown behind the name of the command. */
 export function saidIn(
   { command, body = '{}', options }: Intent,
   what: 'subject' | 'about',

@@ -5,52 +5,52 @@ import { isTask, rowsOf } from '../kinds.ts';
 import { rowRequestOf, toRowRequestText } from '../row-request.ts';
 import type { Intent, JournalEntry } from './entries.ts';
 
-/** What is known of an operation without its journal. What stands here only finds it: its journal decides. */
+/** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
 export interface Begun {
   readonly op: string;
   readonly kind: string;
   readonly time: string;
   readonly origin: string;
-  /** Of the request: the same for the same order from the same service. */
+  /** A digest of the request: the same for the same order from the same service. */
   readonly like: string;
-  /** Of the request, the output file and its form; absent without a file. */
+  /** A digest of the request, the output file and its form; absent without a file. */
   readonly same?: string | undefined;
   readonly output?: string | undefined;
-  /** Of the name of a run, and what its rows are sent. */
+  /** A digest of the name of a run, and of what is sent for its rows. */
   readonly run?: string | undefined;
   readonly key?: string | undefined;
   readonly task?: string | undefined;
-  /** The search that it is the rest of. */
+  /** The search that it continues. */
   readonly continues?: string | undefined;
-  /** The credits that it can cost at most, as far as that was known. */
+  /** The most that it can cost, as far as that was known. */
   readonly worst?: number | undefined;
-  /** Nobody knows what it can cost. */
+  /** Its cost is not known. */
   readonly unpriced?: true | undefined;
 }
 
-/** A line of the index. The order of the lines is the order of the operations, whatever a clock says. */
+/** A line of the index. The order of the lines is the order of the operations, even if the clock was wrong. */
 export type IndexLine = Readonly<
   | { begun: Begun }
   /** The service has named the task. */
   | { created: { op: string; task: string } }
-  /** It is gone on with, into this file. */
+  /** It is resumed, into this file. */
   | { opened: { op: string; output: string } }
-  /** It can cost more than was counted: a list that is gone on with. */
+  /** A list is resumed, and can cost more than was counted. */
   | { reserved: { op: string; time: string; worst: number } }
-  /** How it ended. What was set aside for it at most counts as this from then on. */
+  /** How it ended. From then on, this counts in place of what was reserved for it. */
   | { ended: { op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined } }
 >;
 
-/** What an order is known by: everything that decides what is bought, and where it goes. */
+/** What identifies an order: everything that decides what is bought and where it goes. */
 export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
   Partial<Pick<Intent, 'row_request'>>;
 
 export type OrderDigests = Pick<Begun, 'like' | 'same' | 'output' | 'run'>;
 
-/** The options that shape an output: with others, it is another one. */
+/** The options that shape an output. With other values, it is another output. */
 const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'shard'];
 
-/** An unfinished order is gone on with where all of this is the same. */
+/** An unfinished order is resumed if all of this is the same. */
 export async function toDigests(order: Ordered): Promise<OrderDigests> {
   const { command, options, origin, output } = order;
   const request = [command, origin, requestOf(order)];
@@ -64,12 +64,12 @@ export async function toDigests(order: Ordered): Promise<OrderDigests> {
   };
 }
 
-/** Pure: short; who finds something by it compares the whole. */
+/** Pure: a short digest. What is found by it must be compared in full. */
 export function digestOf(value: unknown): string {
   return hash('sha256', JSON.stringify(value)).slice(0, 16);
 }
 
-/** Pure: what is asked for, as a text; the same for what is bought in the same way. */
+/** Pure: the request as a text, which is the same for requests that buy the same. */
 function requestOf(order: Ordered): string {
   const { asked, body = '{}', command, list } = order;
   if (rowsOf(command) !== undefined) {
@@ -77,12 +77,12 @@ function requestOf(order: Ordered): string {
     return known === undefined ? '' : toRowRequestText(known);
   }
   if (command === 'search') {
-    // How many are wanted, and what is left out, may be another each day: what has arrived is what was searched for.
+    // The number of leads and the exclusions may change each day: it is the same search.
     const { entity_type, objective, enrich_fields = [] } = JSON.parse(asked ?? body);
     const request = [entity_type, objective, enrich_fields, list ?? entity_type, asked !== undefined];
     return JSON.stringify(request);
   }
-  // The leads that are left out differ from day to day, and don't make it another order.
+  // The leads that are excluded change from day to day, and don't make it another order.
   const counts = command === 'task run' ? (list ?? null) : null;
   return JSON.stringify([asked ?? body, asked !== undefined, counts]);
 }

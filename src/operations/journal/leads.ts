@@ -3,23 +3,26 @@ import { join } from 'node:path';
 import { openLog, readLog, type Said, toQuickLine } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
 
-/** Where an operation's folder holds the leads that a stream brought, one per line, in the order of arrival. */
+/** The file in an operation's folder with the leads of a stream, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';
 
-/** Enough for a table to find its widths; few enough to hold in memory. */
+/** Enough for a table to find its widths, and few enough to hold in memory. */
 const leadsAtOnce = 100;
 
-/** Of a line: for a lead on one line, and for one that the service wrote on several, as a JSON string of its text: no byte is lost. */
+/**
+ * The members of a line: for a lead on one line, and for one that the service wrote on several, kept as a JSON string so that no byte is
+ * lost.
+ */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 
-/** Behind what stands there already, where the operation was begun before. Throws LocalIoError. */
+/** Adds behind the leads that are stored already, if there are any. Throws LocalIoError. */
 export async function createStoredLeads(folder: string) {
   const path = join(folder, leadsFile);
   const log = await openLog(path, 'any', 'leads');
   return {
     /**
-     * Returns when the leads survive this process. Those that are not new are kept as what was dropped: they are paid for as
-     * well. Throws LocalIoError.
+     * When it returns, the leads survive this process. Leads that are not new are stored as dropped, since they are paid for, too. Throws
+     * LocalIoError.
      */
     append(leads: Records, isNew?: readonly boolean[]): void {
       const lines = leads.map((lead, index) => {
@@ -33,7 +36,7 @@ export async function createStoredLeads(folder: string) {
   };
 }
 
-/** Bytes; undefined when there are none (any more). */
+/** Bytes; undefined when there are none, or no longer any. */
 export async function sizeOfStoredLeads(folder: string): Promise<number | undefined> {
   return await stat(join(folder, leadsFile)).then(
     ({ size }) => size,
@@ -42,9 +45,8 @@ export async function sizeOfStoredLeads(folder: string): Promise<number | undefi
 }
 
 /**
- * The leads as the service wrote them, some at a time. A last line that was never finished was never printed, and is
- * left out; so is a damaged one, whose number `damaged` is told, with the path, and one that was dropped, of which `dropped`
- * is told. Throws what `damaged` throws, LocalIoError.
+ * The leads as the service wrote them, some at a time. Leaves out an incomplete last line, which was never printed; a damaged line, of
+ * which `damaged` gets the number and the path; and dropped leads, which `dropped` gets. Throws what `damaged` throws, LocalIoError.
  */
 export async function* readStoredLeads(
   folder: string,
@@ -72,7 +74,7 @@ function toLead({ member, text }: Said): { readonly text: JsonText; readonly isN
   return undefined;
 }
 
-/** How many that can be read were delivered, and how many were dropped here. Throws LocalIoError. */
+/** How many readable leads were delivered, and how many were dropped on this machine. Throws LocalIoError. */
 export async function countStoredLeads(folder: string): Promise<{ delivered: number; excluded: number }> {
   const count = { delivered: 0, excluded: 0 };
   if ((await sizeOfStoredLeads(folder)) === undefined) return count;

@@ -14,18 +14,18 @@ import { readIntent, readOperation, type StoredOperation } from './stored.ts';
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
 export interface OperationIndex {
-  /** The lines that name this, the newest first. */
+  /** The lines with this value, newest first. */
   find(key: IndexKey, value: string): Generator<IndexLine>;
   newest(): Generator<IndexLine>;
 }
 
 export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
-/** Throws where something that costs this much must not begin; nothing else begins meanwhile. */
+/** Throws where an operation that can cost this much must not begin. Nothing else begins meanwhile. */
 export type Admit = (index: OperationIndex, worst: number) => void;
 
 const newline = 0x0a;
-/** Bytes in which the last line stands: no line is near as long. */
+/** How many bytes are read to find the last line: no line is nearly as long. */
 const longestTail = 1 << 16;
 
 function fileOfIndex(stateDir: string): string {
@@ -33,8 +33,8 @@ function fileOfIndex(stateDir: string): string {
 }
 
 /**
- * The index as it stands. Where it is missing or damaged, it is made anew from what is stored, and kept where that can be.
- * Throws LocalIoError where what is stored can't be read.
+ * Reads the index. Where it is missing or damaged, it is made again from the journals, and stored if possible. Throws LocalIoError where
+ * the journals can't be read.
  */
 export async function openIndex(context: IndexContext): Promise<OperationIndex> {
   const { state } = context.directories;
@@ -42,15 +42,15 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
   if (bytes !== undefined) return toIndex(bytes);
   const lines = toBytes(await readStored(state));
   await changing(context, async () => {
-    // Another process may have made it meanwhile, and have added to it.
+    // Another process may have made it meanwhile, and may have added to it.
     if ((await readWhole(state)) === undefined) await writeWhole(fileOfIndex(state), lines);
   }).catch(() => undefined);
   return toIndex((await readWhole(state)) ?? lines);
 }
 
 /**
- * Adds a line at the end, on the disk when it resolves, unless it `isLate`: then its journal has it already. `check` sees what
- * stands there, and nothing else is added meanwhile. Throws what `check` throws, and what the file system throws.
+ * Adds a line at the end. It is on the disk when this resolves, unless it `isLate`, since the journal has it then. `check` sees the index
+ * before, and no other process adds to it meanwhile. Throws what `check` and the file system throw.
  */
 export async function addToIndex(
   context: IndexContext,
@@ -111,7 +111,10 @@ async function openFile(stateDir: string): Promise<FileHandle> {
   return await open(fileOfIndex(stateDir), constants.O_RDWR | noFollow);
 }
 
-/** Where the next line goes, and the checksum of all in front of it: whatever was bought before, a line costs the same. Undefined where the index has to be made anew. */
+/**
+ * Where the next line goes, and the checksum of everything before it, so that a line costs the same however long the index is. Undefined
+ * where the index has to be made again.
+ */
 async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
   const handle = await openFile(stateDir).catch(() => undefined);
   try {
@@ -127,7 +130,7 @@ async function endOf(stateDir: string): Promise<{ size: number; crc: number } | 
   }
 }
 
-/** All whole lines; undefined where there is no index, or a byte of it is not what was written. */
+/** All complete lines; undefined where there is no index, or where a byte has changed. */
 async function readWhole(stateDir: string): Promise<Buffer | undefined> {
   const flag = constants.O_RDONLY | noFollow;
   const bytes = await readFile(fileOfIndex(stateDir), { flag }).catch(() => Buffer.alloc(0));
@@ -135,7 +138,7 @@ async function readWhole(stateDir: string): Promise<Buffer | undefined> {
   return last?.before === crc32(bytes.subarray(0, last?.start)) ? bytes.subarray(0, last?.end) : undefined;
 }
 
-/** The last whole line, and the checksum of all in front of it: a line that was never finished tells of nothing that was sent. */
+/** The last complete line, and the checksum of everything before it. What an incomplete line says was never sent. */
 function lastLineIn(bytes: Buffer): { start: number; end: number; before: number } | undefined {
   const end = bytes.lastIndexOf(newline) + 1;
   const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
@@ -143,7 +146,7 @@ function lastLineIn(bytes: Buffer): { start: number; end: number; before: number
   return line && { start, end, before: line.before };
 }
 
-/** A line about the index itself comes first: one of nothing is there too. */
+/** The first line is about the index itself, so that an index without operations has a line, too. */
 type StoredLine = IndexLine | { readonly index: 1 };
 
 function toBytes(lines: readonly IndexLine[]): Buffer {
@@ -156,7 +159,7 @@ function toBytes(lines: readonly IndexLine[]): Buffer {
   return Buffer.from(texts.join(''));
 }
 
-/** Each line has the checksum of all in front of it, so that one look at the last finds damage anywhere. */
+/** Each line has the checksum of everything before it, so that the last line alone shows damage anywhere. */
 function toText(line: StoredLine, before: number): string {
   return toCheckedLine('index', `{"before":${before},"value":${JSON.stringify(line)}}`);
 }
@@ -167,7 +170,7 @@ function toLine(text: string): { readonly before: number; readonly value: Stored
 }
 
 function toIndex(bytes: Buffer): OperationIndex {
-  /** The lines that have this text, the newest first. */
+  /** The lines that contain this text, newest first. */
   function* linesWith(wanted: string): Generator<IndexLine> {
     for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
       const start = bytes.lastIndexOf(newline, at) + 1;
@@ -178,12 +181,12 @@ function toIndex(bytes: Buffer): OperationIndex {
   }
   return {
     find: (key, value) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
-    // Each has its value in this; in a text, the quotes would be escaped.
+    // All lines have this. In a text, its quotes would be escaped.
     newest: () => linesWith(',"value":{'),
   };
 }
 
-/** The operations of some kinds, the newest first. `damaged` gets what can't be read. Throws LocalIoError. */
+/** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
 export async function* readNewest(
   context: IndexContext,
   isMeant: (kind: string) => boolean,
@@ -196,7 +199,7 @@ export async function* readNewest(
   }
 }
 
-/** The operations that have this task, the oldest first. Throws LocalIoError. */
+/** The operations that have this task, oldest first. Throws LocalIoError. */
 export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
   const operations: StoredOperation[] = [];
   for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
@@ -207,15 +210,15 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
   return operations;
 }
 
-/** What stands for the kind of an operation of which nothing can be read. */
+/** The kind of an operation of which nothing can be read. */
 export const damagedKind = 'damaged';
 
-/** The lines of all journals, by the time that is in their IDs: nothing better is known of the order. */
+/** The lines of all journals, in the order of the times in their IDs: no better order is known. */
 async function readStored(stateDir: string): Promise<IndexLine[]> {
   const lines: IndexLine[] = [];
   const continues = new Map<string, string>();
   for (const op of await listOperations(stateDir)) {
-    // Of a damaged one, what was ordered is mostly there: it must not be taken for one that never was.
+    // The intent of a damaged journal can mostly be read, and must not be missing from the index.
     const operation = await readOperation(stateDir, op).catch(() => readIntent(stateDir, op));
     if (operation === null) {
       lines.push({ begun: { op, kind: damagedKind, time: '', origin: '', like: '' } });

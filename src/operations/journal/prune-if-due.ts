@@ -5,7 +5,7 @@ import type { IndexContext } from './operation-index.ts';
 
 const dayMs = 86_400_000;
 
-/** Removes what is old, as `prune` does, but at most once a day; a failure is ignored. */
+/** Removes what is old, as `prune` does, at most once a day; ignores a failure. */
 export async function pruneIfDue(context: IndexContext): Promise<void> {
   const now = context.clock.now();
   const stamp = join(context.directories.state, 'pruned');
@@ -18,6 +18,6 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
     const { prune } = await import('./retention.ts');
     await prune(context, () => {}, true);
   } catch {
-    // What could not be removed today is removed tomorrow, or named by `history prune`.
+    // What can't be removed today is tried again tomorrow, or reported by `history prune`.
   }
 }

@@ -13,7 +13,7 @@ import { rowsFile } from './rows.ts';
 import { readOperation } from './stored.ts';
 
 const dayMs = 86_400_000;
-/** Days. The service forgets a key after one; for as long as the journal is there, nothing is bought twice unseen. */
+/** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
 export const keptDays = { answers: 7, operations: 30 } as const;
 
 const answerFiles = [
@@ -30,9 +30,9 @@ export interface Pruned {
 }
 
 /**
- * Removes answers and leads older than 7 days and operations older than 30, but none that a process is at work on, and nothing
- * that an unfinished operation can go on with. With `byDays` also the days on which something was begun since are counted: a clock
- * that was ahead once makes nothing old. `failed` gets each that can't be removed; the others are. Throws LocalIoError.
+ * Removes answers and leads older than 7 days and operations older than 30, except those that a process works on and those that an
+ * unfinished operation needs. With `byDays`, something is only old if operations were begun on as many later days: then a clock that was
+ * once ahead removes nothing. `failed` gets each one that can't be removed. Throws LocalIoError.
  */
 export async function prune(
   context: IndexContext,
@@ -56,14 +56,14 @@ export async function prune(
   for (const { later, op, run, time } of begun.reverse()) {
     const folder = folderOf(state, op);
     try {
-      // Of one that can't be read, only the time of its folder is known.
+      // For an operation that can't be read, only the time of its folder is known.
       const begunAt = time === '' ? (await stat(folder)).mtimeMs : Date.parse(time);
       const isOld = (some: number): boolean =>
         context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
       if (unfinished.has(op) || isLocked(folder) || !isOld(keptDays.answers)) continue;
       const isGone = isOld(keptDays.operations);
       const operation = await readOperation(state, op).catch(() => undefined);
-      // The answers of a named run are what keeps its rows from being bought again.
+      // The answers of a named run prevent that its rows are bought again.
       const names = isGone || run !== undefined ? [] : await readdir(folder);
       const old = names.filter((name) => answerFiles.includes(name));
       for (const name of old) await rm(join(folder, name), { force: true });

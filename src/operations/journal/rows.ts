@@ -13,7 +13,7 @@ import {
 } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 
-/** Where the folder of a list holds its rows: each intent, and each answer or failure, in the order of arrival. */
+/** The file in a list's folder with its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
 
 export type RowEnd =
@@ -24,9 +24,9 @@ export type RowEnd =
       readonly message: string;
       readonly requestId: string | undefined;
       readonly charged: Charged;
-      /** What came instead of an answer: it may hold what was paid for. */
+      /** What arrived in place of an answer: it may hold what was paid for. */
       readonly brought?: string | undefined;
-      /** With which its answer was lost. */
+      /** The key of the request whose answer was lost. */
       readonly key?: string | undefined;
     };
 
@@ -39,7 +39,7 @@ export interface RowIntent {
   readonly body: string;
 }
 
-/** What is known of a request: where the last line about it stands, and what that says. */
+/** Where the last line about a request stands, and what it says. */
 interface Place {
   readonly state: RowEnd['state'] | 'sent';
   /** Bytes. */
@@ -49,7 +49,7 @@ interface Place {
   readonly seen: boolean;
 }
 
-/** Pure: of the exact body of a request; a list of a hundred thousand rows has to fit into memory. */
+/** Pure: a digest of the exact body of a request: the rows of a list of 100,000 have to fit into memory. */
 export function digestOf(body: string): bigint {
   return BigInt(`0x${hash('sha256', body).slice(0, 16)}`);
 }
@@ -58,7 +58,7 @@ export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>
 
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
-/** What the rows file at `path` says of each request; `file` gives it once it is open. */
+/** What the rows file at `path` says about each request; `file` returns it once it is open. */
 function createKnown(path: string, file: () => FileHandle) {
   const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };
@@ -66,7 +66,7 @@ function createKnown(path: string, file: () => FileHandle) {
   function put(digest: bigint, { seen, state, ...place }: Place): void {
     const before = digests.get(digest);
     counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
-    // Each key is written down once before it is sent; what failed was refused for nothing.
+    // Each key is stored once before it is sent. A failure means that it was refused and cost nothing.
     counts.sent += Number(state === 'sent') - Number(state === 'failed');
     digests.set(digest, { ...place, state, seen: seen || before?.seen === true });
   }
@@ -92,22 +92,22 @@ function createKnown(path: string, file: () => FileHandle) {
       put(BigInt(digest), { length, offset, state: said?.member as Place['state'], seen: false });
     },
     answered: () => counts.answered,
-    /** How many requests were sent and may have been charged: not those that were refused for nothing. */
+    /** How many requests were sent and may have been charged. */
     sent: () => counts.sent,
     isEmpty: () => digests.size === 0,
     /** Answers that no row of this run has asked for. */
     unseen: () => [...digests.values()].filter(({ seen, state }) => !seen && state === 'answered').length,
-    /** What is known of a request; undefined when it was never about to be sent. */
+    /** The state of a request; undefined if it was never about to be sent. */
     stateOf: (digest: bigint) => digests.get(digest)?.state,
-    /** Marks a request as asked for by a row of this run; whether another row has asked for it before. */
+    /** Marks a request as asked for by a row of this run. Returns whether another row has asked for it before. */
     see(digest: bigint): boolean {
       const place = digests.get(digest);
       if (place !== undefined && !place.seen) digests.set(digest, { ...place, seen: true });
       return place?.seen === true;
     },
     /**
-     * The key that a request without an answer was sent with, or was about to be sent with; undefined also where its answer was
-     * lost before keys of those were kept. Throws LocalIoError.
+     * The key with which a request without an answer was sent, or was about to be sent. Undefined also where an earlier version did not
+     * store it. Throws LocalIoError.
      */
     async keyOf(digest: bigint): Promise<string | undefined> {
       const place = digests.get(digest);
@@ -148,7 +148,7 @@ export async function openStoredRows(folder: string) {
 
   return {
     ...known,
-    /** When it returns, it survives this process, and when it resolves, a power cut. Throws LocalIoError. */
+    /** When it returns, the intent survives this process; when it resolves, a power cut. Throws LocalIoError. */
     intend({ number, line, digest, key, body }: RowIntent): Promise<void> {
       return append(digest, 'sent', [
         ['row', String(number)],
@@ -161,7 +161,7 @@ export async function openStoredRows(folder: string) {
     settle(digest: bigint, number: number, { state, requestId, ...ended }: RowEnd): Promise<void> {
       const members = Object.entries(ended).flatMap(([name, value]): [string, JsonText][] => {
         if (value === undefined) return [];
-        // An answer on several lines is kept as a text of JSON, so that no byte is lost.
+        // An answer on several lines is stored as a JSON string, so that no byte is lost.
         return [[name, name === 'answer' && isOnOneLine(value) ? value : JSON.stringify(value)]];
       });
       return append(digest, state, [
@@ -174,7 +174,7 @@ export async function openStoredRows(folder: string) {
   };
 }
 
-/** What another operation has stored of its rows, which it may add to meanwhile; undefined where nothing is there. Throws as `openStoredRows`. */
+/** The rows that another operation has stored, and may add to meanwhile; undefined where there are none. Throws as `openStoredRows`. */
 export async function openRowsOfOther(folder: string) {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
@@ -205,7 +205,7 @@ export function hasRows(folder: string): boolean {
   return existsSync(join(folder, rowsFile));
 }
 
-/** The answers as they came, in the order in which they did, with the request ID (JSON) of each. Throws LocalIoError. */
+/** The answers as the service sent them, in the order of arrival, each with its request ID (JSON). Throws LocalIoError. */
 export async function* readStoredAnswers(
   folder: string,
 ): AsyncGenerator<{ readonly answer: JsonText; readonly requestId: JsonText }> {

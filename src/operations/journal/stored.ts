@@ -10,7 +10,7 @@ export const journalFile = 'journal.jsonl';
 
 export type StoredOperation = ReturnType<typeof toStored>;
 
-/** Pure: an operation, from all that was written of it in full: what it is, and how it stands by its own journal. */
+/** Pure: an operation and its state, from all entries of its own journal. */
 export function toStored(operationId: string, entries: readonly [Intent, ...JournalEntry[]]) {
   const [intent] = entries;
   const last: { readonly [Type in JournalEntry['type']]?: EntryOf<Type> } = Object.fromEntries(
@@ -30,7 +30,7 @@ export function toStored(operationId: string, entries: readonly [Intent, ...Jour
 
   function canGoOn(): boolean {
     if (isDropped) return false;
-    // Of a search that went on with another, that one's leads are there.
+    // A search that continues another one has the leads of that one.
     const isNamed = created !== undefined || hasDelivered || intent.continues !== undefined;
     if (isSearch) return isBegun && !isComplete && isNamed;
     if (rowsOf(intent.command) !== undefined) return terminal?.outcome !== 'complete';
@@ -44,24 +44,24 @@ export function toStored(operationId: string, entries: readonly [Intent, ...Jour
     last,
     isSearch,
     isComplete,
-    /** Somebody has said that nobody wants the rest. */
+    /** The user does not want the rest. */
     isDropped,
-    /** It has brought leads that were not dropped here. */
+    /** It has delivered leads. */
     hasDelivered,
-    /** Something was sent that was not refused for nothing. */
+    /** Something was sent, and was not refused at no cost. */
     isBegun,
     /** It ended before it could cost anything. */
     isRefused: terminal !== undefined && !isBegun,
-    /** The reader of its output went away: it has what it wanted, and can ask for more all the same. */
+    /** The reader of its output went away: it had what it wanted, and can still ask for more. */
     isReaderGone,
-    /** It was sent, and nobody knows what came of it. */
+    /** It was sent, and its outcome is not known. */
     isInDoubt: sent !== undefined && terminal === undefined && created === undefined && !hasArrived,
-    /** There is something to go on with, as far as its own journal knows. */
+    /** It can be resumed, as far as its own journal says. */
     isUnfinished: canGoOn(),
   };
 }
 
-/** Pure: the error of an ID that this machine doesn't know; typing errors are likelier than lost operations. */
+/** Pure: the error for an ID that this machine doesn't know. It helps with typing errors, which are more likely than lost operations. */
 export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
   const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
   return new LeadpipeError('not_found', `there is ${which} on this machine`, {
@@ -72,8 +72,8 @@ export function toUnknownOperation(operationId: string | undefined, known: reado
 }
 
 /**
- * Undefined when there is no such operation, or it was killed before its intent was written, and so has sent nothing.
- * Throws ConfigurationError for a damaged one, LocalIoError.
+ * Undefined when there is no such operation, or when it was killed before its intent was written and so has sent nothing. Throws
+ * ConfigurationError for a damaged one, LocalIoError.
  */
 export async function readOperation(
   stateDir: string,
@@ -82,12 +82,12 @@ export async function readOperation(
   const path = join(folderOf(stateDir, operationId), journalFile);
   const text = await readOrNothing(() => readFile(path, 'utf8'), path);
   const [intent, ...rest] = toEntries(text ?? '', path);
-  // What was bought is stored only behind an intent.
+  // Nothing is stored before the intent is.
   if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
   return intent?.type === 'intent' ? toStored(operationId, [intent, ...rest]) : undefined;
 }
 
-/** What a damaged journal says that was ordered; null where it does not even say that. */
+/** The intent of a damaged journal; null where even that can't be read. */
 export async function readIntent(stateDir: string, operationId: string): Promise<StoredOperation | null> {
   const text = await readFile(join(folderOf(stateDir, operationId), journalFile), 'utf8').catch(() => '');
   try {
@@ -109,7 +109,7 @@ export async function readKnown(
   throw toUnknownOperation(operationId, await listOperations(state));
 }
 
-/** Whether an operation has stored something. Its files are made before they are written to. */
+/** Whether an operation has stored something. Its files are made empty at first. */
 async function hasBought(folder: string): Promise<boolean> {
   const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
   for (const one of names) {
@@ -124,7 +124,7 @@ export async function lastWritten(stateDir: string, operationId: string): Promis
   return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
 }
 
-/** Pure: one line about what can't be read, and what to do about it. */
+/** Pure: one line that says what can't be read, and what to do about it. */
 export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }

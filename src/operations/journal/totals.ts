@@ -6,22 +6,22 @@ export const totalsBy = ['day', 'command', 'list', 'profile'] as const;
 export type TotalsBy = (typeof totalsBy)[number];
 
 export interface Total {
-  /** What they have in common; null where this machine does not know. */
+  /** What these purchases have in common; null where this machine does not know it. */
   readonly of: string | null;
   readonly purchases: number;
   readonly leads: number;
   readonly charged: number;
-  /** Those of which this machine does not know whether they were charged. */
+  /** How many of them may have been charged. */
   readonly maybe_charged: number;
-  /** What they cost at most together, as far as that is known; null where it is of none of them. */
+  /** The most that they cost together, as far as that is known; null where it is not known of any. */
   readonly credits_at_most: number | null;
-  /** Those of them that may have been charged, and of which the price was not known. */
+  /** How many of them may have been charged at a price that was not known. */
   readonly unpriced: number;
-  /** Of `credits_at_most`, those of purchases that did not come to their end: nobody here knows how much of it was charged. */
+  /** The part of `credits_at_most` that belongs to purchases that did not end: how much of it was charged is not known here. */
   readonly unsettled: number;
 }
 
-/** Adds up purchases, by day in their order, else the dearest first. */
+/** Adds up purchases: by day, in order of the days, else the most expensive first. */
 export async function addUp(
   purchases: AsyncIterable<KnownPurchase> | Iterable<KnownPurchase>,
   by: TotalsBy,
@@ -30,11 +30,11 @@ export async function addUp(
   const totals = new Map<string | null, Total>();
   for await (const { intent, record } of purchases) {
     const { charged, credits_at_most: cost, leads, state } = record;
-    // The day where this machine is, as people count days.
+    // The day in the time zone of this machine.
     const day = toMinutes(new Date(intent.time), zone).slice(0, 10);
     const of = { day, command: record.command, list: record.list, profile: intent.profile }[by];
     const sums = totals.get(of);
-    // What a task costs is known when it has ended.
+    // The cost of a task is known when it has ended.
     const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
     totals.set(of, {
       of,
