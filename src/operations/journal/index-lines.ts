@@ -87,7 +87,7 @@ function requestOf(order: Ordered): string {
   return JSON.stringify([asked ?? body, asked !== undefined, counts]);
 }
 
-/** What the index says of an entry; undefined for what is in the journal alone. */
+/** The line of the index for an entry; undefined where the index does not hold it. */
 export async function toIndexLine(
   op: string,
   entry: JournalEntry,
@@ -117,7 +117,7 @@ export async function toIndexLine(
     case 'spent':
       return { ended: { op, outcome: 'partial', worst: entry.credits } };
     case 'created':
-      // Searches are named too, and are looked for by nothing of it.
+      // Searches have an ID, too, but nothing looks for them by it.
       return isTask(intent.command) ? { created: { op, task: entry.leads_search_id } } : undefined;
     case 'opened': {
       const isFirst = entries.find(({ type }) => type === 'opened') === entry;
@@ -125,7 +125,7 @@ export async function toIndexLine(
       return isFirst || output === undefined ? undefined : { opened: { op, output } };
     }
     case 'terminal': {
-      // Who looks for an order finds how it ended, too.
+      // Whoever looks for the order then also finds how it ended.
       const { same } = await toDigests(intent);
       const worst = entry.charged === 'no' ? 0 : entry.spent;
       return { ended: { op, outcome: entry.outcome, same, worst } };
@@ -135,10 +135,10 @@ export async function toIndexLine(
   }
 }
 
-/** Pure: the credits that an entry says may be spent from now on; 0 where it says nothing of that, or the local service is meant. */
+/** Pure: the credits that may be spent from this entry on; 0 where it does not say, or for the local service. */
 export function costsOf(entry: JournalEntry): number {
   if (entry.type === 'reserved') return entry.credits;
   if (entry.type !== 'intent' || entry.origin === 'local') return 0;
-  // What is known of a list is what one row costs.
+  // The worst case of a list is that of one row.
   return entry.reserved ?? (rowsOf(entry.command) === undefined ? (entry.worst_case ?? 0) : 0);
 }

@@ -12,18 +12,18 @@ import { type Admit, addToIndex, type IndexContext, type OperationIndex } from '
 import { journalFile, type StoredOperation, toStored, toUnknownOperation } from './stored.ts';
 
 export interface Journal {
-  /** Undefined for one that keeps nothing. */
+  /** Undefined for a journal that stores nothing. */
   readonly operationId: string | undefined;
-  /** Resolves when the lines are on the disk, together. Throws LocalIoError. */
+  /** Resolves when all these lines are on the disk. Throws LocalIoError. */
   append(...entries: readonly JournalEntry[]): Promise<void>;
-  /** Returns when the line is with the system: it survives this process, and is on the disk with the next `append`. Throws LocalIoError. */
+  /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
   note(entry: JournalEntry): void;
   close(): Promise<void>;
-  /** Removes all of it, where nothing was sent and nothing is to be said of it; it has no ID any more. */
+  /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
   discard(): Promise<void>;
 }
 
-/** Keeps nothing, for --no-history. */
+/** Stores nothing, for --no-history. */
 export const noJournal: Journal = {
   operationId: undefined,
   append: async () => {},
@@ -34,7 +34,7 @@ export const noJournal: Journal = {
 
 const what = 'this operation';
 
-/** The journal in the folder of an operation (0700, its files 0600, under any umask), locked until it is closed, and what it says. */
+/** Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it. */
 async function openLocked(
   context: IndexContext,
   operationId: string,
@@ -50,7 +50,7 @@ async function openLocked(
     lock.release();
     return fail(error);
   });
-  /** Behind an entry that is missing, no other one may stand. */
+  /** After an entry that could not be written, no other one is written. */
   let failure: unknown;
   let isThere = true;
 
@@ -75,7 +75,7 @@ async function openLocked(
   async function index(entry: JournalEntry): Promise<void> {
     const line = await toIndexLine(operationId, entry, entries);
     if (line === undefined) return;
-    // It is found all the same: its journal decides.
+    // Without this line, the operation is found nevertheless, and its journal says it.
     if (!isBeginning(entry)) return await addToIndex(context, line, undefined, true).catch(() => undefined);
     const check = admit && ((known: OperationIndex) => admit(known, costsOf(entry)));
     await addToIndex(context, line, check).catch((error: unknown) => {
@@ -95,7 +95,7 @@ async function openLocked(
       return isThere ? operationId : undefined;
     },
     async append(...some) {
-      // Whoever looks for it finds it from before it is there; how it ended, from after that.
+      // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
       for (const entry of some.filter(isBeginning)) await index(entry);
       write(...some);
       entries.push(...some);
@@ -107,14 +107,17 @@ async function openLocked(
     async discard() {
       await close();
       isThere = false;
-      // If this fails, the folder stays: nothing was sent for it, and `prune` removes it later.
+      // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.
       await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     },
   };
   return { journal, entries };
 }
 
-/** Makes the journal of a new operation. `admit` is asked before anything is written that costs. Throws LocalIoError, and what `admit` throws. */
+/**
+ * Makes the journal of a new operation. `admit` is called before anything is written that costs. Throws LocalIoError, and what `admit`
+ * throws.
+ */
 export async function createJournal(
   context: IndexContext,
   operationId: string,
@@ -124,8 +127,8 @@ export async function createJournal(
 }
 
 /**
- * Opens the journal of an operation of this machine to go on with it. Throws `temporary`, naming the process, when another one is at
- * work on it; `not_found` when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
+ * Opens the journal of an operation, to resume it. Throws `temporary`, which names the process, while another one works on it; `not_found`
+ * when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
   context: IndexContext,
@@ -147,14 +150,14 @@ export async function openJournal(
   }
 }
 
-/** What is in the index before it is in the journal. */
+/** Entries that go into the index before they go into the journal. */
 function isBeginning({ type }: JournalEntry): boolean {
   return type === 'intent' || type === 'reserved';
 }
 
 /**
- * The journal of a new operation, which whoever begins it closes. Where there can be none it throws LocalIoError, before anything is
- * sent; free reads go on without a journal, and their `unkept` is told why there is none.
+ * The journal of a new operation; the caller closes it. Where it can't be stored, throws LocalIoError before anything is sent. A free
+ * operation goes on without a journal, and `unkept` gets the reason.
  */
 export async function beginJournal(
   context: IndexContext & Pick<Context, 'ids'>,
@@ -171,13 +174,13 @@ export async function beginJournal(
   }
 }
 
-/** Pure: the same error, with the operation that it is of. One that continues it has an ID of its own, which stays. */
+/** Pure: the same error with the ID of its operation. If it has one already, of an operation that continues this one, that one stays. */
 export function naming(error: unknown, operationId: string | undefined): unknown {
   const isNamed = error instanceof LeadpipeError && operationId !== undefined;
   return isNamed ? error.with({ operationId, ...error.details }) : error;
 }
 
-/** Opens and locks the journal of an operation, and runs `work` with what the journal says then. Throws what `openJournal` throws. */
+/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
 export async function withOperation<T>(
   context: IndexContext,
   operationId: string,

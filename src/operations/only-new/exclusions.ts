@@ -4,9 +4,9 @@ import { nameKey } from './identity.ts';
 import type { Delivered } from './lists.ts';
 
 /**
- * Pure: a search that leaves out what these lines of a list have, as far as the service's limits go: what was given by hand
- * first, then the searches that `isOurs` (others the service would not know), then names; the newest of both. Names of other
- * searches come before those that the searches exclude already. The rest is for whoever receives the leads.
+ * Pure: a search that excludes these lines of a list, within the service's limits: first what was given by hand, then the newest searches
+ * that `isOurs` (the service does not know others), then the newest names, beginning with those that the searches don't exclude. Leads that
+ * don't fit in are left out when they arrive.
  */
 export function withExclusions<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
@@ -30,7 +30,7 @@ export function withExclusions<
   };
 }
 
-/** Those given, and of the others each once that the service can take, while there is room. */
+/** What was given by hand, then the others that the service can take, each once, while there is room. */
 function fitting(
   given: readonly string[],
   others: readonly string[],
@@ -51,5 +51,5 @@ function fitting(
   return chosen;
 }
 
-/** Control characters, and halves of a character: names come from the web, and one of them must not spoil every search. */
+/** Control characters and halves of surrogate pairs. Names come from the web, and one of them must not make every search fail. */
 const unsendable = /[\p{Cc}\p{Cs}]/u;

@@ -19,22 +19,21 @@ import {
   toDeliveredLine,
 } from './lists.ts';
 
-/** Which list a run belongs to, and what earlier runs of it have delivered, where that is left out. */
+/** The list that a run belongs to, and what its earlier runs have delivered, if that is excluded. */
 interface RunOfList {
   readonly name: string;
   readonly known: Known;
-  /** How many leads it has, where they are left out. */
+  /** How many leads the list has, if they are excluded. */
   readonly size?: number;
-  /** Leads that count as delivered from its beginning. */
+  /** Leads that count as delivered from the start. */
   readonly brought?: readonly Identity[];
 }
 
 const nothingKnown = createKnown([]);
 
 /**
- * The order as it is sent, which leaves out what the list has where only new leads are wanted, and its list as it stands now.
- * Leads that the search before brought, which it goes on with, count as delivered: that one may have been killed before it
- * could say so. Throws LocalIoError.
+ * The order as it is sent, without the leads of the list where only new ones are wanted, and the list as it is now. The leads of a search
+ * that is continued count as delivered, since that search may have been killed before it counted them. Throws LocalIoError.
  */
 export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
   buyer: Buyer,
@@ -69,8 +68,8 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
 }
 
 /**
- * The list of an operation that is gone on with. What it has delivered itself, or what it is the rest of, is no reason to leave
- * anything out: `operationIds` are theirs. Throws LocalIoError.
+ * The list of an operation that is resumed. `operationIds` are that operation and those that it continues: what they delivered is not
+ * excluded. Throws LocalIoError.
  */
 export async function listOf(
   buyer: Buyer,
@@ -91,43 +90,46 @@ async function readLines({ connection, context }: Buyer, name: string, warn: Dam
   );
 }
 
-/** What stands between the leads that arrive and the output. */
+/** Decides which of the leads that arrive are delivered. */
 export type LeadFilter = ReturnType<typeof createFilter>;
 
-/** `count` says that leads were delivered, or brought again by a search; it writes that into the `file`. */
+/** `count` writes into the `file` that leads were delivered, or were brought again by a search. */
 function createFilter(
   known: Known,
   count?: (leads: readonly Identity[], leadsSearchId: string | null) => void,
   file?: Pick<LineLog, 'sync' | 'close'>,
 ) {
-  // What leads are known by need not be found out where nobody asks for it.
+  // The identities of leads are only made where they are needed.
   const isAsked = count !== undefined || known !== nothingKnown;
   return {
     check(leads: Records) {
       const identities = isAsked ? leads.map(identityOf) : [];
       const isNew = leads.map((_, at) => !known.has(identities[at]));
       return {
-        /** Whether each is to be delivered: no earlier run of the list has. */
+        /** For each lead, whether no earlier run of the list has delivered it. */
         isNew,
-        /** From now on they count as delivered, also where none is new: next time, the service leaves out what this search brought again. Throws LocalIoError. */
+        /**
+         * From now on these leads count as delivered. Even without a new lead the search is remembered, so that the service can exclude it
+         * next time. Throws LocalIoError.
+         */
         count(leadsSearchId = ''): void {
           const fresh = identities.flatMap((identity, at) => (isNew[at] && identity ? [identity] : []));
           count?.(fresh, leadsSearchId || null);
         },
       };
     },
-    /** Resolves when what is counted survives a power cut. Throws LocalIoError. */
+    /** Resolves when everything counted survives a power cut. Throws LocalIoError. */
     sync: async () => await file?.sync(),
     close: async () => await file?.close(),
   };
 }
 
-/** Of a run that belongs to no list. */
+/** For a run that belongs to no list. */
 export const noFilter = createFilter(nothingKnown);
 
 /**
- * The filter of a list, which counts what it lets through until it is closed. Nothing is counted for an operation of which no record is
- * kept. Throws LocalIoError where the list can't be written.
+ * The filter of a list. It counts what it lets through until it is closed. Counts nothing for an operation without a record. Throws
+ * LocalIoError where the list can't be written.
  */
 export async function openFilter(
   buyer: Buyer,
@@ -152,22 +154,22 @@ export async function openFilter(
   return createFilter(known, count, file);
 }
 
-/** What is left out of what is bought: the list of a run, and how many leads it has. */
+/** What is excluded from a purchase: the list of a run, and how many leads it has. */
 export interface Listed {
   readonly list?: Pick<RunOfList, 'name' | 'size'>;
 }
 
-/** What a purchase is the rest of, if anything. */
+/** What a purchase continues, if anything. */
 export interface GoingOn {
-  /** Leads that are here already. */
+  /** Leads that arrived earlier. */
   readonly brought?: readonly JsonText[];
-  /** What is to be said before anything is sent. */
+  /** What to say before anything is sent. */
   readonly warnings?: string[];
   /** Awaited before anything is sent, with the ID of the new operation. */
   before?(operationId: string | undefined): Promise<void>;
 }
 
-/** As `purchase`, of what counts for a list: what the list has is left out, and what arrives passes its filter. */
+/** As `purchase`, for leads that count for a list: the leads of the list are excluded, and what arrives goes through its filter. */
 export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   buyer: Buyer,
   given: Order<Kind>,
@@ -178,7 +180,7 @@ export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
   const { order, list } = await toListed(buyer, given, (line) => warnings.push(line), brought);
   yield* warningsOf(warnings);
   const result = yield* purchase(buyer, order, open, async function* (paid) {
-    // Whoever goes on with that search has to know why its leads stand under this one too.
+    // The continued search must say that its leads also stand in this operation.
     await before?.(paid.journal.operationId);
     yield* warningsOf(warnings);
     const filter = await openFilter(buyer, list, paid.journal);

@@ -2,20 +2,20 @@ import { hash } from 'node:crypto';
 import { isObject } from '../../json/object.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
 
-/** What a lead is known by: its name, digests of the name alone, and of the name with each of its links. */
+/** What identifies a lead: its name, a digest of the name alone, and digests of the name with each of its links. */
 export type Identity = readonly [name: string, nameDigest: string, ...linkDigests: string[]];
 
-/** Longer ones are digested all the same, and never sent as an exclusion. */
+/** Longer names are compared by their digest, and never sent as an exclusion. */
 const longestName = 300;
-/** More than any entity type has; a lead with a million is still a line. */
+/** More than any entity type has. A lead with a million links still makes one line. */
 const mostLinks = 20;
 
 /**
- * Pure: by what a lead is known again. Its score, its description and the order of its links are others each time; the name
- * and the links stay. Undefined for a record without both.
+ * Pure: what identifies a lead. Its score, description and order of links change from search to search; its name and links stay. Undefined
+ * for a record that has neither.
  */
 export function identityOf(lead: JsonText): Identity | undefined {
-  // Only what counts is read: a description is most of a lead.
+  // Only these members are read: most of a lead is its description.
   const members = objectMembers(lead);
   const links = members.get('links') ?? 'null';
   return identityOfMembers({ name: stringOf(members.get('name')), links: JSON.parse(links) });
@@ -53,8 +53,8 @@ export function createKnown(identities: Iterable<Identity>) {
   }
   return {
     /**
-     * Whether a lead is one of them: one of the same name that has a link in common, or, where one of the two has no links, just
-     * the same name. Two of one name with other links are two. What is known by nothing is none of them.
+     * Whether a lead is among them: one with the same name and a common link, or only the same name where one of the two has no links. The
+     * same name with different links means two leads. A lead without an identity is never among them.
      */
     has(identity: Identity | undefined): boolean {
       if (identity === undefined) return false;
@@ -65,7 +65,7 @@ export function createKnown(identities: Iterable<Identity>) {
   };
 }
 
-/** Pure: names that differ in nothing else are one. */
+/** Pure: the same for names that differ only in case, in outer spaces, or in how Unicode writes them. */
 export function nameKey(name: string): string {
   const trimmed = name.trim();
   return (isAscii.test(trimmed) ? trimmed : trimmed.normalize('NFC')).toLowerCase();
@@ -73,7 +73,7 @@ export function nameKey(name: string): string {
 
 const isAscii = /^[\x20-\x7e]*$/;
 
-/** Pure: a link without what differs from day to day. */
+/** Pure: a link in lower case, without its scheme, `www.` and what may end it. */
 function bareLink(link: string): string {
   const whole = link.trim().toLowerCase();
   const scheme = ['https://', 'http://'].find((one) => whole.startsWith(one)) ?? '';
@@ -83,7 +83,7 @@ function bareLink(link: string): string {
   return whole.slice(start, end);
 }
 
-/** 72 bits: two of a million differ, and a line stays short. */
+/** 72 bits: enough to tell millions apart, and short enough for a line. */
 function digestOf(text: string): string {
   return hash('sha256', text, 'base64').slice(0, 12);
 }

@@ -11,28 +11,28 @@ import { folderOf, readOrNothing } from '../journal/folders.ts';
 import { type Identity, identityOfMembers, type Named } from './identity.ts';
 
 /*
- * Each list has a folder, and each run a file of its own in it, which nobody else writes: two runs at once can't lose each
- * other's leads, and no run waits for another while it streams. When there are many, those of runs that are over become one.
- * What a list remembers does not go with the history, which forgets leads after some days.
+ * Each list has a folder, and each run has its own file there, which no other run writes to. So two runs at once can't lose each other's
+ * leads, and no run waits for another. When there are many files, those of finished runs are merged into one. A list stays when the history
+ * is pruned.
  */
 
-/** What earlier runs that are over have become. */
+/** The file with the merged runs. */
 const foldedFile = 'folded.jsonl';
 const ending = '.jsonl';
-/** So many files of runs are left as they are. */
+/** With no more files than this, nothing is merged. */
 const mostRuns = 20;
 
 export type Damaged = (what: string) => unknown;
 
-/** Where a list is. The fictional leads of the local service are no one's: they have lists apart, so that they exclude no real ones. */
+/** The folder of a list. The fictional leads of the local service have their own lists, so that they don't exclude real ones. */
 export function folderOfList(stateDir: string, list: string, origin: string): string {
   const place = origin === 'local' ? 'local' : 'remote';
   return join(stateDir, 'lists', hash('sha256', `${place}\n${list}`).slice(0, 16));
 }
 
-/** What every run of a list has delivered, the oldest first. Throws LocalIoError. */
+/** Everything that the runs of a list have delivered, oldest first. Throws LocalIoError. */
 export async function readList(folder: string, damaged: Damaged): Promise<Delivered[]> {
-  // The folded file comes last: what is folded meanwhile is then read twice, and not missed.
+  // The merged file is read last: runs that are merged meanwhile are then read twice, and not missed.
   const lines = await readLines(folder, [...(await runsIn(folder)), foldedFile], damaged);
   // The IDs of operations are in the order of time.
   return lines.sort(
@@ -45,7 +45,7 @@ export async function openRunFile({ context }: Buyer, folder: string, operationI
   const path = join(folder, `${operationId}${ending}`);
   const what = 'the delivered leads';
   try {
-    // Nobody folds the file of a run that begins to write it.
+    // Under this lock, nobody merges the file of a run that is about to write to it.
     return await withFolderLock(folder, context, 'the list of these leads', async () => {
       await foldOver(context.directories.state, folder);
       const log = await openLog(path, 'any', what);
@@ -58,7 +58,7 @@ export async function openRunFile({ context }: Buyer, folder: string, operationI
   }
 }
 
-/** Makes one file of those whose runs are over, when they are many; of damaged ones nothing is changed. Under the lock. */
+/** Merges the files of finished runs when there are many. Changes nothing where one is damaged. Needs the lock of the folder. */
 async function foldOver(stateDir: string, folder: string): Promise<void> {
   const runs = await runsIn(folder);
   if (runs.length < mostRuns) return;
@@ -92,11 +92,11 @@ export interface Delivered {
   readonly list: string;
   readonly operation_id: string;
   readonly time: string;
-  /** Whose search it was: its ID means something to this key at this address alone. */
+  /** Where the search was made. The service knows its ID only at this address, with the same key. */
   readonly origin: string;
   readonly key_fingerprint: string;
   readonly leads_search_id: string | null;
-  /** None of them, where the search brought only what was delivered before. */
+  /** Empty where the search brought only leads that were delivered before. */
   readonly leads: readonly Identity[];
 }
 
@@ -105,8 +105,8 @@ export function toDeliveredLine(delivered: Delivered): string {
 }
 
 /**
- * Pure: the lines of a file. A last one that was never finished is left out: its leads were not delivered. So is a damaged
- * one, whose number `damaged` gets.
+ * Pure: the lines of a file. Leaves out an incomplete last line, whose leads were not delivered, and damaged lines, whose numbers `damaged`
+ * gets.
  */
 export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
   return checkedLines(text).flatMap((said, index) => {
@@ -116,7 +116,7 @@ export function toDelivered(text: string, damaged: (line: number) => void): Deli
   });
 }
 
-/** Lines of earlier versions have what an identity is made of. */
+/** In files of earlier versions, the members of a lead stand in place of its identity. */
 function toIdentified(line: Omit<Delivered, 'leads'> & { leads: readonly (Identity | Named)[] }): Delivered {
   const leads = line.leads.map((lead) =>
     Array.isArray(lead) ? (lead as Identity) : identityOfMembers(lead as Named),
@@ -124,12 +124,12 @@ function toIdentified(line: Omit<Delivered, 'leads'> & { leads: readonly (Identi
   return { ...line, leads: leads.filter((identity) => identity !== undefined) };
 }
 
-/** So much of a list is remembered. A year of a thousand new leads a day takes 30 MB. */
+/** The most that a list remembers. A thousand new leads a day make 30 MB in a year. */
 const kept = { leads: 500_000, searches: 1000 };
 
 /**
- * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Of a list that is too long,
- * the oldest goes.
+ * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Where the list is too long, the oldest leads
+ * are removed.
  */
 export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
   const seen = new Set<string>();
@@ -154,7 +154,7 @@ export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
 export type ListRecord = Awaited<ReturnType<typeof readLists>>[number];
 export type ListedLead = NonNullable<Awaited<ReturnType<typeof readListedLeads>>>[number];
 
-/** Every list of this machine, by name; the fictional leads of the local service have lists apart. Throws LocalIoError. */
+/** All lists of this machine, by name. The fictional leads of the local service have their own lists. Throws LocalIoError. */
 export async function readLists(stateDir: string, damaged: Damaged) {
   const lists = await readAll(stateDir, damaged);
   return lists
@@ -166,12 +166,12 @@ export async function readLists(stateDir: string, damaged: Damaged) {
     .sort((a, b) => (a.list < b.list ? -1 : 1));
 }
 
-/** Pure: how many leads these lines have; of folded ones, each counts once. */
+/** Pure: how many leads these lines have. */
 export function countLeads(lines: readonly Delivered[]): number {
   return lines.reduce((sum, { leads }) => sum + leads.length, 0);
 }
 
-/** The leads of a list, in the order in which they were delivered; undefined where there is no such list. Throws LocalIoError. */
+/** The leads of a list in the order of delivery; undefined where there is no such list. Throws LocalIoError. */
 export async function readListedLeads(stateDir: string, list: string, damaged: Damaged) {
   const lines = (await readAll(stateDir, damaged)).flat().filter((line) => line.list === list);
   if (lines.length === 0) return undefined;

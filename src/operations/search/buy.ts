@@ -15,13 +15,12 @@ import { type SearchIds, type SearchSummary, searchEntities } from './stream.ts'
 
 export type BoughtSearch = SearchEnd & Listed;
 
-/** fsyncs are dear, and a stream can bring a hundred batches in a second. */
+/** fsync is slow, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;
 
 /**
- * Buys one search, and delivers what it brings as it comes: each lead is stored, and counts for its list, before it is
- * delivered. Returns undefined after a preview. Throws what ends the search before it begins, and `partial` or `unknown` for
- * one that was cut.
+ * Buys one search and delivers leads as they arrive: each is stored, and counts for its list, before it is delivered. Returns undefined
+ * after a preview. Throws what prevents the search, and `partial` or `unknown` if it was cut.
  */
 export async function* buySearch(
   buyer: Buyer,
@@ -53,7 +52,7 @@ async function* streamInto(
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
 
-  /** Whatever stores something, until that fails once: a full disk must not end a search that is paid for. */
+  /** Runs what stores something, until that fails once: a full disk must not end a search that is paid for. */
   async function whileStored(work: () => Promise<unknown>): Promise<void> {
     if (!isStored) return;
     try {
@@ -83,9 +82,9 @@ async function* streamInto(
   async function* deliver(leads: Records, ids: SearchIds): Running<void> {
     const { isNew, count } = filter.check(leads);
     const fresh = leads.filter((_, index) => isNew[index]);
-    // What is dropped has arrived all the same: whether the search is whole is counted in what the service sent.
+    // Dropped leads have arrived, too: the service's count includes them.
     excluded += leads.length - fresh.length;
-    // Before leads are printed, all of them, and the search's ID, would survive this process, and count for its list.
+    // Before leads are printed, they and the search's ID are stored, and count for their list.
     await whileStored(async () => {
       const { leadsSearchId, requestId = null } = ids;
       if (!isNamed && leadsSearchId !== undefined) {
@@ -99,11 +98,11 @@ async function* streamInto(
     if (fresh.length > 0) await delivery.write(fresh);
     yield { is: 'delivered', records: fresh.length };
     delivered += fresh.length;
-    // Once a second, what is there is on the disk, and the journal says how much.
+    // Once a second, the output is put on the disk, and the journal says how much it has.
     const now = context.clock.monotonic();
     if (stored === undefined || now - synced < syncMs) return;
     synced = now;
-    // The length belongs to this count; the rest may take its time beside the stream.
+    // This length belongs to this count. The rest may run beside the stream.
     const batch = toBatch(ids, await delivery.sync());
     syncing = syncing.then(() =>
       whileStored(async () => {
@@ -139,7 +138,7 @@ async function* streamInto(
     const written = { type: 'written', state: null, ready_count: null, output_length, stop_reason } as const;
     const ended = isPlacedLater ? [written] : error && leads === 0 ? toFailedEntries(error) : [terminal];
     await whileStored(() => journal.append(toBatch(summary, output_length), ...ended));
-    // Whatever is said stands behind the last byte.
+    // Everything that is said comes after the last byte of output.
     if (error === undefined) {
       try {
         await putInPlace(journal, delivery);
@@ -149,7 +148,7 @@ async function* streamInto(
       }
     }
     if (isPlacedLater) await whileStored(() => journal.append(terminal));
-    // A reader that went away is told nothing: there may be no one to tell.
+    // If the reader of the output went away, nobody may be there to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
       yield { is: 'ended', arrived: end };
@@ -162,7 +161,7 @@ async function* streamInto(
   }
 }
 
-/** What the output has thrown, with what is known of the purchase: all of it has arrived. */
+/** The error of the output, with what is known of the purchase: everything has arrived. */
 function toUnplaced(
   error: unknown,
   { isStored, leads, operationId, idempotencyKey, requestId }: SearchEnd,

@@ -14,16 +14,16 @@ import { type BoughtSearch, buySearch } from './buy.ts';
 /** A search that was left, and where its rows go. */
 export interface LeftSearch {
   readonly rest: RestOfSearch;
-  /** Of the search that is gone on with. */
+  /** The journal of the search that is continued. */
   readonly journal: Journal;
-  /** The output that was begun, whose .part is written again from what is stored, or another. */
+  /** Whether the rows go to the output that was begun, whose .part is written again from what is stored, or to another one. */
   readonly into: 'same' | 'other';
   readonly open: OpenDelivery;
 }
 
 /**
- * Goes on where a search was cut, by a new search, which is a new purchase. All rows are written, those that are stored and those
- * of the new search. Throws as `buySearch`.
+ * Continues a search that was cut by buying another one. Writes all rows: the stored ones and those of the new search. Throws as
+ * `buySearch`.
  */
 export async function* buyRest(
   buyer: Buyer,
@@ -99,10 +99,10 @@ async function writeBrought(
   const { brought, counted, intent } = rest;
   const inFile = delivery.file !== undefined;
   const sure = inFile && into === 'other' ? 0 : counted;
-  // On standard output they stand already; versions before put the rows of --append straight into the file.
+  // On standard output they were printed already, and earlier versions wrote the rows of --append directly into the file.
   const isAppended = intent.options.append === true && (intent.version ?? 1) < 2;
   const isThere = !inFile || (into === 'same' && isAppended);
-  // Another run of the list may have delivered some since. What a search brought counts for those that went on with it too.
+  // Another run of the list may have delivered some of them since. What this chain of searches brought is not excluded.
   const list = await listOf(buyer, idsOf(rest), intent, (line) => warnings.push(line));
   const missing = brought.filter((lead, at) => (at < sure ? !isThere : !list?.known.has(identityOf(lead))));
   if (missing.length > 0) await delivery.write(missing);

@@ -6,17 +6,17 @@ import { countOf, toThem } from '../wording.ts';
 import type { SearchSummary } from './stream.ts';
 
 export interface SearchEnd extends SearchSummary {
-  /** How many of the leads that the service sent were dropped here: an earlier run of the list has delivered them. */
+  /** How many of the leads that the service sent were dropped on this machine, because an earlier run of the list delivered them. */
   readonly excluded: number;
-  /** Whether all of them are stored here. */
+  /** Whether all of them are stored on this machine. */
   readonly isStored: boolean;
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
 }
 
 /**
- * The error of a search that was not whole: how it ends is the cause's business when the run was stopped or the output
- * failed, else it is partial, or unknown when nothing came. `kept` is the file that holds what arrived.
+ * The error of an incomplete search. If the run was stopped or the output failed, that decides the outcome; otherwise it is partial, or
+ * unknown when nothing arrived. `kept` is the file with what arrived.
  */
 export function toCutError(
   end: SearchEnd,
@@ -26,7 +26,7 @@ export function toCutError(
   const { cause, cut, excluded, idempotencyKey, isDelivered, isStored, leads } = end;
   const { leadsSearchId, operationId, requestId } = end;
   const known = cause instanceof LeadpipeError ? cause : undefined;
-  // What is not an error of leadpipe's own making is its fault, and not the service's.
+  // An error of an unknown kind is a bug of leadpipe, and not a fault of the service.
   const isBug = cause !== undefined && known === undefined;
   const technical = known instanceof RequestError ? known.details.technical : undefined;
   const own = known instanceof RequestError ? undefined : known;

@@ -3,7 +3,7 @@ import type { SearchEvent } from '../../client.ts';
 import { type JsonText, kindOf, type Records } from '../../json/text.ts';
 import { createWarnings, countOf as leadsOf } from '../wording.ts';
 
-/** Of leads and of batches: far more than any search may bring, and no more than can be remembered. */
+/** The limit for leads and for batches: far more than a search may bring, and few enough to remember. */
 const mostOfOneStream = 1_000_000;
 
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
@@ -12,17 +12,17 @@ type Done = Extract<SearchEvent, { kind: 'done' }>;
 export type SearchReading = ReturnType<typeof createSearchReading>;
 
 /**
- * Of each entity a digest is remembered, so that a repeated batch is dropped, and one that comes again with other content yields
- * only what is new: a long stream would not fit into memory.
+ * Remembers a digest of each entity, since a long stream would not fit into memory. A repeated batch is dropped; of a batch that comes
+ * again with other content, only the new entities are taken.
  */
 export function createSearchReading() {
-  /** By index: the digests of what came under it, and how many the service announced. */
+  /** By index: the digests of its entities, and how many the service announced. */
   const batches = new Map<number, { readonly digests: number[]; announced: number }>();
   const unnumbered: number[] = [];
-  /** Also where it was empty. */
+  /** Whether any batch had no index, even an empty one. */
   let hasUnnumbered = false;
   const oddities = createWarnings();
-  /** Of the whole stream: a few lines, which no number of odd batches may hide. */
+  /** About the whole stream: a few lines, which many odd batches must not push out. */
   const remarks: string[] = [];
   let all: Set<number> | undefined;
   let taken = 0;
@@ -33,9 +33,9 @@ export function createSearchReading() {
   let stopReason: string | undefined;
   let isDone = false;
   let hasSentinel = false;
-  /** Why the stream is over before its end. */
+  /** Why the stream ended early. */
   let end: string | undefined;
-  /** What a done event lacks to prove anything. */
+  /** Why a done event proves nothing. */
   let doubt: string | undefined;
 
   /** Those entities of a batch that have not come under its index before. */
@@ -99,7 +99,7 @@ export function createSearchReading() {
     counted = Math.max(counted, countedByDone);
   }
 
-  /** Why the batches can't be all there are; undefined when they can. */
+  /** Why batches must be missing; undefined when nothing shows that. */
   function flaw(): string | undefined {
     if (hasUnnumbered)
       return 'a group of leads came without its number: some leads may be missing or come twice';
@@ -118,7 +118,7 @@ export function createSearchReading() {
   const isOver = (): boolean => hasSentinel || end !== undefined;
 
   return {
-    /** The new entities of some events. What follows the sentinel or an error frame is not looked at. */
+    /** Returns the new entities of some events. Ignores what follows the sentinel or an error frame. */
     take(events: readonly SearchEvent[]): Records {
       const some: Records[] = [];
       for (const event of events) {
@@ -131,12 +131,12 @@ export function createSearchReading() {
       return some.flat();
     },
     isOver,
-    /** Whether an entity has been taken, under any index. To be asked when the stream is over. */
+    /** Whether an entity has been taken, under any index. Call it when the stream is over. */
     has(entity: JsonText): boolean {
       all ??= new Set([unnumbered, ...[...batches.values()].map(({ digests }) => digests)].flat());
       return all.has(digestOf(entity));
     },
-    /** Entities taken, those of them that are leads (what else a list brings is none), and the most that the service said there are. */
+    /** How many entities were taken, how many of these are leads, and the highest count that the service told. */
     counts: () => ({ taken, leads, counted }),
     /**
      * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
@@ -162,8 +162,8 @@ export function createSearchReading() {
 }
 
 /**
- * 48 bits, which a number holds: a checksum and the length. Those of node:crypto take several times as long. They are kept
- * nowhere: whoever makes two leads of one digest hides one of his own.
+ * 48 bits, which fit into a number: a checksum and the length. Digests of node:crypto take several times as long. They are not stored, so
+ * two leads made to have the same digest only hide one of them in this stream.
  */
 function digestOf(entity: JsonText): number {
   return crc32(entity) * 2 ** 16 + (entity.length & 0xffff);

@@ -8,23 +8,23 @@ import { readTask, toUnread } from '../task/follow.ts';
 import type { Waiting } from '../task/patience.ts';
 import { createSearchReading, type SearchReading } from './reading.ts';
 
-/** How long a cut search is waited for, and how often it is looked at meanwhile. */
+/** How long to wait for a search that was cut, and how often to look at it. */
 const patienceMs = 120_000;
 const poll = { firstMs: 5000, maxMs: 30_000 };
 const pageSize = 500;
 
-/** What a search is known by, as soon as the service has said it. */
+/** The IDs of a search, as soon as the service has told them. */
 export interface SearchIds {
   readonly leadsSearchId: string | undefined;
   readonly requestId: string | undefined;
 }
 
 export interface SearchSummary extends SearchIds {
-  /** Why this was not all of it; undefined when the search is complete. */
+  /** Why leads may be missing; undefined when the search is complete. */
   readonly cut: string | undefined;
-  /** The error that cut it, where there was one: of the stream, of `deliver`, or a StoppedError. */
+  /** The error that cut it, if any: of the stream, of `deliver`, or a StoppedError. */
   readonly cause: unknown;
-  /** Leads that arrived; what else came is delivered, and counts for none. */
+  /** Leads that arrived. Other records are delivered, but not counted. */
   readonly leads: number;
   readonly isDelivered: boolean;
   readonly stopReason: string | undefined;
@@ -32,12 +32,10 @@ export interface SearchSummary extends SearchIds {
 }
 
 /**
- * Streams one search into `deliver`, which takes new entities as the service wrote them and comes to its end before more
- * are read. The search is complete only when that is proven: its done event and the sentinel arrived, and no event
- * counted more than came; when the stream is cut and its search can be read to the end all the same, that is complete
- * too. Whatever else happens once the stream has begun is told in the summary, with what arrived already delivered.
- *
- * Throws RequestError or StoppedError when the stream never began.
+ * Streams one search into `deliver`, which gets new entities as the service wrote them, and is awaited before more are read. The search is
+ * complete only if that is proven: the done event and the sentinel arrived, and no event counted more than came; or the stream was cut and
+ * the search could be read to its end as a task. Once the stream has begun, everything else is reported in the summary. Throws RequestError
+ * or StoppedError when the stream never began.
  */
 export async function* searchEntities(
   client: Client,
@@ -66,7 +64,7 @@ export async function* searchEntities(
     cause = error;
   }
   let cut = isOfTheStream(cause) ? reading.verdict(cause && wordsOf(cause)) : wordsOf(cause);
-  // Whatever was proven before the stream broke stays so.
+  // What was proven before the stream broke stays proven.
   if (cut === undefined) cause = undefined;
   let { leadsSearchId, stopReason } = reading.summary();
   if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
@@ -93,11 +91,10 @@ export async function* searchEntities(
 }
 
 /**
- * Reads a search whose stream was cut as if it were a task: the interface does not promise that this works, and it
- * costs nothing.
- *
- * Returns what the stream did not bring, in the order of positions; undefined unless the search ended well, as many leads are read as the stream counted, and everything it
- * brought is among them, to the letter: anything else could write a lead twice. Throws StoppedError.
+ * Reads a search whose stream was cut as if it were a task. The interface does not promise that this works; it costs nothing. Returns what
+ * the stream did not bring, in the order of positions. Returns undefined unless the search ended well, as many leads are read as the stream
+ * counted, and they include everything that the stream brought, to the letter: otherwise a lead could be written twice. Throws
+ * StoppedError.
  */
 async function recoverSearch(
   client: Client,
@@ -112,7 +109,7 @@ async function recoverSearch(
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
       if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
-      // What comes from here on is held in memory, and can't belong to one search.
+      // These are held in memory, and so many can't belong to one search.
       if (read.length > taken + limits.entityLimit.max) return undefined;
     }
   } catch (error) {
@@ -128,7 +125,7 @@ function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Not of the output, and not a stop from outside. */
+/** Whether the stream itself failed, and not the output, and nobody stopped the run. */
 function isOfTheStream(cause: unknown): cause is RequestError | undefined {
   return cause === undefined || cause instanceof RequestError;
 }
