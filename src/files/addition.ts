@@ -7,19 +7,19 @@ import { syncFolder } from './private-folder.ts';
 import { targetOf } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
-/** What is added at the end of a file: where, how many bytes, and the beginning of their SHA-256, in hex. */
+/** What is added to the end of a file: where, how many bytes, and the beginning of their SHA-256, in hex. */
 export interface Addition {
   readonly at: number;
   readonly length: number;
   readonly digest: string;
 }
 
-/** Bytes of a file, as far as they are there, with some in front of them. */
+/** A range of bytes in a file, as far as they exist, with a text before them. */
 interface Piece {
   readonly file: FileHandle;
   readonly from: number;
   readonly to?: number;
-  /** The line end that the last row of another file lacks. */
+  /** The line end that is missing after the last row of the other file. */
   readonly before?: string;
 }
 
@@ -49,7 +49,7 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
   try {
     for await (const block of blocksOf(rows)) {
       for (let sent = 0; sent < block.length; ) {
-        // Behind whatever stands there: another program may just have added a line.
+        // Appends after everything there: another program may just have added a line.
         const { bytesWritten } = await file.write(block, sent, block.length - sent, null);
         sent += bytesWritten;
         done += bytesWritten;
@@ -67,8 +67,8 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
 }
 
 /**
- * Completes what a killed run was adding to a file, from its .part. `not_added`: neither the file nor the .part is as it was left,
- * and nothing was changed. The caller holds the lock of the output. Throws LocalIoError.
+ * Completes, from the .part, what a killed run was adding to a file. `not_added`: the file or the .part has changed since, and nothing was
+ * done. The caller holds the lock of the output. Throws LocalIoError.
  */
 export async function completeAddition(path: string, addition: Addition): Promise<'done' | 'not_added'> {
   const { at, length } = addition;
@@ -93,8 +93,8 @@ export async function completeAddition(path: string, addition: Addition): Promis
 }
 
 /**
- * The end of a .part that makes these bytes, behind those that stand in the file: with or without its header, behind a line end or
- * not. Undefined where they are others.
+ * The end of the .part that, behind what the file has already, makes exactly these bytes: with or without a header or a line end before it.
+ * Undefined where there is none.
  */
 async function findRest(
   file: FileHandle | undefined,
@@ -118,7 +118,7 @@ function isSame(one: Addition, other: Addition): boolean {
   return one.length === other.length && one.digest === other.digest;
 }
 
-/** In pieces of at most a megabyte. */
+/** In blocks of at most a megabyte. */
 export async function* blocksOf({ file, from, to = Number.POSITIVE_INFINITY, before = '' }: Piece) {
   if (before !== '') yield Buffer.from(before);
   for (let at = from; at < to; ) {

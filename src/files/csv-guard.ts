@@ -1,9 +1,8 @@
-// What a spreadsheet skips before it looks for a formula, and what its import drops: any white space, control,
-// format or unassigned character, combining mark, filler. What comes after them is searched for: a pattern that repeats
-// them would overflow the stack on a few million.
+// The first character that a spreadsheet does not skip or drop before it looks for a formula: it skips white space, control, format and
+// unassigned characters, combining marks and fillers. A pattern that repeats these would overflow the stack on a few million of them.
 const first = /[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u;
 const formula = /^[=+\-@|＝＋－＠｜﹢﹣﹦﹫−]/;
-// Where a spreadsheet splits or trims at the first character, what follows is what it runs.
+// A spreadsheet that splits or trims at such a first character runs what follows it.
 const leadingBreak = /^[\t\r\n]/;
 
 /** Pure: whether a spreadsheet would run the text. */
@@ -11,21 +10,20 @@ export function isFormula(text: string): boolean {
   return formula.test(first.exec(text)?.[0] ?? '') || leadingBreak.test(text);
 }
 
-// Where a spreadsheet splits without being asked: at a semicolon in countries whose decimal sign is a comma, at a tab in
-// pasted or imported text, and then at line ends too. The quotes around the cell do not stop it: they count only where
-// a field begins, and for that reader the field began before them. Nobody splits at | without choosing it, and people
-// write it in their headlines.
+// Where a spreadsheet may split by itself: at a semicolon in countries with a decimal comma, at a tab in pasted or imported text, and then
+// at line ends, too. Quotes around the cell do not prevent it: they only count at the beginning of a field, and this reader's field began
+// earlier. No spreadsheet splits at | unless it is told to, and people use it in their headlines.
 const delimiter = /[;\t\r\n]/g;
-// What comes after more delimiters and what is skipped. So are quotes: a quote is written twice, which to that reader
-// is an empty quoted text in front of what it runs.
+// The first character after more delimiters and skipped ones. Quotes are skipped, too: a doubled quote is an empty quoted text to such a
+// reader.
 const firstBehind = /[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}";]/gu;
 
-/** Pure: the text with every formula behind a delimiter changed: `disarm` gets the character that begins it. */
+/** Pure: the text with each formula behind a delimiter changed. `disarm` gets its first character, and returns what to write. */
 export function behindDelimiters(text: string, disarm: (start: string) => string): string {
   return replacedBehind(text, (start) => (formula.test(start) ? disarm(start) : undefined));
 }
 
-/** Pure: the text that stands behind the apostrophes with which leadpipe writes what would be a formula. */
+/** Pure: the text without the apostrophes that leadpipe writes before formulas. */
 export function unguarded(cell: string): string {
   if (!cell.includes("'")) return cell;
   const text = replacedBehind(cell, (start, at) =>
@@ -34,7 +32,7 @@ export function unguarded(cell: string): string {
   return text.startsWith("'") && isFormula(text.slice(1)) ? text.slice(1) : text;
 }
 
-/** Asks what each text behind a delimiter is to begin with; undefined leaves it. */
+/** Asks what to write for the first character of each text behind a delimiter; undefined leaves it. */
 function replacedBehind(text: string, replace: (start: string, at: number) => string | undefined): string {
   let safe = '';
   let taken = 0;

@@ -1,21 +1,18 @@
 import type { Options } from 'csv-parse';
 import { codeOf } from './error-code.ts';
 
-/** A row of CSV; its cells are without their quotes. */
+/** A row of CSV. Its cells are without their quotes. */
 export interface CsvRow {
-  /** The line that it begins on, from 1 on. */
+  /** The line on which it begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Why the cells are not what was meant; said after `line 3`. */
+  /** What is wrong with the row, to be shown after `line 3`. */
   readonly flaw: string | undefined;
 }
 
 const delimiters = [',', ';', '\t', '|'];
 
-/**
- * Pure: the delimiter of a header: the one that has a cell that is looked for between two of them, else the one that stands
- * in it most often.
- */
+/** Pure: the delimiter of a header: the one that gives it a wanted cell, else the one that occurs most often. */
 export function delimiterOf(header: string, isWanted: (cell: string) => boolean = () => false): string {
   const counts = delimiters.map((one) => header.split(one).length);
   const usual = delimiters[counts.indexOf(Math.max(...counts))] as string;
@@ -23,27 +20,27 @@ export function delimiterOf(header: string, isWanted: (cell: string) => boolean 
   return has(usual) ? usual : (delimiters.find(has) ?? usual);
 }
 
-/** Pure: the cells of a first line, as far as they can be told before it is read as CSV. */
+/** Pure: the cells of a first line, as far as they can be told before it is parsed. */
 export function headerCells(header: string, delimiter: string): string[] {
   return header.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-/** Characters of a row of any input: a file of any size must not fill the memory. */
+/** The most characters of a row, in any input: no file may fill the memory. */
 export const longestRow = 4 * 1024 * 1024;
-/** One that never ends must not be gathered for ever. */
+/** The most characters that are collected for a row that never ends. */
 const endless = 16 * longestRow;
 
-/** Pure: what is wrong with a row of so many characters. */
+/** Pure: the flaw of a row with so many characters. */
 export function lengthFlaw(length: number): string | undefined {
   return length > longestRow ? `has ${length} characters: at most ${longestRow} are allowed` : undefined;
 }
 
-/** A quote within a cell that does not begin with one is text. */
+/** A quote inside a cell that does not begin with one is text. */
 const lenient: Options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
 
 /**
- * The rows of CSV (RFC 4180). Blank lines are no rows. A quote that is never closed takes all the rest with it: that row comes out
- * with its flaw, and is the last.
+ * The rows of CSV (RFC 4180), without blank lines. A quote that is never closed takes everything after it: this row is the last, and has a
+ * flaw.
  */
 export async function* readCsv(
   text: AsyncIterable<string> | Iterable<string>,
@@ -53,7 +50,7 @@ export async function* readCsv(
   const { options, rows, last } = gather(delimiter);
   const parser = parse(options);
   parser.on('error', () => {});
-  /** Characters that came since the last row. */
+  /** Characters since the last row. */
   let pending = 0;
   try {
     for await (const piece of text) {
@@ -74,11 +71,11 @@ export async function* readCsv(
 
 class EndlessRow extends Error {}
 
-/** Options that gather the rows as they are found: what the library has in store when it fails is lost. */
+/** Options that collect rows as they are found, since the library loses those that it holds when it fails. */
 function gather(delimiter: string) {
   const rows: CsvRow[] = [];
   let ended = 0;
-  /** In a cell, the library counts the two characters of a line's end as two lines. */
+  /** The library counts CRLF in a cell as two lines. */
   let doubled = 0;
   const on_record: Options['on_record'] = (cells: string[], { lines }) => {
     const count = (what: RegExp): number =>
@@ -92,7 +89,7 @@ function gather(delimiter: string) {
   return {
     options: { ...lenient, delimiter, on_record },
     rows,
-    /** The row that an error ends. Throws what is no error of the text. */
+    /** The row at which an error occurred. Throws errors that are not about the text. */
     last(error: unknown): CsvRow {
       const isEndless = error instanceof EndlessRow;
       if (!isEndless && codeOf(error) !== 'CSV_QUOTE_NOT_CLOSED') throw error;

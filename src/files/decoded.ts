@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** How texts begin that say which encoding they have, and files that people give instead of the text in them. */
+/** The first bytes of encodings, and of files that people give in place of text. */
 const beginnings: readonly { readonly begin: Buffer; readonly encoding?: string; readonly is?: string }[] = [
   { begin: bytesOf('\xef\xbb\xbf'), encoding: 'utf-8' },
   { begin: bytesOf('\xff\xfe'), encoding: 'utf-16le' },
@@ -15,8 +15,8 @@ const beginnings: readonly { readonly begin: Buffer; readonly encoding?: string;
 ];
 
 /**
- * The text of bytes in UTF-8, or in UTF-16 with its byte order mark, piece after piece. `what` names the input in the
- * UsageError for anything else, which says what was found: garbage would be sent, and paid for.
+ * The text of bytes in UTF-8, or in UTF-16 with its byte order mark, piece by piece. Throws UsageError for anything else, which names the
+ * input (`what`) and what was found: otherwise garbage would be sent, and paid for.
  */
 export async function* decoded(
   bytes: AsyncIterable<Uint8Array | string>,
@@ -31,7 +31,7 @@ export async function* decoded(
   if (rest !== '') yield rest;
 }
 
-/** The same for bytes that are all here. Throws UsageError. */
+/** The same for bytes that are all there. Throws UsageError. */
 export function decodeText(bytes: Uint8Array, what: string): string {
   return createDecoding(what)(Buffer.from(bytes), true);
 }
@@ -42,7 +42,7 @@ function createDecoding(what: string) {
   let line = 1;
   return (piece: Buffer, isLast = false): string => {
     const bytes = Buffer.concat([held, piece]);
-    // More bytes could still make one of the beginnings; a line that is shorter is not waited for.
+    // More bytes could still complete one of the beginnings. A shorter line is not waited for.
     const mayBecome = beginnings.some(({ begin }) => bytes.length < begin.length && startsWith(begin, bytes));
     const waits = decoder === undefined && !isLast && mayBecome;
     held = waits ? bytes : Buffer.alloc(0);
@@ -50,7 +50,7 @@ function createDecoding(what: string) {
     decoder ??= decoderOf(bytes, what);
     try {
       const text = decoder.decode(bytes, { stream: !isLast });
-      // No text holds a zero, and UTF-16 without its mark is full of them.
+      // Text has no zero bytes, but UTF-16 without its mark has many.
       if (text.includes('\0')) throw new TypeError('a zero byte');
       line += linesIn(text);
       return text;
@@ -63,7 +63,7 @@ function createDecoding(what: string) {
   };
 }
 
-/** Throws UsageError for what is no text at all. */
+/** Throws UsageError for what is not text. */
 function decoderOf(first: Buffer, what: string): TextDecoder {
   const found = beginnings.find(({ begin }) => startsWith(first, begin));
   if (found?.is !== undefined) {
@@ -79,17 +79,17 @@ function startsWith(bytes: Buffer, begin: Buffer): boolean {
   return bytes.subarray(0, begin.length).equals(begin);
 }
 
-/** What can't be read, in words. It is not quoted: it may be a key. */
+/** What can't be read, in words. It is not quoted, since it may be a key. */
 function foundIn(encoding: string, bytes: Buffer, line: number): string {
   if (encoding !== 'utf-8') return 'it begins as UTF-16, but part of it is damaged';
   const zero = bytes.indexOf(0);
   if (zero !== -1) {
-    // Of Latin letters every other byte is a zero.
+    // In UTF-16, every second byte of Latin text is zero.
     return zero < 2 && bytes[zero + 2] === 0
       ? 'it looks like UTF-16 without the mark'
       : "it contains a zero byte, which text files don't have";
   }
-  // The piece may begin or end within a character.
+  // The piece may begin or end inside a character.
   const start = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
   const text = bytes.toString('utf8', Math.max(0, start));
   const good = text.slice(0, Math.max(0, text.indexOf('\ufffd')));

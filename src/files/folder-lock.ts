@@ -22,27 +22,27 @@ import { makeOne, makePrivateFolder } from './private-folder.ts';
 import { realPathOf, statOrNothing } from './target.ts';
 import { writeFailure } from './write-failure.ts';
 
-/** The right to change what is in a folder; a process that dies loses it. */
+/** The right to change what is in a folder. A process that dies loses it. */
 export interface FolderLock {
-  /** False where another machine took this process for dead, since it was stopped for too long: it must not write any more. */
+  /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
   isHeld(): boolean;
   release(): void;
 }
 
-/** How long a short change may be kept waiting by others, in milliseconds. */
+/** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
 /** Between two signs of life of an owner, in milliseconds. */
 const beatMs = 10_000;
-/** After which an owner without a sign of life is dead. */
+/** An owner without a sign of life for so many milliseconds is dead. */
 const silenceMs = 40_000;
-/** Clocks jump, and make a living one seem silent: for so many seconds it is watched. */
+/** A clock that jumps makes a living owner seem silent, so it is watched for so many seconds. */
 const watchedSeconds = 12;
-/** After which what another machine has prepared, and not used, is cleared away, in milliseconds. */
+/** What another machine prepared and did not use is removed after so many milliseconds. */
 const forgottenMs = 3_600_000;
 
 /**
- * Does a change that takes moments as the only process in a private folder, which is made if need be: a living process that
- * has the lock is waited for, up to half a minute. Throws what `lockFolder`, the file system and `work` throw.
+ * Makes a short change while no other process changes this private folder, which is made if need be. Waits up to half a minute for a living
+ * process that has the lock. Throws what `lockFolder`, the file system and `work` throw.
  */
 export async function withFolderLock<T>(
   folder: string,
@@ -59,7 +59,7 @@ export async function withFolderLock<T>(
   }
 }
 
-/** Takes the lock of a folder, or throws `temporary`, naming the process that has it; `what` says what that process works on. */
+/** Takes the lock of a folder, or throws `temporary`, which names the process that has it. `what` is what that process works on. */
 export async function lockFolder(
   folder: string,
   pid: number,
@@ -75,7 +75,7 @@ export async function lockFolder(
       other = await takeFrom(claim, folder);
     }
   } catch (error) {
-    // Nothing of the claim stays.
+    // Leave nothing of the claim behind.
     claim.close();
     throw error;
   }
@@ -83,7 +83,7 @@ export async function lockFolder(
   return { isHeld: () => existsSync(held), release: claim.close };
 }
 
-/** Takes the lock, also of an owner that is dead or stays silent; returns a living owner that has it. */
+/** Takes the lock, even from an owner that is dead or silent. Returns the owner that has it, if that one is alive. */
 async function takeFrom(claim: ReturnType<typeof claimLock>, folder: string): Promise<string | undefined> {
   const other = claim.take(isGone);
   if (other === undefined || !isSilent(folder, other)) return other;
@@ -92,8 +92,8 @@ async function takeFrom(claim: ReturnType<typeof claimLock>, folder: string): Pr
 }
 
 /**
- * As `lockFolder`, of a folder that is there for its lock alone, and goes with it. `make` makes it, or leaves the one that is
- * there. Throws what the file system throws.
+ * As `lockFolder`, for a folder that only exists for its lock, and is removed with it. `make` makes the folder if it is not there. Throws
+ * what the file system throws.
  */
 export async function lockPlace(
   folder: string,
@@ -113,16 +113,16 @@ export async function lockPlace(
         },
       };
     } catch (error) {
-      // Another process may have cleared the folder away just then.
+      // Another process may just have removed the folder.
       if (codeOf(error) !== 'ENOENT' || attempts === 20) throw error;
     }
   }
 }
 
 /**
- * Runs `work` as the one run that writes a file, in whichever container: whatever stands beside it is then of a run that is over.
- * The lock stands beside the file. What is no regular file (a FIFO, /dev/null) many may write at once. Throws `temporary`,
- * naming the process, where another run has it, LocalIoError, and what `work` throws.
+ * Runs `work` while no other run, in any container, writes to the file: whatever stands beside it belongs to a run that is over. The lock
+ * stands beside the file. Runs may share what is not a regular file (a FIFO, /dev/null). Throws `temporary`, which names the process, where
+ * another run has the file, LocalIoError, and what `work` throws.
  */
 export async function withOutputLock<T>(
   { pid }: Pick<Context, 'pid'>,
@@ -132,7 +132,7 @@ export async function withOutputLock<T>(
   const found = await statOrNothing(file);
   if (found !== undefined && !found.isFile()) return await work(undefined);
   const folder = `${await realPathOf(file)}.lock`;
-  // Others of the group may see who has it.
+  // Other users of the group may see who has it.
   const lock = await lockPlace(folder, pid, file, makeOne).catch((error: unknown) => {
     throw error instanceof LeadpipeError ? error : writeFailure(file, error);
   });
@@ -158,7 +158,7 @@ export function claimLock(folder: string, pid: number) {
   mkdirSync(ready);
   writeFileSync(join(ready, owner), hostname());
   const stop = every(beatMs, () => {
-    // If it has the file still; the next sign of life may succeed where this one does not.
+    // Whichever of the two is there. If this fails, the next sign of life may succeed.
     for (const at of [held, ready]) {
       orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);
     }
@@ -166,7 +166,7 @@ export function claimLock(folder: string, pid: number) {
   return {
     /** Names this process to others; see `isAlive`. */
     owner,
-    /** Takes the lock and returns undefined, or returns the owner's name that has it. */
+    /** Takes the lock and returns undefined, or returns the name of the owner that has it. */
     take(isDead = (other: string) => !isAlive(other, folder)): string | undefined {
       const move = (): true => {
         renameSync(ready, held);
@@ -177,14 +177,14 @@ export function claimLock(folder: string, pid: number) {
           if (!isDead(other)) return other;
           rmSync(join(held, other), { force: true });
         }
-        // Windows does not rename onto an empty folder. It is left alone when someone has moved in.
+        // Windows does not rename onto an empty folder. It stays if another process has just taken it.
         ignoreMissing(() => rmdirSync(held));
       }
       return undefined;
     },
-    /** To be called by whoever has taken it. It can be taken again. */
+    /** For the owner: gives the lock back. It can be taken again. */
     giveBack: () => renameSync(held, ready),
-    /** Ends the claim; the lock too, if it has it. */
+    /** Ends the claim, and the lock if it has it. */
     close() {
       stop();
       rmSync(ready, { recursive: true, force: true });
@@ -199,12 +199,12 @@ export function isLocked(folder: string): boolean {
   return orElse(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
 }
 
-/** Whether the process that made an owner's name is still there. A later process with the same pid is not it. */
+/** Whether the process with this name in a lock still runs. A later process with the same number is another one. */
 export function isAlive(owner: string, folder: string): boolean {
   return !isGone(owner) && !isSilent(folder, owner);
 }
 
-/** The error of a lock that is not held any more. */
+/** The error of a lock that was taken over. */
 export function lockLost(what: string): LeadpipeError {
   return new LeadpipeError(
     'temporary',
@@ -231,13 +231,13 @@ function hostOf(folder: string, owner: string): string {
   return name.replace(/[^\w.-]/g, '') || 'unknown';
 }
 
-/** Whether an owner of another place has given no sign of life for a while. */
+/** Whether an owner from another place has given no sign of life for a while. */
 function isSilent(folder: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
   const beat = beatOf(folder, owner);
   if (beat === undefined) return true;
   const now = timeOf(folder);
-  // One in the future says as little: the clock was set back.
+  // A time in the future says the same: the clock was set back.
   return now !== undefined && Math.abs(now - beat) > ms;
 }
 
@@ -251,13 +251,13 @@ async function staysSilent(folder: string, owner: string): Promise<boolean> {
   return true;
 }
 
-/** When an owner gave its last sign of life, in milliseconds. */
+/** The time of an owner's last sign of life, in milliseconds. */
 function beatOf(folder: string, owner: string): number | undefined {
   const files = ['lock', `lock-${owner}`].map((at) => join(folder, at, owner));
   return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
-/** What time it is for the file system, in milliseconds: that of another machine may not be ours. */
+/** The time by the file system's clock, in milliseconds: other machines may have another time than this one. */
 function timeOf(folder: string): number | undefined {
   const path = join(folder, `lock-now-${randomUUID()}`);
   const time = orElse(() => {
@@ -278,7 +278,7 @@ function clearDeadClaims(folder: string): void {
   }
 }
 
-/** Throws where the folder can't be read: taken for an empty one, it would be waited for without end. */
+/** Throws where the folder can't be read: if it seemed empty, a process would wait for it without end. */
 function entriesOf(folder: string): string[] {
   return orElse(() => readdirSync(folder), [], ['ENOENT', 'ENOTDIR']);
 }
@@ -287,7 +287,7 @@ function ignoreMissing(action: () => void): void {
   orElse(action, undefined, ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
 }
 
-/** What stands for the result of what fails, with one of these codes or with any. */
+/** Returns `other` if `action` fails: with one of these codes, or with any. */
 function orElse<T>(action: () => T, other: T, codes?: readonly string[]): T {
   try {
     return action();

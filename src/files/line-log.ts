@@ -7,17 +7,17 @@ import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
 
 /*
- * A file that only grows, of lines of JSON that each have a checksum: journals, rows, leads, the index and lists. A kill can cut off
- * its last line, and nothing else; what any other line says is what was written, or it is known to be damaged.
+ * A file that only grows: lines of JSON, each with a checksum. Journals, rows, leads, the index and lists are such files. If a process is
+ * killed, only the last line can be incomplete; every other line is as it was written, or is known to be damaged.
  */
 
-/** What a line says: a value and its name. */
+/** The content of a line: a value and its name. */
 export interface Said {
   readonly member: string;
   readonly text: JsonText;
 }
 
-/** A line where it stands. */
+/** A line and its place in the file. */
 export interface LogLine {
   /** From 1. */
   readonly number: number;
@@ -36,14 +36,14 @@ export function toCheckedLine(member: string, text: JsonText): string {
 }
 
 /**
- * Pure: the same in a line of which there may be a million. Its checksum takes a third of the time; it finds any damage to a
- * few bytes, and misses one in four thousand million others.
+ * Pure: the same for lines of which there may be a million. The checksum takes a third of the time. It finds all damage to a few bytes in a
+ * row, and misses one in four thousand million other cases.
  */
 export function toQuickLine(member: string, text: JsonText): string {
   return `{"crc32":"${quickChecksumOf(text)}","${member}":${text}}\n`;
 }
 
-/** Pure: what such a line, without its end, says; undefined when it is damaged. */
+/** Pure: the content of a line (without its line end); undefined when it is damaged. */
 export function fromCheckedLine(line: string): Said | undefined {
   const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
   const expected = kind === 'crc32' ? quickChecksumOf(text) : checksumOf(text);
@@ -58,10 +58,7 @@ function checksumOf(text: string): string {
   return hash('sha256', text).slice(0, 16);
 }
 
-/**
- * Pure: what the lines of a text say, undefined for a damaged one. A last one that was never finished is left out: nothing that it
- * tells of was done.
- */
+/** Pure: the content of each line, undefined for a damaged one. Leaves out an incomplete last line: what it says was never done. */
 export function checkedLines(text: string): (Said | undefined)[] {
   const lines = text.split('\n');
   const rest = lines.pop() ?? '';
@@ -69,12 +66,12 @@ export function checkedLines(text: string): (Said | undefined)[] {
   return isTorn(rest) ? said : [...said, undefined];
 }
 
-/** Whether the end of a file is a line that was cut off, and not a whole one whose line end is another byte. */
+/** Whether the end of a file is a line that was cut off, and not a complete one with a damaged line end. */
 function isTorn(rest: string): boolean {
   return fromCheckedLine(rest.slice(0, -1)) === undefined;
 }
 
-/** The same of a file that may be large. Not readline: that takes U+2028 for the end of a line. Throws LocalIoError. */
+/** The same for a file that may be large. It does not use readline, which takes U+2028 for a line end. Throws LocalIoError. */
 export async function* readLog(path: string): AsyncGenerator<LogLine> {
   let rest = Buffer.alloc(0);
   let offset = 0;
@@ -94,17 +91,17 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, said: undefined };
 }
 
-/** Pure: the error of what can't be stored; one that says so already stays. */
+/** Pure: the error of something that can't be stored. Errors of leadpipe stay as they are. */
 export function notStored(what: string, path: string, error: unknown): LeadpipeError {
   if (error instanceof LeadpipeError) return error;
   const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : (error as Error).message;
   return new LocalIoError(`can't store ${what} in ${path}: ${why}`, { cause: error });
 }
 
-/** A log that is open to add to. */
+/** A log that is open for adding lines. */
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
-/** A link in its place would lead the writing to another file. Windows has no such flag. */
+/** A symbolic link in its place would make us write to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
 const flagsOf = {
   new: constants.O_CREAT | constants.O_EXCL,
@@ -113,9 +110,8 @@ const flagsOf = {
 } as const;
 
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, `there`, or any of both. `take` is given each line that stands in it.
- * A line that was cut off is removed: behind it, another one would be damage. Throws LocalIoError, as `append` and `sync` do, and
- * what `take` throws.
+ * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it. Removes an incomplete
+ * last line, since the next one would be damaged by it. Throws LocalIoError, as `append` and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
@@ -141,14 +137,17 @@ export async function openLog(
     await handle.close();
     fail(error);
   }
-  /** A line behind an incomplete one would make both unreadable, and nobody knows what a failed sync has left. */
+  /**
+   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync nobody knows what is on
+   * the disk.
+   */
   let failure: unknown;
   let syncing = Promise.resolve();
   let next: Promise<void> | undefined;
 
   async function syncNow(): Promise<void> {
     await syncing.catch(() => undefined);
-    // What others add in this turn of the event loop goes together with it.
+    // Everything that is added in this turn of the event loop is synced together.
     await new Promise((resolve) => setImmediate(resolve));
     next = undefined;
     if (failure !== undefined) throw failure;
@@ -161,7 +160,10 @@ export async function openLog(
 
   return {
     handle,
-    /** When it returns, the lines survive this process; gives where they begin, in bytes. Through the thread pool it takes several times as long. */
+    /**
+     * When it returns, the lines survive this process. Returns the byte at which they begin. It is synchronous, since the thread pool takes
+     * several times as long.
+     */
     append(lines: string): number {
       if (failure !== undefined) fail(failure);
       const bytes = Buffer.from(lines);
@@ -174,7 +176,7 @@ export async function openLog(
       end += bytes.length;
       return end - bytes.length;
     },
-    /** Resolves when all lines survive a power cut; whoever waits shares the writing. */
+    /** Resolves when all lines survive a power cut. Calls that wait at the same time share one sync. */
     sync(): Promise<void> {
       next ??= syncNow();
       return next.catch(fail);

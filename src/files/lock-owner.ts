@@ -2,18 +2,18 @@ import { hash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { getPriority, hostname, platform } from 'node:os';
 
-/** What names a process in a lock, and is never repeated: its number, when it began, where its number means that. */
+/** The name of a process in a lock, which never occurs twice: its number, its start, and the place where its number is valid. */
 export function ownerOf(pid: number): string {
   return `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
 }
 
-/** Whether the numbers of processes mean the same to the owner and to this process. The last release named no place. */
+/** Whether this process and the owner share their process numbers. The last release stored no place. */
 export function isFromHere(owner: string): boolean {
   const [, , place, id] = owner.split('.');
   return id === undefined || place === placeOfThis();
 }
 
-/** Whether an owner is of this place, and its process is not there any more. */
+/** Whether an owner from this place has ended. */
 export function isGone(owner: string): boolean {
   if (!isFromHere(owner)) return false;
   const [pidText, start] = owner.split('.');
@@ -31,8 +31,8 @@ export function isGone(owner: string): boolean {
 let known: string | undefined;
 
 /**
- * Where the numbers of processes mean what they mean here: a machine since its start, and a namespace in it. Where that can't be
- * known for sure, nobody else is there.
+ * Where a process number means the same process as here: this machine since its start, and a namespace in it. Where this can't be known for
+ * certain, the place is unique, and no other process shares it.
  */
 function placeOfThis(): string {
   known ??= hash('sha256', platform() === 'linux' ? linuxPlace() : hostname()).slice(0, 12);
@@ -41,7 +41,7 @@ function placeOfThis(): string {
 
 function linuxPlace(): string {
   try {
-    // More than one number: what stands in /proc are the numbers of another namespace.
+    // With more than one number, /proc shows the numbers of another namespace.
     if (!/^NSpid:\s+\d+$/m.test(readFileSync('/proc/self/status', 'latin1'))) return randomUUID();
     const [time, boot] = ['/proc/self/ns/time', '/proc/sys/kernel/random/boot_id'];
     return [
@@ -55,10 +55,10 @@ function linuxPlace(): string {
   }
 }
 
-/** When a process began, where the system tells it (Linux); a zombie is as good as gone. */
+/** The start of a process, where the system tells it (Linux). A zombie counts as gone. */
 function startOf(pid: number): string | undefined {
   try {
-    // The second field is the name, in brackets, and may hold spaces and brackets.
+    // The second field is the name, in brackets, and may itself have spaces and brackets.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ');

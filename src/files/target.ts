@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { codeOf } from './error-code.ts';
 import { writeFailure } from './write-failure.ts';
 
-/** The file that a symbolic link means, also when that does not exist yet: it is replaced, not the link. */
+/** The file that a symbolic link points to, even if that does not exist yet: it is replaced, and not the link. */
 export async function targetOf(path: string): Promise<string> {
   let at = resolve(path);
   for (let links = 0; links < 40; links++) {
@@ -24,19 +24,19 @@ export async function statOrNothing(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Whether the rows of an unfinished run stand beside a file. Throws LocalIoError. */
+/** Whether the rows of an unfinished run are beside a file. Throws LocalIoError. */
 export async function hasPart(path: string): Promise<boolean> {
   return (await statOrNothing(`${await targetOf(path)}.part`)) !== undefined;
 }
 
-/** Whether two names, which need not exist, mean one regular file: by symbolic links and by hard ones. */
+/** Whether two names, which need not exist, mean the same regular file, through symbolic or hard links. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
   if (a === undefined && b === undefined) return (await realPathOf(one)) === (await realPathOf(other));
   return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
 }
 
-/** The one name of a file, which need not exist. */
+/** The real path of a file, which need not exist. */
 export async function realPathOf(path: string): Promise<string> {
   const target = await targetOf(path);
   const folder = dirname(target);
@@ -44,7 +44,7 @@ export async function realPathOf(path: string): Promise<string> {
 }
 
 /**
- * How the .part beside the output is opened. `new`: one that is there is somebody else's, and goes to another name. `anew`: what
- * stands in it is this operation's, and is written again from the start. `at`: it is gone on with behind so many bytes.
+ * How the .part beside the output is opened. `new`: if there is one, it belongs to another operation, and is renamed. `anew`: it belongs to
+ * this operation, and is written again from the start. `at`: it is continued after so many bytes.
  */
 export type Opening = 'new' | { readonly anew: true } | { readonly at: number };

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { syncFolder } from './private-folder.ts';
 
 /**
- * Writes a file, 0600: all of it is on the disk under its name, or none. A link in its place is replaced, not followed.
- * For one writer at a time: what a killed one was writing is cleared away. Throws what the file system throws.
+ * Writes a file, 0600: it appears complete or not at all. Replaces a link in its place. Only one process may write it at a time; what a
+ * killed one has left is removed. Throws what the file system throws.
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`;

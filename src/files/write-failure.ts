@@ -22,7 +22,7 @@ const causes: Readonly<Record<string, string>> = {
   ETXTBSY: 'it is in use',
 };
 
-/** What is thrown when something could not be written: a reader that went away is not an error of this machine. */
+/** The error for something that could not be written. A reader that went away is not an error of this machine. */
 export function writeFailure(name: string, error: unknown): LeadpipeError {
   const code = codeOf(error);
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
@@ -30,11 +30,11 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
   }
   if (code === 'ENOENT') {
     const { path } = error as NodeJS.ErrnoException;
-    // Some file systems, such as /proc, say of every new file that it does not exist.
+    // Some file systems, such as /proc, report that a new file does not exist.
     if (path !== undefined && existsSync(dirname(path))) {
       return new LocalIoError(`can't write ${name}: no file can be made there`, { cause: error });
     }
-    // A symbolic link may lead to a folder that is not there.
+    // A symbolic link may lead to a folder that does not exist.
     const folder = existsSync(dirname(name)) ? dirname(path ?? name) : dirname(name);
     const words = `can't write ${name}: the folder ${folder} does not exist`;
     return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });

@@ -10,35 +10,35 @@ import type { HttpProxy } from './proxy.ts';
 export type Connect = (target: buildConnector.Options) => Promise<Socket>;
 
 export interface AgentOptions {
-  /** The one address that is connected to. */
+  /** The only address that is connected to. */
   readonly service: URL;
   readonly proxy?: HttpProxy | undefined;
-  /** For each of: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
+  /** The limit for each step: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
-  /** A PEM file of authorities to trust beside the usual ones, of which NODE_EXTRA_CA_CERTS in `env` may name more. */
+  /** A PEM file of authorities to trust in addition. NODE_EXTRA_CA_CERTS in `env` may name more. */
   readonly caFile?: string | undefined;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** A connection is being opened; what is returned is called when that is over. */
+  /** Is called when a connection is being opened; the function that it returns is called when that is over. */
   readonly connecting?: ((host: string) => () => void) | undefined;
-  /** A connection is open, and undici has it next. */
+  /** Is called when a connection is open, before undici gets it. */
   readonly opened?: (socket: Socket) => void;
 }
 
 /**
- * A stale keep-alive connection can take a POST and then reset, which leaves a paid request in doubt. So no
- * connection is used again after a second of idleness.
+ * A connection that was idle may accept a POST and then reset, which leaves a paid request in doubt. So no connection is used again after
+ * an idle second.
  */
 const idleConnectionMs = 1000;
 
 /**
- * The connections of one run. Time limits of answers are not undici's: see exchange.ts, which can tell what ran out.
- * Throws ConfigurationError for a file of authorities that is of no use.
+ * The connections of one run. The time limits of answers are not undici's: exchange.ts can tell which one ran out. Throws
+ * ConfigurationError for a useless file of authorities.
  */
 export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const { service, proxy, caFile, env = {}, connectTimeoutMs } = options;
   const isIpv6 = `${service.hostname}${proxy?.hostname ?? ''}`.includes(':');
   const ended = new AbortController();
-  // Many connections can be opening at once, each of which listens.
+  // Many connections can be opening at once, and each adds a listener.
   setMaxListeners(0, ended.signal);
   const open = createConnector({
     timeout: connectTimeoutMs,
@@ -83,7 +83,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
     },
   });
   const destroy = (): Promise<void> => {
-    // undici waits for what is still being opened, and Node for undici: a run that gave up would not end.
+    // undici waits for connections that are still being opened, and so a run that gave up would not end.
     ended.abort();
     return new Promise((resolve) => Agent.prototype.destroy.apply(agent, [null, resolve] as never));
   };

@@ -3,22 +3,22 @@ import * as zlib from 'node:zlib';
 import type { Exchange, Head } from './exchange.ts';
 import { type Mask, wholeWords } from './mask.ts';
 
-/** Characters: a word without end is masked in pieces; a key is shorter, however it is written. */
+/** Characters. A longer word is masked in parts; a key is always shorter, in whatever form. */
 const [longWord, longestKey] = [1024 * 1024, 64 * 1024];
 
-/** The bytes of a body as they come; in a content encoding that is not known, as they are. Throws what the exchange and zlib throw. */
+/** The bytes of a body as they arrive, decoded; as they are in an unknown content encoding. Throws what the exchange and zlib throw. */
 export async function* piecesOf(exchange: Exchange, head: Head): AsyncGenerator<Uint8Array> {
   const decoder = decoders.get(head.header('content-encoding')?.trim().toLowerCase() ?? '')?.();
   if (decoder === undefined) return yield* exchange.body();
-  // What goes wrong is thrown by the decoder.
+  // Errors are thrown by the decoder.
   for await (const piece of pipeline(Readable.from(exchange.body()), decoder, () => {})) {
-    // Of a body that has come it can take long to undo its encoding.
+    // Decoding a body that has arrived can take long.
     exchange.signal.throwIfAborted();
     yield piece;
   }
 }
 
-/** Whatever has come is given out at once, and what is missing at the end is no error here: that the body is whole is for others to prove. */
+/** Gives out what has arrived at once. A missing end is no error here: others check that the body is complete. */
 const flush = zlib.constants.Z_SYNC_FLUSH;
 const flushBrotli = zlib.constants.BROTLI_OPERATION_FLUSH;
 const gunzip = (): Transform => zlib.createGunzip({ flush, finishFlush: flush });
@@ -30,8 +30,8 @@ const decoders = new Map<string, () => Transform>([
 ]);
 
 /**
- * The body, masked as it comes, which keeps each piece of work short. Throws a RangeError when it is over the cap, and
- * a TypeError when it is not UTF-8 and has to be.
+ * Reads and masks a body piece by piece, so that each step is short. Throws a RangeError when it is over the cap, and a TypeError when it
+ * is not UTF-8 and has to be.
  */
 export async function readText(
   pieces: AsyncIterable<Uint8Array>,
@@ -51,7 +51,7 @@ export async function readText(
     if (end > 0) parts.push(mask(word + text.slice(0, end)));
     word = (end > 0 ? '' : word) + text.slice(end);
     if (word.length > longWord) {
-      // Whatever is of the key so far is in its last characters.
+      // The last characters may hold the beginning of the key.
       word = mask(word);
       parts.push(word.slice(0, -longestKey));
       word = word.slice(-longestKey);
@@ -61,7 +61,7 @@ export async function readText(
   return parts.join('');
 }
 
-/** Why a body that came can't be read (over the cap, not UTF-8, not in its content encoding); undefined for a cut. */
+/** Why a body can't be read (over the cap, not UTF-8, wrong content encoding); undefined if it was cut. */
 export function unreadableOf(error: unknown): string | undefined {
   if (error instanceof RangeError) return error.message;
   const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};

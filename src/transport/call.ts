@@ -8,17 +8,17 @@ export interface Request {
   /** The exact body: a repetition with the same Idempotency-Key must send the same bytes. */
   readonly body?: string;
   readonly idempotencyKey?: string;
-  /** Whether its connection is closed behind it, and not used for what comes next. */
+  /** Whether its connection is closed afterwards, and not used for the next request. */
   readonly last?: true;
   /**
-   * Whether another request comes right behind its answer, and takes its connection. undici gives that back when the event loop
-   * has turned; until then it would open another.
+   * Whether the next request follows directly and shall use the same connection. undici frees it one turn of the event loop later, and
+   * would open another one until then.
    */
   readonly followed?: true;
 }
 
 export interface Call extends Request {
-  /** What the interface promises of the answer and is not there; undefined when all of it is. */
+  /** Which promised part of the answer is missing; undefined when nothing is. */
   readonly lacks?: (text: JsonText) => string | undefined;
   readonly limits: TimeLimits;
   readonly signal: AbortSignal;

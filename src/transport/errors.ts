@@ -7,12 +7,12 @@ interface RequestErrorDetails extends ErrorDetails {
   readonly body?: string | undefined;
 }
 
-/** A request that did not bring what it was sent for. `fault` names the row of the policy table it fell under. */
+/** A request that failed. `fault` names its row in the policy table. */
 export class RequestError extends LeadpipeError {
   readonly fault: Fault;
-  /** Milliseconds after which the service asked to be asked again. */
+  /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** What came instead of the answer, as text, where it was read. */
+  /** What came in place of the answer, as text, if it was read. */
   readonly body: string | undefined;
 
   constructor(fault: Fault, endpoint: Endpoint, message: string, details: RequestErrorDetails = {}) {

@@ -4,10 +4,10 @@ import type { Clock } from '../context.ts';
 import type { Call } from './call.ts';
 import type { TimeLimits } from './time-limits.ts';
 
-/** The one method that is needed of undici's dispatchers, of 7 and newer. */
+/** The only method that is used of undici's dispatchers, 7 and newer. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>;
 
-/** What ran out, and after how many seconds. */
+/** Which limit ran out, after how many seconds. */
 export class SilenceError extends Error {
   constructor(limit: keyof TimeLimits, seconds: number) {
     super(`${silences[limit]} ${seconds} s`);
@@ -22,24 +22,24 @@ const silences: Record<keyof TimeLimits, string> = {
   total: 'the answer was not complete after',
 };
 
-/** Waiting is counted in steps of this many milliseconds: of one in which the process was stopped, no more is counted. */
+/** Waiting is counted in steps of so many milliseconds. A step in which the process was stopped counts as one. */
 const stepMs = 500;
-/** Bytes of a body that are held for a reader who is slower than the network. */
+/** The most bytes of a body to hold for a reader that is slower than the network. */
 const mostHeld = 128 * 1024;
 
-/** The head of an answer; a body that is read once, by one reader, hangs on its exchange. */
+/** The head of an answer. The exchange gives the body, once, to one reader. */
 export interface Head {
   readonly status: number;
-  /** Several of one name are joined with commas. */
+  /** Several headers with the same name are joined with commas. */
   header(name: string): string | undefined;
 }
 
 export type Exchange = ReturnType<typeof openExchange>;
 
 /**
- * One request and its answer, under time limits. No redirect is followed, and nothing is sent twice: that is the caller's to decide.
- * Time in which a slow reader keeps us from asking for more is not counted, nor that in which this process was stopped (SIGSTOP,
- * sleep of the machine): neither says anything about the service.
+ * One request and its answer, within time limits. It follows no redirect and sends nothing twice: the caller decides that. Time in which a
+ * slow reader holds us up does not count, nor time in which this process was stopped (SIGSTOP, a sleeping machine): neither says anything
+ * about the service.
  */
 export function openExchange(
   dispatcher: Dispatching,
@@ -73,7 +73,10 @@ export function openExchange(
     return head;
   }
 
-  /** The next piece of the body, null at its end, undefined where it is not here yet. What came before the connection broke is good. */
+  /**
+   * The next piece of the body, null at its end, undefined where it has not arrived. Pieces that arrived before the connection broke are
+   * valid.
+   */
   function takePiece(): Uint8Array | null | undefined {
     const piece = pieces.shift();
     if (piece === undefined) {
@@ -101,7 +104,7 @@ export function openExchange(
     }
   }
 
-  /** Ends the exchange when the first of its limits runs out; what is returned ends the timer. */
+  /** Ends the exchange when the first of its limits runs out. Returns a function that ends the timer. */
   function startTimer(silence: 'headers' | 'idle'): () => void {
     const left: [keyof TimeLimits, number][] = [
       [silence, limits[silence] * 1000],
@@ -123,7 +126,7 @@ export function openExchange(
       step = Math.max(0, Math.min(stepMs, most - spent));
       cancel = clock.after(step, () => {
         count();
-        // Timers come first in a turn of the event loop: what lies in the socket is read before the turn ends.
+        // Timers run first in a turn of the event loop, so what is in the socket is read before this turn ends.
         if (spent < most) return next();
         const end = setImmediate(() => abort(new SilenceError(limit, limits[limit] ?? 0)));
         cancel = () => clearImmediate(end);
@@ -139,13 +142,13 @@ export function openExchange(
   }
 
   dispatcher.dispatch(outgoing, {
-    // There is a connection, and the head is written next.
+    // The connection is open, and the head of the request is written next.
     onRequestStart(controller) {
       if (failure !== undefined) return controller.abort(failure);
       wire = controller;
     },
     onResponseStart(_, status, values) {
-      // Others follow those below 200, but for what nobody has asked for.
+      // Other 1xx answers are followed by the real one; nobody has asked for a change of protocol.
       if (status === 101) return abort(new Error('the other end changes the protocol'));
       if (status < 200) return;
       const header = (name: string): string | undefined => {
@@ -168,31 +171,31 @@ export function openExchange(
     onResponseError: (_, error) => fail(error),
   });
   const stop = (): void => abort(new Error('stopped'));
-  // Many exchanges can be under way at once, each of which listens.
+  // Many exchanges can run at once, and each adds a listener.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', stop);
 
   return {
     signal,
-    /** Throws what broke the connection, and SilenceError, as `body` does. */
+    /** Throws what broke the connection, and SilenceError; so does `body`. */
     head: () => waitFor(takeHead, 'headers'),
     /** The bytes as they come from the network. */
     async *body(): AsyncGenerator<Uint8Array> {
       for (;;) {
-        // What is here already needs no timer.
+        // What has arrived already needs no timer.
         const here = takePiece();
         const piece = here === undefined ? await waitFor(takePiece, 'idle') : here;
         if (piece === null) return;
         yield piece;
       }
     },
-    /** A stream has brought something: its silence begins anew. */
+    /** To be called for each event of a stream: the time limit for silence starts again. */
     event(): void {
       waitedSinceEvent = 0;
     },
-    /** Whether any of the request may have left this machine. */
+    /** Whether any part of the request may have left this machine. */
     hasBegun: () => wire !== undefined,
-    /** Has to be called: what has not come by then never will. */
+    /** Must be called. Nothing arrives afterwards. */
     close(): void {
       signal.removeEventListener('abort', stop);
       abort(new Error('not read to its end'));

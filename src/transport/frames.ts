@@ -7,8 +7,8 @@ export interface Frame {
 }
 
 /**
- * The frames that each piece of a stream completes; one without data is nothing, and what is not UTF-8 is replaced. Throws behind the
- * last whole frame when the next is larger than `cap` characters, or when the stream ends inside it.
+ * The frames that each piece of a stream completes. Frames without data are left out; bytes that are not UTF-8 are replaced. Throws, after
+ * the last complete frame, when the next one is larger than `cap` characters or when the stream ends inside it.
  */
 export async function* framesOf(
   pieces: AsyncIterable<Uint8Array>,
@@ -18,7 +18,7 @@ export async function* framesOf(
   let frames: Frame[] = [];
   let isOver = false;
   let endsWithCr = false;
-  /** The last two characters, with LF for all line ends. */
+  /** The last two characters, where each line end is LF. */
   let end = '\n\n';
   const parser = createParser({
     maxBufferSize: cap,
@@ -33,7 +33,7 @@ export async function* framesOf(
   for await (const piece of pieces) {
     const came = decoder.decode(piece, { stream: true });
     if (came === '') continue;
-    // The parser keeps a CR at the end of a piece, and the frame before it, until it knows whether an LF follows.
+    // After a CR, the parser waits for an LF before it gives the frame; so a CR becomes LF here.
     const rest = endsWithCr && came.startsWith('\n') ? came.slice(1) : came;
     endsWithCr = came.endsWith('\r');
     const text = came.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;

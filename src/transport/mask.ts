@@ -1,26 +1,25 @@
 /**
- * A service that echoes the API key would have us show and store it. What it sends is masked where it comes in: bodies,
- * frames and headers alike, before anything is made of them.
+ * A service may echo the API key, and we would show and store it. So everything from the service is masked first: bodies, frames and
+ * headers.
  */
 export type Mask = (text: string) => string;
 
 const shown = '[API key]';
-/** Characters of the key: an expression for thousands of them would overflow the stack. */
+/** Characters of the key in one expression: an expression for thousands of them would overflow the stack. */
 const atOnce = 500;
 
 /**
- * Masks the key as it is, escaped for JSON (\u0041 and \/, in JSON in a string too) and percent-encoded (%41, and %2541),
- * and in any mix of these. JSON stays JSON, and a text without the key stays as it is. The key is one that a header can
- * carry, without `"` and `\`.
+ * Masks the key as it is, escaped for JSON (\u0041 and \/, also in JSON inside a string), percent-encoded (%41 and %2541), and in any mix
+ * of these. JSON stays JSON, and a text without the key stays the same. The key can stand in a header, so it has no `"` and no `\`.
  */
 // rule: auth.secret
 export function createMask(key: string): Mask {
   const forms = [...key].map(formsOf);
-  // Where the key begins inside \n or \u0041, the whole escape goes with it: half of one is no JSON.
+  // If the key begins inside \n or \u0041, the whole escape is masked: half of one is not JSON.
   const front = String.raw`(?:(?<!\\)\\+(?:u[\da-fA-F]{0,3})?)?`;
   const begins = new RegExp(front + forms.slice(0, atOnce).join(''), 'g');
   const goesOn = forms.slice(atOnce).map((form) => new RegExp(form, 'y'));
-  // A key of digits can stand in a number, which has to stay one.
+  // A key of digits may stand in a number, which must stay a number.
   const inPlain = /^[\d.eE+-]+$/.test(key) ? key.replace(/\d/g, '9') : shown;
 
   return (text) => {
@@ -55,7 +54,7 @@ function formsOf(character: string): string {
 
 const endOfWords = /[\s"](?=[^\s"]*$)/;
 
-/** How much of a text can be masked without what follows it: there is no white space in a key, and no quotation mark. */
+/** How much of a text can be masked without what follows it: a key has no white space and no quotation mark. */
 export function wholeWords(text: string): number {
   return text.search(endOfWords) + 1;
 }

@@ -1,16 +1,16 @@
 import type { Endpoint } from '../contract/endpoints.ts';
 import type { Charged, Facts, Outcome } from '../errors.ts';
 
-/** How often it is sent again, with the same key and the same bytes: of a free read, create_task, extract, another purchase. */
+/** How many more times a request is sent, with the same key and the same bytes: a free read, create_task, extract, another purchase. */
 type Again = readonly [free: number, replays: number, mayReplay: number, refused: number];
 
 interface Row {
   readonly again: Again;
-  /** How the run ends after the last attempt, of each alike or of a free read, of create_task, of what is paid. */
+  /** How the run ends after the last attempt: one for all, or for a free read, for create_task, and for what is paid. */
   readonly outcome: Outcome | readonly [free: Outcome, replays: Outcome, paid: Outcome];
   /** What a paid request may have cost. */
   readonly charged: Charged;
-  /** What to do, one line; facts where that needs the words of whoever prints it. */
+  /** What to do, in one line; facts where the command line or the agent tools need their own words. */
   readonly hint: string | Facts;
 }
 
@@ -19,19 +19,19 @@ const notOurs =
 const inDoubt: Facts = { is: 'in_doubt' };
 
 const never: Again = [0, 0, 0, 0];
-/** Nothing was sent, so everything may be sent again. */
+/** Nothing was sent, so any request may be sent again. */
 const always: Again = [4, 4, 4, 4];
-/** One more try tells whether the service has the request: it answers 409 then. */
+/** One more attempt shows whether the service has the request: then it answers 409. */
 const once: Again = [4, 4, 1, 1];
-/** How long the creation of a task takes is not documented; in effect the time limit in retry.ts decides. */
+/** The interface does not say how long creating a task takes; the time limit in retry.ts decides. */
 const untilCreated = 100;
 
 /**
- * Everything that can go wrong between a request and its answer, a row each: how often to try again, how the run ends, and
- * what it means for money. What nothing else is said of is the service's own refusal, see contract/errors.ts.
+ * Everything that can go wrong between a request and its answer, one row each: how often to try again, how the run ends, and whether it may
+ * have cost money. Refusals of the service itself are in contract/errors.ts.
  */
 const policy = {
-  // No connection was made, so nothing was sent; with the next two, a proxy does not let us through.
+  // No connection was made, so nothing was sent. For the next two, a proxy refused.
   unsent: row(always, 'temporary', 'no', 'Check the address and the network; running it again is safe.'),
   proxy_credentials: row(
     never,
@@ -45,7 +45,7 @@ const policy = {
     'no',
     'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
-  // Whoever answers is not the service.
+  // Something else than the service answered.
   certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
   not_http: row(never, 'interface', 'no', notOurs),
   redirect: row(
@@ -54,9 +54,9 @@ const policy = {
     'maybe',
     'Redirects are never followed. Use the address it points to, if you trust it.',
   ),
-  // The request may have arrived; no head of an answer came.
+  // The request may have arrived, but no head of an answer came.
   lost: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
-  // A status from something in between: 502, 504, or 500 and 503 without the error envelope.
+  // A status from something between: 502, 504, or 500 and 503 without the error envelope.
   gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
@@ -65,7 +65,7 @@ const policy = {
     'yes',
     "The answer can't be fetched again. Report the request ID.",
   ),
-  // Any other status from 500 on. Whoever says it may stand in front of a service that has done the work.
+  // Any other status from 500 on. It may come from a server in front of a service that has done the work.
   unexplained: row(never, 'interface', 'maybe', inDoubt),
   // rule: contact.released
   internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
@@ -107,10 +107,10 @@ const policy = {
 
 export type Fault = keyof typeof policy;
 
-/** Where a row has what is for a repetition: in `again`, and in `outcome`. */
+/** The columns of a row for each kind of repetition: in `again`, and in `outcome`. */
 const columns = { free: [0, 0], replays: [1, 1], 'may-replay': [2, 2], refused: [3, 2] } as const;
 
-/** What a fault means for a request to an endpoint; reading is free and can be repeated, so its hints differ. */
+/** What a fault means for a request to an endpoint. Reading is free and can be repeated, so its hints differ. */
 export function verdictOf(fault: Fault, { repetition }: Endpoint) {
   const { again, outcome, charged, hint } = policy[fault];
   const [nth, which] = columns[repetition];

@@ -1,12 +1,12 @@
 import { ConfigurationError } from '../errors.ts';
 
 export interface HttpProxy {
-  /** Host and port, fit to be shown. */
+  /** Host and port, safe to show. */
   readonly name: string;
   readonly protocol: 'http:' | 'https:';
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string;
-  /** Empty for the usual one. */
+  /** Empty for the default port. */
   readonly port: string;
   readonly authorization: string | undefined;
 }
@@ -14,12 +14,12 @@ export interface HttpProxy {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The first that is set decides, and an empty one means no proxy. Lower case wins, as in curl. Plain http is for this
- * machine alone, which needs no proxy: HTTP_PROXY stands in for those who have set nothing else.
+ * The first one that is set decides; an empty one means no proxy. Lower case comes first, as in curl. Plain http is only used for this
+ * machine, which needs no proxy; HTTP_PROXY is here for those who have set nothing else.
  */
 const variables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'http_proxy', 'HTTP_PROXY'];
 
-/** The proxy on the way to the service, if any. Throws ConfigurationError, without the credentials, for a bad one. */
+/** The proxy for the service, if any. Throws ConfigurationError for a bad one, without its credentials. */
 export function proxyFor(service: URL, env: Environment): HttpProxy | undefined {
   const variable = variables.find((name) => env[name] !== undefined);
   const value = variable === undefined ? '' : env[variable]?.trim();
@@ -27,7 +27,7 @@ export function proxyFor(service: URL, env: Environment): HttpProxy | undefined 
   return isExcepted(service, env.no_proxy ?? env.NO_PROXY ?? '') ? undefined : toProxy(value, variable);
 }
 
-/** Whether NO_PROXY covers the service: names with all that is under them, addresses, each with or without a port, `*`. */
+/** Whether NO_PROXY covers the service. It holds names (with their subdomains), addresses, each with or without a port, or `*`. */
 function isExcepted(service: URL, exceptions: string): boolean {
   const host = bare(service.hostname).replace(/\.$/, '');
   const port = service.port || '443';
@@ -54,14 +54,14 @@ function toProxy(value: string, variable: string): HttpProxy {
     url = new URL(/^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`);
     credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   } catch {
-    // Without its cause, which repeats the value and the password in it.
+    // Without the cause, which repeats the value with its password.
     throw refused(variable, 'it is not a URL');
   }
   const { protocol, hostname, port } = url;
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw refused(variable, `it uses ${protocol.slice(0, -1)}, not http or https`);
   }
-  // A password with a slash or a # in it ends here too, and what looks like the host is a part of it.
+  // A password with a slash or a # ends the host here, and part of it seems to be the host.
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     throw refused(variable, 'it has more text after the host and port');
   }

@@ -21,19 +21,19 @@ interface TransportOptions extends Retrying {
   readonly dispatcher: Dispatching;
   readonly baseUrl: URL;
   readonly apiKey: string;
-  /** Overrides the form that the document lists for each endpoint. */
+  /** Overrides the header form that the interface lists for each endpoint. */
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
 }
 
-/** An answer whose head has come; its exchange has to be closed. */
+/** An answer whose head has arrived. Its exchange must be closed. */
 interface Incoming {
   readonly exchange: Exchange;
   readonly head: Head;
   readonly requestId: string | undefined;
 }
 
-/** The one way from a request to the wire, and from a failed one to its repetition. */
+/** Sends requests, and repeats those that failed. Nothing else sends any. */
 export function createTransport(options: TransportOptions) {
   const { clock, trace } = options;
   const mask = createMask(options.apiKey);
@@ -65,7 +65,7 @@ export function createTransport(options: TransportOptions) {
     const type = headerOf(head, 'content-type', mask) ?? 'none';
     // rule: search.media-type
     if (status === 200 && type.split(';', 1)[0]?.trim().toLowerCase() === endpoint.answer) return incoming;
-    // Without a length what nobody has asked for may never end.
+    // A body that nobody needs and that has no length may never end.
     const hasEnd = status !== 200 || head.header('content-length') !== undefined;
     const body = hasEnd ? await readBriefly(incoming, call) : '';
     exchange.close();
@@ -78,7 +78,7 @@ export function createTransport(options: TransportOptions) {
     throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
   }
 
-  /** What may come beside the head, which says enough by itself; only a stop from outside matters more. */
+  /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
   async function readBriefly(incoming: Incoming, call: Call): Promise<string> {
     try {
       return await readText(piecesOf(incoming.exchange, incoming.head), maxRefusalBytes, false, mask);
@@ -119,11 +119,11 @@ export function createTransport(options: TransportOptions) {
     /** A body as text, with what the head said about it. Throws RequestError (ServiceError for the service's own refusals) and StoppedError. */
     json: (call: Call) => withRetries(options, call.endpoint, call.signal, () => readJson(call)),
     /**
-     * Frames, gathered per piece of the network. They end without an error only when the HTTP body itself was whole; where it was
-     * cut, stalled or grew over the cap they throw a RequestError with fault `lost`. Throws as `json` does, until they begin.
+     * Frames, in groups as the network brings them. They end without an error only if the whole HTTP body arrived; if it was cut, stalled
+     * or exceeded the cap, they throw a RequestError with fault `lost`. Until they begin, throws as `json` does.
      */
     async stream(call: Call) {
-      // Once the stream has begun it is never asked for again: what comes would be a second search.
+      // A stream that has begun is never requested again: that would be a second search.
       const incoming = await withRetries(options, call.endpoint, call.signal, () => send(call));
       return { requestId: incoming.requestId, frames: readFrames(incoming, call, mask) };
     },
@@ -152,7 +152,7 @@ async function* readFrames(incoming: Incoming, call: Call, mask: Mask): AsyncGen
   }
 }
 
-/** A body that ends with its connection can have been cut anywhere; only chunks or a length prove its end. */
+/** Whether the end of the body can be proven: a body that ends with its connection may have been cut anywhere. */
 function hasLength({ header }: Head): boolean {
   return header('transfer-encoding') !== undefined || header('content-length') !== undefined;
 }
@@ -170,7 +170,7 @@ function headersOf(options: TransportOptions, call: Request): Record<string, str
   const form = options.keyHeader ?? call.endpoint.keyHeader;
   return {
     accept,
-    // A compressed stream is held back until a block is full.
+    // A compressed stream would arrive late, in full blocks.
     'accept-encoding': accept === 'text/event-stream' ? 'identity' : 'gzip, br',
     'user-agent': options.userAgent,
     ...(form === 'bearer'

@@ -4,8 +4,8 @@ import { RequestError } from './errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
 
 /**
- * Called with each wait before another attempt, and what it is for. False means that the error is wanted at once: whoever sends
- * many requests waits in its own way for a service that is busy.
+ * Called before each wait, with its reason. Return false to get the error at once: a caller that sends many requests waits for a busy
+ * service in its own way.
  */
 export type WaitListener = (error: RequestError, ms: number) => boolean | undefined;
 
@@ -13,9 +13,9 @@ export interface Retrying {
   readonly clock: Clock;
   /** From 0 to 1. */
   random(): number;
-  /** Milliseconds that all waits between the attempts of one request may take together. */
+  /** The most milliseconds that all waits for one request may take together. */
   readonly retryBudgetMs: number;
-  /** Further attempts at most; the policy table says how many each fault deserves. */
+  /** The most further attempts; the policy table says how many each fault gets. */
   readonly retryAttempts: number;
   /** A line for each request, answer and wait, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
@@ -24,14 +24,14 @@ export interface Retrying {
 
 const baseMs = 1000;
 const capMs = 30_000;
-/** A task that is being created by an earlier attempt is waited for this long. */
+/** How long to wait for a task that an earlier attempt is creating. */
 const creatingMs = 120_000;
-/** More than a year is told as one. */
+/** Longer times are shown as a year. */
 const longestMs = 366 * 86_400_000;
 
 /**
- * Sends a request, and again with the same key and the same bytes for as often as the policy table says. Throws what
- * the last attempt threw; where an earlier one may have been charged, the error says so whatever came later.
+ * Sends a request, and sends it again with the same key and the same bytes as often as the policy table says. Throws what the last attempt
+ * threw; if an earlier one may have been charged, the error says so.
  */
 // rule: common.no-duplicates
 export async function withRetries<T>(
@@ -53,7 +53,7 @@ export async function withRetries<T>(
     }
     const elapsed = retrying.clock.monotonic() - start;
     const wait = waitOf(error, endpoint, tries, retrying);
-    // Waiting for one's own task is not retrying, and has a limit of its own.
+    // Waiting for one's own task is not a retry, and has its own limit.
     const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
     const isTooLong = wait === undefined || wait > (isCreating ? creatingMs - elapsed : leftMs);
     if (isTooLong)
@@ -76,11 +76,11 @@ function waitOf(
   { random, retryAttempts }: Retrying,
 ): number | undefined {
   if (tries >= Math.min(verdictOf(error.fault, endpoint).again, retryAttempts)) return undefined;
-  // Full jitter: a crowd that failed together does not come back together.
+  // Full jitter, so that clients that failed together do not return together.
   return error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
 }
 
-/** A service that asks for more patience than there is says when to come back, which holds for every request to it. */
+/** The error of a service that asks for a longer wait than allowed: it says when to come back, which holds for every request. */
 function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying): RequestError {
   const { fault, retryAfterMs = 0 } = error;
   if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return error;
@@ -88,7 +88,7 @@ function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying)
   return error.with({ facts: { is: 'busy_until', until } });
 }
 
-/** The last error after one that may have been charged: unless the service itself refused, it is still in doubt. */
+/** The last error, after an earlier one that may have been charged. The request stays in doubt unless the service itself refused it. */
 function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): RequestError {
   if (isDoubtful(last.fault, endpoint)) return last;
   if (last.fault === 'no_credits' || last.fault === 'invalid') return last;
@@ -109,18 +109,18 @@ function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): R
   });
 }
 
-/** Whether a paid request may have been carried out although it failed like this. */
+/** Whether a paid request may have been carried out in spite of this fault. */
 function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
   return verdictOf(fault, endpoint).charged !== 'no';
 }
 
 /**
- * Pure but for the clock: the milliseconds of a Retry-After header, in seconds or as a date. A date that has passed
- * (or a clock that jumped) is now; what can't be read is undefined.
+ * Pure but for the clock: the milliseconds of a Retry-After header, given in seconds or as a date. A date in the past counts as now;
+ * undefined for what can't be read.
  */
 export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
   if (header === undefined) return undefined;
-  // Date.parse takes almost anything for a date. Those of HTTP end with GMT, or with a year in their oldest form.
+  // Date.parse accepts almost anything. HTTP dates end with GMT or, in their oldest form, with a year.
   const text = header.replace(/^\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}$/, '$& GMT');
   const date = /GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : date - clock.now().getTime();

@@ -1,8 +1,8 @@
 import type { EndpointName } from '../contract/endpoints.ts';
 
-/** Seconds of silence after which an answer is given up; each is measured while waiting for the service only. */
+/** The seconds of silence after which leadpipe gives up. Only time spent waiting for the service counts. */
 export interface TimeLimits {
-  /** From the request to the answer's head. */
+  /** From the request to the head of the answer. */
   readonly headers: number;
   /** Between two pieces of the body. */
   readonly idle: number;
@@ -12,7 +12,7 @@ export interface TimeLimits {
   readonly total: number;
 }
 
-/** Per endpoint. The slow ones really are: a deep search may think for a quarter of an hour. */
+/** For each endpoint. Some are really slow: a deep search may take a quarter of an hour. */
 export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   balance: { headers: 15, idle: 15, total: 30 },
   status: { headers: 15, idle: 15, total: 30 },
@@ -25,7 +25,7 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
 
-/** Pure: the limits of an endpoint, with those that somebody asked for in place of its own. */
+/** Pure: the limits of an endpoint, with the given ones in place of its own. */
 export function toTimeLimits(
   endpoint: EndpointName,
   asked: { readonly [Name in keyof TimeLimits]?: number | undefined },
@@ -37,7 +37,7 @@ export function toTimeLimits(
     headers,
     idle,
     ...(usual.event === undefined ? {} : { event: asked.event ?? usual.event }),
-    // A longer silence that was asked for must fit into the whole.
+    // The total must have room for a longer silence that was asked for.
     total: Math.max(asked.total ?? usual.total, headers + idle),
   };
 }

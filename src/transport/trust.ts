@@ -3,10 +3,7 @@ import { readFile } from 'node:fs/promises';
 import * as tls from 'node:tls';
 import { ConfigurationError } from '../errors.ts';
 
-/**
- * What Node trusts, and the authorities of `caFile` too. Throws ConfigurationError when the file can't be read or has
- * no certificate in it.
- */
+/** The authorities that Node trusts, and those of `caFile`. Throws ConfigurationError when the file can't be read or has no certificate. */
 export async function trustAlso(
   caFile: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -16,7 +13,7 @@ export async function trustAlso(
   });
 }
 
-/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: Node uses these only while no other is named. */
+/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: Node only uses them if no others are given. */
 async function usualAuthorities(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly string[]> {
@@ -24,7 +21,7 @@ async function usualAuthorities(
   const { getCACertificates } = tls as { getCACertificates?: (type: 'default') => readonly string[] };
   if (getCACertificates !== undefined) return getCACertificates('default');
   const extra = env.NODE_EXTRA_CA_CERTS;
-  // Node has warned already of one that can't be read.
+  // Node has already warned about a file that can't be read.
   return extra
     ? [...tls.rootCertificates, await readFile(extra, 'utf8').catch(() => '')]
     : tls.rootCertificates;
@@ -46,8 +43,8 @@ async function readAuthorities(caFile: string): Promise<readonly string[]> {
 }
 
 /**
- * Node's own check, but for IPv6 addresses OpenSSL's is asked first: Node 22.23 and 24.17 find no IPv6 address in any
- * certificate (nodejs/node issue 64032). Returns what is wrong.
+ * Node's own check, but for IPv6 addresses OpenSSL's first: Node 22.23 and 24.17 find no IPv6 address in any certificate (nodejs/node issue
+ * 64032). Returns what is wrong.
  */
 export function checkIdentity(host: string, certificate: tls.PeerCertificate): Error | undefined {
   const isForAddress = host.includes(':') && new X509Certificate(certificate.raw).checkIP(host) !== undefined;

@@ -69,10 +69,10 @@ function askFor(
   });
 }
 
-/** A 5xx status is about the way from the proxy to the service, which may work again soon. */
+/** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
 function toFailure(status: number, authority: string, proxy: HttpProxy): ConnectFailure {
   const message = `the proxy ${proxy.name} answered CONNECT ${authority} with ${status}`;
-  // tinyproxy has 407 for missing credentials and 401 for wrong ones.
+  // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
   if (status === 407 || status === 401) return new ProxyRefusal('proxy_credentials', message);
   return status >= 500 ? new ConnectFailure(new Error(message)) : new ProxyRefusal('proxy_refused', message);
 }

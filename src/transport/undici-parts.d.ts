@@ -1,5 +1,5 @@
-// undici's own files, imported one by one: its index pulls in fetch, caches, mocks and WebSocket, which doubles the
-// start-up time of a command that needs an agent alone.
+// undici's own files, imported one by one: its index also loads fetch, caches, mocks and WebSocket, which doubles the start-up time of a
+// command that only needs an agent.
 declare module 'undici/lib/dispatcher/agent.js' {
   import type { Agent } from 'undici';
 
