@@ -6,7 +6,7 @@ import { codeOf } from '../files/error-code.ts';
 import { readFailure } from '../files/write-failure.ts';
 import type { Format } from './writer.ts';
 
-/** What will be added to a file; the header cells of CSV as `csvHeader` makes them. */
+/** What will be added to a file. The header cells of CSV are as `csvHeader` makes them. */
 export interface AppendTo {
   readonly format: Format;
   readonly header?: readonly string[];
@@ -26,16 +26,19 @@ const longestLine = 64 << 20;
 export async function openAppend(target: string, path: string, to: AppendTo) {
   const { lineEnd } = await checkAppend(target, path, to);
   return {
-    /** How its lines end. */
+    /** The line end of the file. */
     lineEnd,
-    /** Adds the `length` bytes of the .part, which the user calls `named`, and removes it. Throws LocalIoError, with the file as it was. */
+    /**
+     * Adds the `length` bytes of the .part, which the user calls `named`, and removes the .part. Throws LocalIoError, with the file as it
+     * was.
+     */
     async add(
       part: FileHandle,
       named: string,
       length: number,
       adding: (addition: Addition) => Promise<void>,
     ): Promise<void> {
-      // Since it was opened, others may have added rows, or replaced it.
+      // Another program may have added rows to the file, or replaced it, since it was opened.
       const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
         const message = `${error.message}: it was changed while this run was writing ${named}`;
         throw new LocalIoError(message, { type: outputChanged, cause: error });
@@ -49,7 +52,7 @@ export async function openAppend(target: string, path: string, to: AppendTo) {
   };
 }
 
-/** How many bytes the file has, how its lines end, and the line end that its last row lacks. */
+/** The length of the file, its line end, and the line end that its last row lacks. */
 async function checkAppend(target: string, path: string, { format, header }: AppendTo) {
   let handle: FileHandle | undefined;
   try {
@@ -83,7 +86,7 @@ async function checkCsv(handle: FileHandle, path: string, header: readonly strin
   return { lineEnd, before: last === newline ? '' : lineEnd } as const;
 }
 
-/** Where the header ends; whether a quote is still open at the end of the file, and its last byte. */
+/** Finds the end of the header, whether a quote is open at the end of the file, and the last byte. */
 async function scanCsv(handle: FileHandle, onlyHeader = false) {
   let isOpen = false;
   let end: number | undefined;
@@ -101,7 +104,7 @@ async function scanCsv(handle: FileHandle, onlyHeader = false) {
   return { end: end ?? at, isOpen, last };
 }
 
-/** What comes after the last line end. */
+/** The text after the last line end. */
 async function lastLine(handle: FileHandle, path: string, size: number): Promise<string> {
   for (let length = 1 << 16; length <= longestLine; length *= 2) {
     const tail = await readAt(handle, Math.max(0, size - length), Math.min(size, length));

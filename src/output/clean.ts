@@ -1,8 +1,8 @@
 import { piecesOf } from '../json/text.ts';
 
 /**
- * Text from the web is hostile. What a terminal would obey or not show is dropped, character by character and
- * without parsing escape sequences: without its ESC the rest of one is harmless, and a parser can be tricked.
+ * Text from the web is hostile. Characters that a terminal would obey or not show are removed one by one, without parsing escape sequences:
+ * without its ESC the rest of a sequence is harmless, and a parser can be tricked.
  */
 
 const plain = /^[\x20-\x7e]*$/;
@@ -11,25 +11,25 @@ const lineBreak = /[\t\n\v\f\r\u0085\u2028\u2029]/;
 const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 const longestLine = 1 << 20;
 
-/** One line that is safe on a terminal, in an error or a request ID: line breaks and tabs become a space. */
+/** One line that is safe on a terminal, in an error or as a request ID: line breaks and tabs become spaces. */
 export function toTerminalText(text: string): string {
   if (plain.test(text)) return text;
-  // The expressions take a millisecond to make, and most runs need none of them.
+  // These expressions take a millisecond to compile, and most runs need none of them.
   return (
     text
       .replace(/[\s\u0085]+/g, (run) => (lineBreak.test(run) ? ' ' : run))
       .toWellFormed()
-      // Controls, bidirectional controls, what has no shape of its own, and interlinear annotation marks. The joiners and
-      // variation selectors stay, which emoji and several scripts need.
+      // Controls, bidirectional controls, characters without a shape, interlinear annotation marks. Joiners and variation selectors stay,
+      // since emoji and several scripts need them.
       .replace(
         /(?!\u200c|\u200d|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu,
         '',
       )
-      // Between plain letters joiners join and select nothing, and only make two texts look the same.
+      // Joiners between plain letters do nothing, except make two texts look the same.
       .replace(/[\u200c\u200d]+/g, (run, at: number, whole: string) =>
         isPlain(whole.charCodeAt(at - 1)) || isPlain(whole.charCodeAt(at + run.length)) ? '' : run.charAt(0),
       )
-      // Selectors that follow a plain letter, or another one. A repetition would need a stack as deep as the run is long.
+      // Selectors after a plain letter, or after another selector. A repetition in the expression would overflow the stack on a long run.
       .replace(
         /(?<![^\0-\x7f]|[0-9#*])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?<=[\ufe00-\ufe0f\u{e0100}-\u{e01ef}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu,
         '',
@@ -38,8 +38,8 @@ export function toTerminalText(text: string): string {
 }
 
 /**
- * The same for text of several lines, one by one: each is safe, tabs are spaces, trailing space is gone. A line that
- * no one can have meant as one is several.
+ * The same for text of several lines, line by line: each is safe, tabs become spaces, and space at the end is removed. A line that is far
+ * too long becomes several.
  */
 export function* toTerminalLines(text: string): Generator<string, void> {
   let start = 0;
@@ -55,7 +55,7 @@ function* cleanLine(line: string): Generator<string, void> {
   for (const piece of piecesOf(line, longestLine)) yield toTerminalText(piece).trimEnd();
 }
 
-/** ASCII, or (as NaN) the beginning or end of the text. */
+/** ASCII, or the beginning or end of the text (NaN). */
 function isPlain(code: number): boolean {
   return !(code > 0x7f);
 }

@@ -1,7 +1,7 @@
 import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
 
-/** Dot paths, which are the headers too; each once. */
+/** Columns of dot paths, each once. The paths are the headers, too. */
 export function pathLayout(paths: readonly string[]): Layout {
   return {
     columns: [...new Set(paths)].map((path) => ({ header: path, value: (record) => record.at(path) })),
@@ -9,7 +9,7 @@ export function pathLayout(paths: readonly string[]): Layout {
   };
 }
 
-/** Columns of members, by their exact names; with `under`, of members of that member. */
+/** Columns of members by their exact names; with `under`, of members of that member. */
 export function membersOf(names: Iterable<string>, under?: string): Column[] {
   return Array.from(names, (name) => ({
     header: name,
@@ -17,7 +17,7 @@ export function membersOf(names: Iterable<string>, under?: string): Column[] {
   }));
 }
 
-/** Items of an extraction, a task status, and the like. */
+/** A layout for items of an extraction, a task status, and the like. */
 export function memberLayout(names: Iterable<string>, under?: string): Layout {
   return { columns: membersOf(names, under), chosen: false };
 }
@@ -43,8 +43,8 @@ export function toFlatObject(columns: readonly Column[], record: JsonText): Json
 }
 
 /**
- * What a record has besides these members, as JSON: columns are fixed before it is known what later records hold. Of leads
- * also what they have besides these enrich fields.
+ * A column with everything else in a record, as JSON: the columns are fixed before it is known what later records hold. For leads, it also
+ * has the enrich fields that are not in `enrichFields`.
  */
 export function restColumn(
   header: string,
@@ -67,7 +67,7 @@ export function restColumn(
   };
 }
 
-/** The header, or with the name of its object in front when another column has it already. */
+/** The header, with the name of its object before it if another column has the same header. */
 export function free(taken: Set<string>, wanted: string, owner = 'enrich_fields', between = '.'): string {
   let header = wanted;
   while (taken.has(header)) header = `${owner}${between}${header}`;

@@ -4,10 +4,10 @@ import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import type { Column } from './layout.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
-/** Enough for the library to be quick, and few enough to hold: a list can have ten columns of its own in each row. */
+/** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
 const cellsAtOnce = 4096;
 
-/** RFC 4180, with the header even when no row follows. */
+/** RFC 4180, with the header even if there are no rows. */
 export function createCsvForm(options: WriterOptions): WriterForm {
   const { columns } = options.layout;
   const raw = options.csvRaw ?? false;
@@ -15,7 +15,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
   const style = {
     record_delimiter: options.lineEnd ?? '\r\n',
     quoted_empty: columns.length === 1,
-    // The library quotes only cells that hold its own line end and delimiter, and readers take others for one.
+    // The library only quotes cells with its own delimiter and line end, but readers may split at these.
     quoted_match: [';', '\t', '|', '\r', '\n'],
   };
   const header = csvHeader(columns, raw);
@@ -23,7 +23,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
   return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style), cellsAtOnce);
 }
 
-/** The header cells as they are written, which is also what a file must have to be appended to. */
+/** The header cells as they are written. A file must have the same ones to be appended to. */
 export function csvHeader(columns: readonly Column[], raw: boolean): string[] {
   return columns.map(({ header }) => textCell(header, raw));
 }
@@ -44,7 +44,7 @@ export function csvCell(value: JsonText | undefined, raw: boolean): string {
   }
 }
 
-// Begins no formula, and has nothing to drop and no delimiter. Most cells are so, and need no second look.
+// No formula, nothing to remove and no delimiter. Most cells are like this.
 const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
 const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const phoneNumber = /^\+[1-9]\d{6,14}$/;
@@ -58,7 +58,7 @@ function textCell(text: string, raw: boolean): string {
   return isFormula(clean) ? `'${safe}` : safe;
 }
 
-/** The same JSON, with what would begin a formula as \uXXXX: behind a delimiter it is always within a string. */
+/** The same JSON, with the beginnings of formulas as \uXXXX: after a delimiter, these are always inside a string. */
 function jsonCell(line: JsonText): string {
   return behindDelimiters(
     line.replaceAll('\t', ' '),

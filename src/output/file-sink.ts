@@ -15,15 +15,15 @@ import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
   readonly opening?: Opening | undefined;
-  /** Adds the rows to those that the file has, under the same header. */
+  /** Adds the rows to the file, under the same header. */
   readonly append?: AppendTo | undefined;
-  /** Prints that the rows of an earlier run, which stood in the .part, are in another file now. */
+  /** Prints where the rows of an earlier run are now, if they stood in the .part. */
   readonly warn?: ((line: string) => void) | undefined;
-  /** Makes the file out of its rows, which a format needs that can't be written row by row. */
+  /** Makes the file from its rows, for a format that can't be written row by row. */
   readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
-  /** To wait for the reader of a FIFO; without it there must be one. */
+  /** Needed to wait for the reader of a FIFO; without it there must be one. */
   readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
-  /** Of the output: a run that has lost it puts nothing into place. */
+  /** The lock of the output: a run that has lost it puts nothing into place. */
   readonly lock?: FolderLock | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   const appended = append && (await (await import('./append.ts')).openAppend(target, path, append));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
-  // Behind these bytes it is gone on with: what stands there is cut off with the first write.
+  // What stands behind these bytes is cut off at the first write.
   const start = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
   const handle = await openPart(path, part, named, opening, warn);
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
@@ -56,7 +56,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   let length = start;
   let isCut = false;
 
-  /** Cuts off what stands behind the last whole write: of an earlier run, or of a write that failed half-way. */
+  /** Cuts off what stands behind the last complete write: of an earlier run, or of a write that failed. */
   async function cutBack(): Promise<void> {
     if (!isCut) await handle.truncate(length).catch((error) => fail(named, error));
     isCut = true;
@@ -64,7 +64,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
 
   const sync = (): Promise<void> => handle.sync().catch((error) => fail(path, error));
 
-  /** Whether what was opened is still what has the name: it may have been removed, or given another name by another run. */
+  /** Whether the name still means the file that was opened: it may have been removed, or renamed by another run. */
   async function isInPlace(): Promise<boolean> {
     const [ours, there] = await Promise.all([handle.stat(), lstat(part).catch(() => undefined)]);
     return ours.ino === there?.ino && ours.dev === there.dev;
@@ -92,17 +92,17 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   }
 
   return {
-    /** Bytes of whole writes so far: where a resumed run goes on. Undefined for what has no length. */
+    /** Bytes of complete writes so far, where a resumed run goes on. Undefined where the output has no length. */
     get length() {
       return length;
     },
-    /** Whether rows, and so the header, stood in the .part before. */
+    /** Whether the .part had rows, and so a header, before. */
     continued: start > 0,
-    /** Whether it would take the place of a file that has something. */
+    /** Whether it would replace a file that is not empty. */
     replaces: appended === undefined && start === 0 && (existing?.size ?? 0) > 0,
-    /** How the lines of CSV end in the file that rows are added to. */
+    /** The line end of the CSV file that rows are added to. */
     lineEnd: appended?.lineEnd,
-    /** Writes all of the text in one go. Resolves when it has been taken, so that no one runs ahead of the reader. */
+    /** Writes all of the text at once. Resolves when it has been taken, so that nobody gets ahead of the reader. */
     async write(text: string): Promise<void> {
       await cutBack();
       const bytes = Buffer.from(text);
@@ -118,8 +118,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
     /** Resolves when everything written is on the disk. */
     sync,
     /**
-     * Everything is there: the file appears under its name, or its rows at the end of it, on the disk. `adding` is awaited before
-     * rows are added.
+     * Everything has been written: the file appears, or the rows are added to it, on the disk. `adding` is awaited before rows are added.
      */
     async commit(adding: (addition: Addition) => Promise<void> = async () => {}): Promise<void> {
       try {
@@ -141,13 +140,13 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
       }
     },
     /**
-     * The run was cut, or has brought `nothing`: closes, and returns the path of the file that holds its rows (undefined, and no
-     * file, without rows).
+     * The run was cut, or has brought `nothing`. Closes the output, and returns the path of the file with its rows; without rows,
+     * undefined, and there is no file.
      */
     async abandon(nothing = false): Promise<string | undefined> {
       const isEmpty = nothing || (await handle.stat()).size === 0;
       if (isEmpty && (await isInPlace())) await rm(part, { force: true });
-      // A cut run is reported as such; a disk that also fails to sync must not hide that.
+      // A failing disk must not hide that the run was cut.
       else await sync().catch(() => undefined);
       await handle.close().catch((error) => fail(path, error));
       return isEmpty ? undefined : named;
@@ -180,7 +179,7 @@ async function openPart(
   throw changed(`${named} has ${size} bytes, but the run had written ${length}: it was changed since`);
 }
 
-/** What another run has left there goes to the next free name beside it; a .part without a row is removed. */
+/** Renames what another run has left there to the next free name. A .part without rows is removed. */
 async function makeWay(part: string, named: string, warn: (line: string) => void): Promise<void> {
   const sizeOf = (path: string): Promise<number | undefined> =>
     lstat(path).then(
@@ -194,7 +193,7 @@ async function makeWay(part: string, named: string, warn: (line: string) => void
   warn(`${named} held rows of an earlier run. They are now in ${named}.${number}.`);
 }
 
-/** The error of a file that is not as it was left. */
+/** The error of a file that has changed meanwhile. */
 function changed(message: string, cause?: unknown): LocalIoError {
   return new LocalIoError(message, { type: outputChanged, cause });
 }

@@ -2,7 +2,7 @@ import Table from 'cli-table3';
 import { gap } from './table-plan.ts';
 import { textWidth } from './text-width.ts';
 
-/** One line of text that is clean, cut to its column and coloured already; where it leads, on a terminal that knows links. */
+/** One clean line of text, cut to its column and coloured. `address`: where it leads, on a terminal with links. */
 export interface GridCell {
   readonly text: string;
   readonly address?: string | undefined;
@@ -19,14 +19,15 @@ const none = borders.flatMap((one) => [one, `${one}-mid`, `${one}-left`, `${one}
 const chars = { ...Object.fromEntries(none.map((name) => [name, ''])), middle: ' '.repeat(gap) };
 
 /**
- * A table without borders. It is drawn for a batch at a time: the library begins to write only when it has all rows, and looks
- * at each cell several times, so that a long one would take a minute. Two lines of a cell are two rows for the same reason.
+ * A table without borders, for one batch of rows: the library only writes when it has all rows, and looks at each cell several times, so a
+ * long cell would take a minute. For the same reason, two lines of a cell are two rows.
  */
 function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridCell[])[]): string {
   if (rows.length === 0) return '';
   const table = new Table({
     chars,
-    // It tries out how to shorten each cell to ten columns, character by character, and throws that away: not with a mark as wide.
+    // The library tries to shorten each cell to ten columns, character by character, and throws the result away. It does not with a mark of
+    // this width.
     truncate: '…'.repeat(10),
     colWidths: columns.map(({ width }) => width ?? widest(rows)),
     colAligns: columns.map(({ align = 'left' }) => align),
@@ -47,7 +48,7 @@ function widest(rows: readonly (readonly GridCell[])[]): number {
   return rows.reduce((most, row) => Math.max(most, textWidth(row.at(-1)?.text ?? '')), 1);
 }
 
-/** How many rows are drawn at once: the library takes their number squared. */
+/** How many rows are drawn at once: the library's time grows with their square. */
 const atOnce = 40;
 
 /** The text of rows, some at a time. */

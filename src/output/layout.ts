@@ -3,60 +3,60 @@ import type { JsonText, JsonView } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
-  /** In --columns, its header means this column, although a record has a member of that name. */
+  /** In --columns, its header means this column even if a record has a member with that name. */
   readonly overPath?: true;
   value(record: JsonView): JsonText | undefined;
 }
 
-/** What is shown of a kind of record. Fixed before the first row, so that every day's file has the same header. */
+/** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
-  /** Chosen with --columns: JSON and JSONL then hold flat objects of these instead of the whole record. */
+  /** Chosen with --columns: JSON and JSONL then hold flat objects of these columns. */
   readonly chosen: boolean;
-  /** What a table shows, where that is not the columns. */
+  /** The columns of a table, if they are not the same. */
   readonly table?: readonly TableColumn[];
-  /** Of leads, whose table is made by what draws it: the enrich fields that were requested. */
+  /** For leads: the enrich fields that were requested. Their table is made where it is drawn. */
   readonly enrichFields?: readonly string[];
-  /** What the sheet of a single answer shows, where that is not the columns. */
+  /** The columns of a single answer's sheet, if they are not the same. */
   sheet?(record: JsonView): readonly Column[];
-  /** Shown to people as running text with its sources. */
+  /** Shown to people as running text with sources. */
   readonly prose?: true;
-  /** Is shown the first records before they are written. Throws when `signal` aborts. */
+  /** Gets the first records before they are written. Throws when `signal` aborts. */
   learn?(records: readonly JsonText[], signal?: AbortSignal): Promise<void>;
 }
 
-/** A layout that only the answer can tell: made from the first records that are written. Throws when `signal` aborts. */
+/** A layout that depends on the first records that are written. Throws when `signal` aborts. */
 export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => Layout | Promise<Layout>;
 
 export type Tone = 'red' | 'yellow' | 'green';
 
-/** A column for people. It loads nothing, so that the other formats can carry it along. */
+/** A column for people. It loads nothing, so other formats can pass it along. */
 export interface TableColumn {
   readonly header: string;
-  /** What stands in a cell: one clean line of any length. */
+  /** The text of a cell: one clean line of any length. */
   text(record: JsonView): string;
-  /** The same where a cell has no room for all of it. */
+  /** A shorter text, for a cell without enough room. */
   short?(record: JsonView): string;
-  /** The same on a card, where nothing of it is left out; empty where another column says it. */
+  /** The full text, for a card; empty where another column shows it. */
   long?(record: JsonView): string;
-  /** The JSON that a cell is of, where it is of one value: numbers stand on the right, addresses can be followed. */
+  /** The JSON value of a cell, if it has only one: numbers are aligned to the right, addresses become links. */
   value?(record: JsonView): JsonText | undefined;
-  /** What a card shows in place of the text, a line each. */
+  /** What a card shows in place of the text, one link per line. */
   links?(record: JsonView): readonly Link[];
-  /** How a text of this column is coloured. */
+  /** The colour of a text in this column. */
   tone?(text: string): Tone | undefined;
-  /** How few columns of the terminal still make sense, and how many would be a waste. */
+  /** The fewest columns of the terminal that make sense, and the most that are useful. */
   readonly min: number;
   readonly max: number;
-  /** Its part of the room, whatever the rows hold: a table of leads is the same for 3 as for 300. */
+  /** Its share of the width, independent of the rows: a table of 3 leads looks like one of 300. */
   readonly share?: number | undefined;
-  /** How many lines a cell may take; 1 where it is not said. */
+  /** How many lines a cell may have; 1 by default. */
   readonly lines?: number;
-  /** On a card the title and its detail come first, links and body without a label. */
+  /** On a card, title and detail come first; links and body have no label. */
   readonly role?: 'title' | 'detail' | 'link' | 'body';
-  /** Left out of a table in which the others would not be whole: the lowest number first, and of equals (true is 1) the first. */
+  /** Left out where the other columns would be cut otherwise: the lowest number first, then the leftmost (true counts as 1). */
   readonly yields?: boolean | number;
-  /** Its header may be cut where the cells of others need the room. */
+  /** Its header may be cut where cells of other columns need the room. */
   readonly shrinks?: true;
 }
 

@@ -5,7 +5,7 @@ import { readable } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
-/** A table with the columns of CSV; an answer of research is prose with its sources. */
+/** A table with the columns of CSV. A research answer is prose with its sources. */
 export function createMarkdownForm(options: WriterOptions): WriterForm {
   return options.layout.prose && options.shape === 'single' ? { lines: proseOf } : createTable(options);
 }
@@ -35,7 +35,7 @@ function* proseOf(records: Records): Generator<string, void> {
     if (at > 0) yield '\n---\n\n';
     const { result, citations, other } = findingsOf(record);
     if (other !== undefined) {
-      // No line of JSON begins with backticks, so nothing in it ends this.
+      // No line of JSON begins with backticks, so nothing in it ends the block.
       yield '```json\n';
       yield* indented(other);
       yield '\n```\n';
@@ -50,18 +50,18 @@ function* proseOf(records: Records): Generator<string, void> {
 }
 
 /*
- * Text from the web as Markdown shows it, and no more: no HTML, no links or images that hide where they lead, no cell
- * that ends before its time.
+ * Text from the web in Markdown, shown exactly as it is: no HTML, no links or images that hide where they lead, and nothing that ends a
+ * cell.
  */
 
-// A bar ends a cell, brackets make links and images, backticks code, in which nothing else could be neutralised.
+// A bar ends a cell, brackets make links and images, and inside code (backticks) nothing can be escaped.
 const alwaysActive = /[\\|`[\]*~]/g;
-// Between letters and digits it is a part of a name or an address, and means nothing.
+// An underscore between letters and digits is part of a name or an address, and has no meaning.
 const underscore = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const entity = /&(?=#?\w+;)/g;
 const address = /^https?:\/\/[^\s<>|\\`"]+$/i;
 
-/** One line of a table's cell: lines are kept apart with `<br>`, which is the only way. */
+/** One line for a cell of a table. Its lines are separated by `<br>`, since there is no other way. */
 function toCellText(text: string): string {
   const lines = [...toTerminalLines(text.trim())].map((line) => line.trim());
   const [only = ''] = lines;
@@ -69,7 +69,7 @@ function toCellText(text: string): string {
   return lines.map(escaped).join('<br>');
 }
 
-/** Lines of running text: headings, lists and emphasis stay what they are. */
+/** Lines of running text. Headings, lists and emphasis keep their meaning. */
 function* toProseLines(text: string): Generator<string, void> {
   for (const line of toTerminalLines(text)) yield htmlFree(line).replace(/[\\`[\]]/g, '\\$&');
 }

@@ -4,7 +4,7 @@ import { free, memberLayout, membersOf } from './columns.ts';
 import type { Column, Layout } from './layout.ts';
 import { enriched, scoreOf } from './record-parts.ts';
 
-/** Leads of a search, with the enrich fields that were requested. */
+/** Leads of a search, with the requested enrich fields. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
   return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
 }
@@ -52,7 +52,7 @@ export function isContactFound(record: JsonView): boolean {
   return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
 }
 
-/** An answer of another form than `{ Result, Citations }` is shown whole. */
+/** An answer in another form than `{ Result, Citations }` is shown as it is. */
 export const researchLayout: Layout = {
   chosen: false,
   prose: true,
@@ -71,7 +71,7 @@ export const researchLayout: Layout = {
   ],
 };
 
-/** The fields that were asked for; to people also what the answer holds besides. */
+/** The requested fields; for people also the others in the answer. */
 export function enrichLayout(fields: readonly string[]): Layout {
   return {
     ...memberLayout(fields, 'answer'),
@@ -83,7 +83,7 @@ export function enrichLayout(fields: readonly string[]): Layout {
   };
 }
 
-/** Items of an extraction: every field that one of them has, in the order in which they appear. */
+/** Items of an extraction: each field that any item has, in the order of appearance. */
 export async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
   const names = new Set<string>();
   let allObjects = true;
@@ -95,7 +95,7 @@ export async function itemsLayout(items: readonly JsonText[], signal?: AbortSign
   }
   const layout = memberLayout(names);
   if (allObjects) return layout;
-  // The interface promises objects; what was paid for is shown all the same.
+  // The interface promises objects, but anything else is paid for as well, and shown.
   const whole: Column = {
     header: free(names, 'item', 'item'),
     value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),

@@ -2,21 +2,21 @@ import type { Clock, OutputStream } from '../context.ts';
 import { toTerminalText } from './clean.ts';
 import type { Styles } from './color.ts';
 
-/** One line on stderr that says how far a run is. */
+/** One line on stderr with the progress of a run. */
 export interface Progress {
-  /** Shows a text; the first one is loaded and drawn after a while. */
+  /** Shows a text. The first one appears after a while. */
   update(text: string): void;
-  /** Takes the line away while something else is written to the terminal; `update` brings it back. */
+  /** Removes the line while something else is written to the terminal; `update` shows it again. */
   pause(): void;
 }
 
-/** Most runs are over sooner, and need no spinner. */
+/** Most runs end sooner, and need no spinner. */
 const loadMs = 200;
 
-/** Where a terminal says that it has no columns. */
+/** For a terminal that reports no columns. */
 const usualWidth = 80;
 
-/** A spinner on a terminal. It hides no cursor, and while it is away it hooks nothing. */
+/** A spinner on a terminal. It does not hide the cursor, and it hooks into nothing while it is not shown. */
 export function createProgress(
   stderr: OutputStream,
   clock: Clock,
@@ -36,7 +36,7 @@ export function createProgress(
     ]);
     const { frames, interval } = plain ? spinners.line : spinners.dots;
     const spinner = ora({
-      // Its own colours ask the environment again.
+      // The package's own colours would read the environment again.
       spinner: { frames: frames.map((frame) => styles.cyan(frame)), interval },
       color: false,
       stream: toTerminal(stderr),
@@ -46,7 +46,7 @@ export function createProgress(
     });
     draw = () => {
       if (text === undefined) return;
-      // Always one line: a second one could not be taken away again.
+      // Always one line: a second line could not be removed.
       spinner.text = cutTo(text, (stderr.columns || usualWidth) - 4);
       if (!spinner.isSpinning) spinner.start();
     };
@@ -59,7 +59,7 @@ export function createProgress(
       text = toTerminalText(given);
       draw();
       cancel ??= clock.after(loadMs, () => {
-        // Also where it was taken away, and shown again, meanwhile.
+        // Even if it was removed and shown again meanwhile.
         loading ??= load();
         void loading.then(() => draw());
       });
@@ -67,19 +67,19 @@ export function createProgress(
     pause() {
       text = undefined;
       if (stop !== undefined) return stop();
-      // It would keep a run alive that has ended.
+      // A timer would keep the process alive after the run has ended.
       cancel?.();
       cancel = undefined;
     },
   };
 }
 
-/** As much of a terminal as a spinner needs: its own, since it patches what it is given. */
+/** The part of a terminal that the spinner needs, as an object of its own, because the package patches what it gets. */
 function toTerminal(stderr: OutputStream): NodeJS.WriteStream {
   const { stream } = stderr;
   const terminal = {
     isTTY: true,
-    // A frame is cut already. Where the terminal has been made narrower, several lines would be taken away in its place.
+    // Frames are cut already. In a terminal that was made narrower, the package would remove several lines.
     columns: Number.POSITIVE_INFINITY,
     write: (text: string) => stream.write(text),
     cursorTo: () => stream.write('\r'),

@@ -1,15 +1,15 @@
 import { eachItem, type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 
-/** Far more than a cell shows, and far less than a web page: nothing longer is cleaned or measured for a table. */
+/** Characters of a cell: far more than a table shows. Nothing longer is cleaned or measured. */
 const longestCell = 4_000;
-/** The same for what has lines of its own. */
+/** The same for text with lines of its own. */
 const longestText = 1_000_000;
 const deepest = 3;
-/** Terminals ignore a longer address, or show it. */
+/** Terminals ignore longer addresses, or show them. */
 const longestAddress = 2000;
 
-/** A JSON value as one line for people: no quotes and braces, no escapes, and safe on a terminal. */
+/** A JSON value as one line for people: without quotes, braces and escapes, and safe on a terminal. */
 export function readable(value: JsonText | undefined, depth = 0): string {
   if (value === undefined) return '';
   switch (kindOf(value)) {
@@ -33,7 +33,7 @@ export function readable(value: JsonText | undefined, depth = 0): string {
   }
 }
 
-/** The same with room, line by line: a string keeps its lines, an array has an item and an object a member on each. */
+/** The same on several lines: a string keeps its lines; each item of an array and each member of an object has its own. */
 export function* readableLines(value: JsonText | undefined): Generator<string, void> {
   if (value === undefined) return;
   switch (kindOf(value)) {
@@ -60,17 +60,17 @@ function label(key: string): string {
   return toTerminalText(key.slice(0, longestCell));
 }
 
-/** Pure: the address that a value is, as a terminal may be given it; undefined for anything else. */
+/** Pure: the value as an address that is safe for a terminal; undefined if it is not an address. */
 export function addressIn(value: JsonText | undefined): string | undefined {
   if (value === undefined || kindOf(value) !== 'string') return undefined;
   const text = stringOf(value)?.trim() ?? '';
   if (!/^https?:\/\//i.test(text) || text.length > longestAddress || !URL.canParse(text)) return undefined;
-  // Controls, spaces and other scripts are escaped by this.
+  // This escapes controls, spaces and other scripts.
   const { href } = new URL(text);
   return /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= longestAddress ? href : undefined;
 }
 
-/** Addresses as people write them. */
+/** Shortens addresses to what people write. */
 export function shortLinks(text: string): string {
   return text.replace(/\bhttps?:\/\/(?:www\.)?([^\s,]*?)\/?(?=[\s,]|$)/gi, '$1');
 }

@@ -19,7 +19,7 @@ export function enriched(
   return part === 'content' ? value?.text : undefined;
 }
 
-/** What an answer of research says, and its sources; `other` is an answer of another form. */
+/** The text of a research answer, and its sources; `other` is an answer in another form. */
 export function findingsOf(record: JsonText) {
   const answer = new JsonView(record).inner('answer');
   const result = stringOf(answer?.member('Result'))?.trim();

@@ -8,27 +8,24 @@ import type { Layout, LayoutOf } from './layout.ts';
 import { createStreamSink } from './sink.ts';
 import { createForm, type Format, type WriterForm, type WriterOptions, writePieces } from './writer.ts';
 
-/** Where records go, and how they look there. */
+/** Where records go, and in which form. */
 interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd' | 'styles'> {
   readonly format: Format;
-  /** A function where the columns are known only with the first records. */
+  /** A function where the columns depend on the first records. */
   readonly layout: Layout | LayoutOf;
   /** Undefined for standard output. */
   readonly file: string | undefined;
-  /** Whether rows are added to those that the file has. */
+  /** Whether rows are added to the file. */
   readonly append: boolean;
-  /** Whether a file stays as it is when no record comes. */
+  /** Whether a file stays as it is when there are no records. */
   readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
   readonly lock?: FolderLock | undefined;
-  /** Prints what the format could not take. */
+  /** Prints what the format has no room for. */
   readonly warn: (line: string) => void;
 }
 
-/**
- * Opens what records are written to: the port of operations/delivery.ts, which says what each member does. Throws
- * LocalIoError and UsageError.
- */
+/** Opens an output for records: the port of operations/delivery.ts, where each member is described. Throws LocalIoError and UsageError. */
 export async function openRecords(
   context: Pick<Context, 'stdout' | 'signal' | 'clock'>,
   options: RecordOptions,
@@ -41,7 +38,7 @@ export async function openRecords(
   let isInLine = false;
   let isOpen = true;
   let written = false;
-  // Of whole writes. The rows of one that was stopped half-way are not counted: whoever goes on with the file writes them again.
+  // Only of complete writes: the rows of an incomplete one are written again by whoever resumes the output.
   let { length } = sink;
   const formOf = (known: Layout): Promise<WriterForm> =>
     createForm(options.format, {
@@ -69,7 +66,7 @@ export async function openRecords(
     get length() {
       return length;
     },
-    /** Whether what was written last ends inside a line. */
+    /** Whether the last write ended inside a line. */
     get isInLine() {
       return isInLine;
     },
@@ -81,7 +78,7 @@ export async function openRecords(
       length = sink.length;
     },
     sync,
-    /** The two of `placing` are those of the port. */
+    /** The two functions of `placing` are those of the port. */
     async finish(
       placing: {
         readonly written?: (length: number | undefined) => Promise<void>;
@@ -103,7 +100,7 @@ export async function openRecords(
     async cut(): Promise<string | undefined> {
       if (!isOpen) return undefined;
       isOpen = false;
-      // What arrived should be a valid file, and nothing should leave none; a disk that is full or a reader that is gone is reported already.
+      // What arrived becomes a valid file; without records there is none. A full disk or a reader that went away has been reported already.
       if (written) await write(form?.end?.() ?? '').catch(() => undefined);
       return await sink.abandon();
     },
@@ -123,7 +120,7 @@ async function openFile(
   if (!append) return await createFileSink(file, options);
   if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
   if (typeof layout === 'function') {
-    // Found out after the answer, another header would mean that rows which are paid for have no place.
+    // If this was found after the answer, rows that are paid for would have no place.
     throw new UsageError(
       'the columns are not known before the rows arrive: to append to CSV, name the columns',
       { is: 'columns_unknown' },

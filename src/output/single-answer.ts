@@ -10,13 +10,13 @@ import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
-/** Nobody reads more of an answer in a table, and the whole of it is in every other format. */
+/** Lines of a value: nobody reads more in a table, and every other format has all of it. */
 const mostLines = 500;
-/** The same of all that an answer has. */
+/** The same for the whole answer. */
 const mostRows = 5_000;
-/** How many names are looked at before the first is written. */
+/** How many names are read before the first is written. */
 const enoughNames = 500;
-/** Longer lines are hard to read, however wide the terminal. */
+/** Longer lines are hard to read, even on a wide terminal. */
 const widestProse = 100;
 
 /** A single answer for people. */
@@ -24,7 +24,7 @@ export function createAnswerForm(options: WriterOptions): WriterForm {
   return options.layout.prose ? createProseForm(options) : createSheetForm(options);
 }
 
-/** A single answer: a line per column, its name on the left and its value, wrapped, on the right. */
+/** A single answer: for each column a line with its name on the left and its wrapped value on the right. */
 function createSheetForm({ layout, links, ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
@@ -72,10 +72,7 @@ function* valueLines(value: JsonText | undefined, width: number): Generator<stri
   if (count === 0) yield '–';
 }
 
-/**
- * A research answer for people: `Result` as text, then `Citations` with their numbers. An answer of another form is
- * shown as the JSON it is.
- */
+/** A research answer for people: `Result` as text, then `Citations` with their numbers. An answer in another form is shown as JSON. */
 function createProseForm(options: WriterOptions): WriterForm {
   const width = Math.min(options.width || defaultWidth, widestProse);
   const styles = stylesOf(options.color ?? false);
@@ -95,7 +92,7 @@ function createProseForm(options: WriterOptions): WriterForm {
         let number = 0;
         for (const citation of citations) {
           if (number === 0) yield '\n';
-          // Not wrapped: an address in two pieces can't be followed.
+          // Not wrapped: an address on two lines can't be followed.
           const text = linked(readable(citation), options.links && addressIn(citation));
           yield `${styles.dim(`[${++number}]`)} ${text}\n`;
         }
@@ -104,7 +101,7 @@ function createProseForm(options: WriterOptions): WriterForm {
   };
 }
 
-/** A text that leads to an address, for terminals that know OSC 8; the text is clean already. */
+/** A text with a link, for terminals with OSC 8. The text is clean already. */
 function linked(text: string, address: string | false | undefined): string {
   return !address || text === '' ? text : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
 }

@@ -17,7 +17,7 @@ import { writeFailure } from '../files/write-failure.ts';
 export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string) {
   const name = file ?? 'standard output';
   let failure: Error | undefined;
-  // For ever: an error that nobody listens to, even after the last write, would be an uncaught exception.
+  // Never removed: an error without a listener, even after the last write, would be an uncaught exception.
   stream.on('error', (error) => {
     failure ??= writeFailure(name, error);
   });

@@ -44,7 +44,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   ];
 }
 
-/** A column of the member of the same name, as it is. */
+/** A column of the member with this name. */
 export function memberColumn(
   header: string,
   rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields' | 'tone'>,
@@ -59,19 +59,19 @@ const tones: Readonly<Record<string, Tone>> = {
   ...{ error: 'red', failed: 'red', damaged: 'red' },
 };
 
-/** Pure: how the state of a purchase or a task is coloured. */
+/** Pure: the colour of the state of a purchase or a task. */
 export function toneOfState(state: string): Tone | undefined {
   return Object.hasOwn(tones, state) ? tones[state] : undefined;
 }
 
-/** The interface does not say what scores there are: what is not between 0 and 1 has no colour. */
+/** The interface does not define scores: only those between 0 and 1 have a colour. */
 function toneOfScore(text: string): Tone | undefined {
   const score = /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : undefined;
   if (score === undefined) return undefined;
   return score >= 0.75 ? 'green' : score >= 0.4 ? 'yellow' : undefined;
 }
 
-/** Columns that nothing is known about. */
+/** Columns without any special form. */
 export function plainTable(columns: readonly Column[]): TableColumn[] {
   return columns.map((column) => ({
     header: column.header,
@@ -81,20 +81,20 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     shrinks: true,
     text: (record) => {
       const text = readable(column.value(record));
-      // A text that is JSON is shown as it came.
+      // JSON is shown as it came.
       return /^[[{]/.test(text) ? text : shortLinks(text);
     },
-    // Here, too, a score may be a text.
+    // A score may be a string.
     value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
     ...(column.header === 'score' ? { tone: toneOfScore } : {}),
   }));
 }
 
-/** Rows of a list: what a row is called, what was bought for it, then as much else as there is room for. */
+/** The rows of a list: the name of the row, what was bought for it, then as many other columns as there is room for. */
 export function listTable(own: readonly TableColumn[], bought: readonly Column[]): TableColumn[] {
   const title = own.find(({ header }) => header === 'name') ?? own[0];
   const rest = own.filter((column) => column !== title);
-  // Running text is wide, and stands last.
+  // Running text is wide, and comes last.
   rest.sort((a, b) => Number(a.role === 'body') - Number(b.role === 'body'));
   const titles = title === undefined ? [] : [title];
   return [
@@ -109,8 +109,8 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
 type LinkValue = Link & { readonly value: JsonText | undefined };
 
 /**
- * The first different links that are not empty: there may be more than anyone will look at. Of a company the website, then its
- * LinkedIn page; of a person the other way round; then the others in their order.
+ * The first different links, at most `count`. For a company the website, then its LinkedIn page; for a person the other way round; then the
+ * others in their order.
  */
 function linksOf(record: JsonView, count: number): LinkValue[] {
   const links = record.inner('links');
@@ -128,7 +128,7 @@ function linksOf(record: JsonView, count: number): LinkValue[] {
   return [...found.values()];
 }
 
-/** Services write scores as text, too. */
+/** Services may write a score as a string. */
 function decimalIn(score: JsonText | undefined): JsonText | undefined {
   const text = stringOf(score)?.trim() ?? '';
   return /^-?\d+(?:\.\d+)?$/.test(text) ? text : score;

@@ -7,27 +7,30 @@ export interface PlannedColumn {
 }
 
 export const gap = 2;
-/** Where there is no terminal to ask. */
+/** For an output that is not a terminal. */
 export const defaultWidth = 100;
-/** Below this a row of leads is noise, and a row of anything else where its cells are cut. */
+/** In less than this, rows of leads are hard to read, and so are other rows if their cells are cut. */
 const narrowForLeads = 100;
 const narrow = 70;
 
-/** A column that gives way keeps as many, and a text says something from the second number on. */
+/** The least width of a column that gives room to others, and the least that tells something of a text. */
 const fewest = 6;
 const telling = 12;
-/** What a cell of text, and any other, may ask for at most before others are left out for it. */
+/** The most that a cell of text, or any other cell, may ask for before other columns are left out. */
 const mostOfText = 30;
 const mostOfValue = 60;
 
 /** What the first rows have in a column. */
 export interface Seen {
   readonly column: TableColumn;
-  /** The widest cell. */
+  /** The width of the widest cell. */
   readonly cells: number;
-  /** How wide its name is. */
+  /** The width of the header. */
   readonly header: number;
-  /** By how much there are more of them than others: values that are numbers, and texts that look like one, or like an address. */
+  /**
+   * The majority of its values: numbers, texts that look like numbers, and texts that look like addresses; above 0 where these are more
+   * than the others.
+   */
   readonly numbers: number;
   readonly digits: number;
   readonly addresses: number;
@@ -35,21 +38,18 @@ export interface Seen {
 
 interface Wanted extends Seen {
   readonly least: number;
-  /** With so many it says what it has to say. */
+  /** With this width it shows what matters. */
   readonly enough: number;
   readonly most: number;
 }
 
-/** Whether cards are better whatever the rows hold: nobody needs to ask each of them for a thousand columns. */
+/** Whether cards are better for any rows: measuring a thousand columns of each record would take long. */
 export function cannotFit(columns: readonly TableColumn[], width: number): boolean {
   if (columns.some(({ share }) => share !== undefined)) return width < narrowForLeads;
   return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
 }
 
-/**
- * The columns that a table of this width has, and how wide they are to its end, as narrow as their content; undefined where
- * cards are better.
- */
+/** The columns of a table in this width, and how wide they are, each as narrow as its content; undefined where cards are better. */
 export function planTable(
   columns: readonly TableColumn[],
   width: number,
@@ -76,12 +76,12 @@ export function planTable(
 function toWanted(seen: Seen): Wanted {
   const { max, min, role, share: part, shrinks } = seen.column;
   if (part !== undefined) return { ...seen, least: min, enough: min, most: max };
-  // What is known of a column says how wide it is at least: its rows may come one by one.
+  // The first rows give the least width, since more rows may come one by one.
   const known = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
-  // One that has no limit takes what the others leave: what comes later may be longer.
+  // A column without a limit takes what the others leave, since later rows may be longer.
   const most = max === Number.POSITIVE_INFINITY ? max : known;
   const least = Math.min(most, shrinks ? Math.min(min, Math.max(fewest, seen.cells)) : min);
-  // A number or an address that is cut says nothing.
+  // A number or an address that is cut is useless.
   const isText = seen.digits <= 0 && seen.addresses <= 0 && role !== 'title';
   const limit = isText ? mostOfText : mostOfValue;
   return { ...seen, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
@@ -91,7 +91,10 @@ function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted
   return columns.reduce((left, one) => left - needs(one) - gap, width + gap);
 }
 
-/** Everyone gets the least, and what is left goes to whoever needs it most: of equals to the one that has least for its part. */
+/**
+ * Each column gets the least that it needs. The rest goes to those that need it most, and among equals to the one that has the smallest
+ * part of its need.
+ */
 function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
   const widths = wanted.map(({ least }) => least);
   for (let left = roomLeft(wanted, width, ({ least }) => least); left > 0; left--) {
@@ -110,12 +113,12 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
   });
 }
 
-/** Numbers are whole first, then addresses and titles; what is there comes before a header. */
+/** Numbers come first, then addresses and titles; cells come before headers. */
 function rankOf({ column, cells, digits, addresses }: Wanted, has: number): number {
   const { role, share: part, shrinks, yields } = column;
   if (part !== undefined) return has / part;
   const turn = (number: number): number => number * 1_000_000 + has;
-  // What may be left out has what the others leave.
+  // A column that may be left out gets what the others leave.
   if (yields) return turn(5);
   if (has >= cells && shrinks) return turn(4);
   if (digits > 0 && has < cells) return turn(0);

@@ -9,15 +9,15 @@ import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } fro
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
-/** Rows that the widths are taken from. */
+/** The rows that decide the widths. */
 const enoughRows = 100;
 /** Lines of a card for running text, and for anything else. */
 const bodyLines = 3;
 const otherLines = 2;
 
 /**
- * A table that begins with its first row and never looks back: the widths are fixed before it. Where the columns
- * don't fit side by side, or where they are wanted, each record is a card.
+ * A table that is written row by row, so its widths are fixed before the first. Where the columns don't fit, or cards were asked for, each
+ * record is a card.
  */
 export function createTableForm(options: WriterOptions, wantsCards = false): WriterForm {
   const { enrichFields, table } = options.layout;
@@ -69,7 +69,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   };
 }
 
-/** Writes nothing, but may take a while: others have their turn between two records. */
+/** Measures records. It writes nothing, but may take long, so it pauses between records. */
 function* see(
   columns: readonly TableColumn[],
   width: number,
@@ -97,16 +97,16 @@ function* see(
   return seen;
 }
 
-/** All that a cell has room for. */
+/** The lines of a cell, as far as there is room. */
 function cellLines({ column, width }: PlannedColumn, record: JsonView): string[] {
   const whole = column.text(record);
-  // What is to be read whole is: also a path that is longer than a line.
+  // Text that must be readable in full is wrapped, even a path that is longer than a line.
   if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, column.lines > 2)];
   const cut = cutTo(whole, width);
   return [column.short === undefined || cut === whole ? cut : cutTo(column.short(record), width)];
 }
 
-/** A record as a few lines, for terminals that are too narrow for a row: what is empty is left out. */
+/** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
 function* cardRows(
   columns: readonly TableColumn[],
   record: JsonView,
@@ -135,7 +135,7 @@ function* cardRows(
     if (column.role === 'title' || column.role === 'detail') continue;
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
-        // Where it can be followed, it needs not be copied.
+        // If the link can be followed, nobody needs to copy the address.
         const parts =
           links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
         for (const part of parts) yield line(part, address);

@@ -1,8 +1,8 @@
 import stringWidth from 'string-width';
 
 /**
- * Columns of a terminal that text takes. All text here is clean already (see clean.ts), and is cut to what can
- * possibly be shown before it is segmented: a description of a megabyte costs no more than one of a kilobyte.
+ * How many columns of a terminal a text takes. All text here is clean (see clean.ts). It is cut to what can possibly be shown before it is
+ * segmented, so a description of a megabyte takes no longer than one of a kilobyte.
  */
 
 // A family of four with skin tones is 15 code units in two columns.
@@ -10,8 +10,8 @@ const unitsPerColumn = 16;
 const segmenter = new Intl.Segmenter();
 
 /**
- * Characters of one column and of two that never join with their neighbours: Latin, Chinese, Japanese, Korean, and their
- * punctuation. For these the segmenter (a hundred times slower) is not needed.
+ * Characters of one column, and of two, that never join with their neighbours: Latin, Chinese, Japanese, Korean, and punctuation. They
+ * don't need the segmenter, which is a hundred times slower.
  */
 const narrow = /^[\x20-\x7e\xa1-\xac\xae-\u024f\u2010-\u2027\u2030-\u205e]*$/;
 const wide = /[\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]/g;
@@ -28,7 +28,7 @@ export function textWidth(text: string): number {
   return more === undefined ? stringWidth(text) : text.length + more;
 }
 
-/** The text in at most `width` columns, with … where something is missing. */
+/** The text in at most `width` columns, with … where it was cut. */
 export function cutTo(text: string, width: number): string {
   if (width <= 0) return '';
   const near = possible(text, width);
@@ -36,7 +36,7 @@ export function cutTo(text: string, width: number): string {
   return `${near.slice(0, fitting(near, width - 1)).trimEnd()}…`;
 }
 
-/** The same, without half a word before the …, where another word is left. */
+/** The same, but cut between words, if a word is left. */
 function cutAtWord(text: string, width: number): string {
   const cut = cutTo(text, width);
   const kept = cut.slice(0, -1);
@@ -45,15 +45,15 @@ function cutAtWord(text: string, width: number): string {
   return space > kept.length / 3 ? `${kept.slice(0, space).replace(/[\s,;:.–-]+$/, '')}…` : cut;
 }
 
-/** A letter of words that have spaces between them; other scripts break anywhere. */
+/** Whether words here have spaces between them; other scripts can be broken anywhere. */
 function isLatin(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code > 0x20 && code <= 0x24f;
 }
 
 /**
- * Lines of at most `width` columns, broken at spaces where there are any; the last ends with … when more would follow. A word
- * that is longer than a line is broken where `tears`, else it is cut, and the last.
+ * Lines of at most `width` columns, broken at spaces where possible; the last ends with … if there is more. A word that is longer than a
+ * line is broken if `tears`, else it is cut, and is the last.
  */
 export function* wrapTo(
   text: string,
@@ -75,7 +75,7 @@ export function* wrapTo(
 const labelAndWord = /^(\S+: )?[!-~]+$/;
 const longestWord = 1000;
 
-/** As `wrapTo`, but an address or an ID alone, or after its label, is left for the terminal to wrap: what it wraps can be copied in one piece. */
+/** As `wrapTo`, but an address or an ID, alone or after its label, is left for the terminal to wrap: then it can be copied in one piece. */
 export function wrapWords(text: string, width: number, maxLines: number): Iterable<string> {
   const found = labelAndWord.exec(text);
   const isLong = found !== null && !fits(text, width) && fits(found[1] ?? '', width);
@@ -86,17 +86,17 @@ function fits(text: string, width: number): boolean {
   return cutTo(text, width) === text;
 }
 
-/** Where a line that begins the text ends. */
+/** Where the first line of the text ends. */
 function breakAt(near: string, width: number, isWhole: boolean): number {
   const end = fitting(near, width);
   if ((end === near.length && isWhole) || near[end] === ' ') return end;
   const space = near.lastIndexOf(' ', end);
   if (space > 0) return space;
-  // A character that is wider than the line becomes a … of its own.
+  // A character that is wider than the line becomes a ….
   return end > 0 ? end : (segmenter.segment(near).containing(0)?.segment.length ?? near.length);
 }
 
-/** The beginning of a text that can't be shown whole in `width` columns anyway. */
+/** The beginning of a text, as far as `width` columns can possibly show. */
 function possible(text: string, width: number): string {
   const units = (width + 2) * unitsPerColumn;
   if (text.length <= units) return text;

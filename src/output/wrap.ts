@@ -1,8 +1,8 @@
 const betweenFacts = ' · ';
 
 /**
- * Pieces on as few lines as hold them, none of them torn apart: what is longer than a line is left for the terminal to wrap,
- * so that it can still be copied as the one line it is. No `width` (a file, a terminal that says 0) is one line.
+ * Puts pieces on as few lines as possible, and breaks none of them: the terminal wraps a piece that is longer than a line, so that it can
+ * be copied in one piece. Without a `width` (a file, a terminal that reports 0) there is one line.
  */
 export function fillLines(pieces: readonly string[], width: number | undefined, between = ' '): string[] {
   if (!width) return [pieces.join(between)];
@@ -15,18 +15,18 @@ export function fillLines(pieces: readonly string[], width: number | undefined, 
   return lines;
 }
 
-/** Facts with ` · ` between them: an ID or an address that is cut can't be copied. */
+/** Facts with ` · ` between them. None is broken: half an ID can't be copied. */
 export function foldFacts(text: string, width: number | undefined): string[] {
   return fillLines(text.split(betweenFacts), width, betweenFacts);
 }
 
-/** A command in backticks or bare, up to where its words end; an option with its number; a word. */
+/** A command, in backticks or not, up to the end of its words; an option with its number; a word. */
 const units =
   /`[^`]*`\S*|(?:[A-Z_]+=\S+ )*leadpipe(?: (?:'[^']*'|"[^"]*"|[^\s'",;).]|[,;).](?=\S))+(?![^\s,;).]))+[,;).]*(?!\S)|--[a-z-]+ \d+\S*|\S+/g;
 
 /**
- * Lines of a message, which break between words and not within a command. Other scripts than Latin have widths that take a
- * while to find out: they are left for the terminal to wrap.
+ * The lines of a message, broken between words but not inside a command. Text in other scripts than Latin is left for the terminal to wrap,
+ * since measuring it takes long.
  */
 export function wrapMessage(text: string, width: number | undefined): string[] {
   if (!width || text.length <= width || !/^[ -~…·]*$/.test(text)) return [text];

@@ -3,19 +3,19 @@ import { type JsonText, JsonView, type Records } from '../json/text.ts';
 import type { Styles } from './color.ts';
 import type { Layout } from './layout.ts';
 
-/** What can go to a stream as it comes; a workbook is whole or it is nothing. */
+/** Formats that can be streamed. A workbook needs all of its rows first. */
 export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] as const;
 export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
-/** A format: the text of records, made piece by piece while it is written. */
+/** A format: makes the text of records piece by piece. */
 export interface WriterForm {
   lines(records: Records): Iterable<string>;
-  /** What completes it, where that takes anything. */
+  /** What completes the text, if anything does. */
   end?(): string;
 }
 
-/** Rows under a header, which also an output without rows has: `cellsOf` makes the cells of a row, `textOf` the text of some. */
+/** Rows under a header, even if there are no rows: `cellOf` makes a cell, `textOf` the text of some rows. */
 export function createRowsForm<Cell>(
   { layout: { columns }, continued }: WriterOptions,
   head: readonly (readonly Cell[])[],
@@ -44,24 +44,24 @@ export interface WriterOptions {
   readonly layout: Layout;
   /** `single` for the one answer of a lookup: an object instead of an array, a sheet instead of a table. */
   readonly shape: 'list' | 'single';
-  /** Columns of the terminal; 100 where there is none. */
+  /** Columns of the terminal; 100 without one. */
   readonly width?: number | undefined;
   readonly color?: boolean;
-  /** Of these colours, where JSON has them: it loads nothing by itself. */
+  /** Colours for JSON. They are passed in, so that JSON loads nothing. */
   readonly styles?: Styles;
-  /** Whether it is a terminal that a person reads: JSON is indented there. */
+  /** Whether a person reads it on a terminal: then JSON is indented. */
   readonly onTerminal?: boolean;
-  /** Whether addresses can be followed there. */
+  /** Whether links can be followed there. */
   readonly links?: boolean;
-  /** Leaves formulas and control characters in CSV as they are. */
+  /** Leaves formulas and control characters in CSV. */
   readonly csvRaw?: boolean;
-  /** The sink already holds rows of this output (resumed or appended to), and so the header or the bracket. */
+  /** The output already has rows, and so the header or the bracket: it is resumed or appended to. */
   readonly continued?: boolean;
-  /** How lines end in the CSV file that is appended to. */
+  /** The line end of the CSV file that is appended to. */
   readonly lineEnd?: '\r\n' | '\n' | undefined;
 }
 
-/** Loads the one that is wanted: a pipe of JSONL pays for no table. */
+/** Loads only the format that is wanted. */
 export async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {
   switch (format) {
     case 'jsonl':
@@ -85,14 +85,14 @@ export async function createForm(format: Format, options: WriterOptions): Promis
   }
 }
 
-/** Characters after which a write is due. A page of a search is nearly always one write, and no more than this waits. */
+/** Text is written when it has so many characters. A page of a search is nearly always one write, and nothing longer waits. */
 const worthAWrite = 1 << 20;
-/** The same when they were slow to make. */
+/** The same for text that is slow to make. */
 const worthShowing = 1 << 12;
 
 /**
- * Writes text that is made piece by piece while it is written. Few or small pieces are one write; of many, or of large ones, no more
- * is made before `write` has taken it. Throws what that throws, and, between two pieces, what the signal says.
+ * Writes text while it is made piece by piece. Short pieces are written together; after a long write, no more is made until `write` has
+ * taken it. Throws what `write` throws, and, between two pieces, what the signal says.
  */
 export async function writePieces(
   write: (text: string) => Promise<void>,
