@@ -1,6 +1,6 @@
 /**
- * Where what the service sent becomes a type, and nowhere else. It is read as text: a member that is not what the
- * interface promises counts as missing, whatever it is instead, and nothing here throws, however odd or deep.
+ * Only here does what the service sent become a type. It is read as text. A member that is not what the interface promises counts as
+ * missing, and nothing here throws, however odd or deep the text is.
  */
 import { type CreatedTask, streamSentinel } from './contract/types.ts';
 import {
@@ -16,25 +16,25 @@ import {
 import { isJson } from './json/valid.ts';
 import type { Frame } from './transport/frames.ts';
 
-/** What a frame of a search stream says: members that can't be used are undefined, entities stay as the service wrote them. */
+/** The content of a frame of a search stream. Members that can't be used are undefined; entities stay as the service wrote them. */
 export type SearchEvent = ReturnType<typeof toSearchEvents>[number];
 
-/** What came as a stream. */
+/** An answer that is a stream. */
 export interface SearchStream {
   readonly requestId: string | undefined;
-  /** Gathered per piece of the network. Throws a RequestError where the stream is cut. */
+  /** In groups as the network brings them. Throws a RequestError where the stream is cut. */
   readonly events: AsyncIterable<readonly SearchEvent[]>;
 }
 
 /** The status of a task. */
 export type Status = Exclude<ReturnType<typeof toStatus>, Lack>['status'];
 
-/** A body as the service sent it, beside what of it can be used. */
+/** A body as the service sent it, and what of it can be used. */
 export interface Answer<T> {
   readonly text: JsonText;
   readonly value: T;
   readonly requestId: string | undefined;
-  /** As the service returned it: supplied or generated. */
+  /** The key that the service returned, supplied or generated. */
   readonly idempotencyKey: string | undefined;
   /** The `Date` header. */
   readonly serverTime: string | undefined;
@@ -45,7 +45,7 @@ export interface Page extends Answer<Omit<Exclude<ReturnType<typeof toPage>, Lac
   readonly entities: readonly JsonText[];
 }
 
-/** What the interface promises of an answer and did not come. */
+/** A part that the interface promises and the answer lacks. */
 export class Lack {
   readonly what: string;
 
@@ -54,7 +54,7 @@ export class Lack {
   }
 }
 
-/** Characters of what is repeated to people, and of an ID: nothing longer is one. */
+/** Characters of texts that are shown to people, and of an ID; longer ones are cut, or no ID. */
 const longestMessage = 500;
 const longestStopReason = 200;
 const longestState = 200;
@@ -64,7 +64,7 @@ const longestId = 1000;
 // rule: versioning.unknown
 export type Members = ReadonlyMap<string, JsonText>;
 
-/** What a frame says: nothing, where it is an event of a later version of the interface. */
+/** The content of a frame. Empty for an event of a later version of the interface. */
 export function toSearchEvents({ event, data }: Frame) {
   const isError = event === 'error';
   if (data === streamSentinel && !isError) return [{ kind: 'sentinel' } as const];
@@ -73,11 +73,12 @@ export function toSearchEvents({ event, data }: Frame) {
   const error = members.get('error') ?? (isError ? data : 'null');
   const said = toSearchEvent(members);
   if (kindOf(error) === 'null' && !isError) return said;
-  // Leads that come in an error frame are paid for as any others. `message`, wherever it is; else whatever came.
+  // Leads in an error frame are paid for like any others. The message is in `message`, wherever that is; otherwise all of the text is
+  // shown.
   return [...said, toFault(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error)];
 }
 
-/** An error frame, or one that can't be understood: the stream is over. */
+/** An error frame, or one that can't be understood. It ends the stream. */
 function toFault(text: string) {
   return { kind: 'error', message: text.slice(0, longestMessage) } as const;
 }
@@ -161,7 +162,7 @@ export function toExtraction(members: Members) {
   return (success ? isOf('array', data) : data !== undefined) ? { success } : new Lack('`data`');
 }
 
-/** Any number: one below zero, or so large that a JavaScript number rounds it, is printed from the text. */
+/** Accepts any number: a negative one, or one that a JavaScript number would round, is printed from the text. */
 // rule: balance.fields
 export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
@@ -171,7 +172,7 @@ export function toBalance(members: Members) {
   return { available_credits: Number(available_credits) };
 }
 
-/** Pure: the answer of status as one record: the ID, the members of `status`, and whatever else stands beside it. */
+/** Pure: the answer of status as one record: the ID, the members of `status`, and everything else in the answer. */
 export function toStatusRecord(leadsSearchId: string, answer: JsonText): JsonText {
   const beside = objectMembers(answer);
   const status = withMembers(
@@ -182,7 +183,7 @@ export function toStatusRecord(leadsSearchId: string, answer: JsonText): JsonTex
   return beside.size === 0 ? status : withMembers([...objectMembers(status)], objectOf(beside));
 }
 
-/** Pure: the answer of create_task as a record, with what has to be kept beside the ID, and whatever else it says. */
+/** Pure: the answer of create_task as a record: the ID, what must be stored beside it, and everything else in the answer. */
 export function toCreatedRecord(
   { text, value, requestId }: Answer<CreatedTask>,
   idempotencyKey: string,
@@ -195,7 +196,7 @@ export function toCreatedRecord(
   );
 }
 
-/** Whether a member is there, and of this kind. */
+/** Whether a member is there and of this kind. */
 function isOf(kind: JsonKind, text: JsonText | undefined): text is JsonText {
   return text !== undefined && kindOf(text) === kind;
 }
@@ -205,7 +206,7 @@ function idOf(text: JsonText | undefined): string | undefined {
   return id === undefined || id === '' || id.length > longestId ? undefined : id;
 }
 
-/** A whole number that a JavaScript number can hold, and not below 0. */
+/** A whole number from 0 on that a JavaScript number can hold. */
 function countOf(text: JsonText | undefined): number | undefined {
   if (!isOf('number', text)) return undefined;
   const count = Number(text);

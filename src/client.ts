@@ -33,7 +33,7 @@ function post<Body extends object>(endpoint: Endpoint, more: Pick<Request, 'foll
   });
 }
 
-/** The request of each endpoint, before it is sent: what `--dry-run` shows is what would go out. */
+/** The request of each endpoint. `--dry-run` shows these. */
 export const requests = {
   search: post<wire.EntitySearchRequest>(endpoints.search),
   createTask: post<wire.CreateTaskRequest>(endpoints.createTask, { followed: true }),
@@ -59,11 +59,11 @@ export const requests = {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * A method per endpoint; each sends one request. `limitsOf` gives the seconds that each may take. All throw RequestError and
- * StoppedError.
+ * A client with a method per endpoint, which sends one request. `limitsOf` returns the seconds that each may take. All methods throw
+ * RequestError and StoppedError.
  */
 export function createClient(transport: Transport, limitsOf: (endpoint: EndpointName) => TimeLimits) {
-  /** Asks for one answer, which is read once: it can be large. */
+  /** Asks for one answer. It is only parsed once, since it can be large. */
   async function ask<T extends object>(
     name: EndpointName,
     request: Request,
@@ -97,7 +97,7 @@ export function createClient(transport: Transport, limitsOf: (endpoint: Endpoint
     },
     createTask: buy('createTask', toCreatedTask),
     status: (id: string, signal: AbortSignal) => ask('status', requests.status(id), signal, toStatus),
-    /** `pts` is the position to start from, `num` the most entities to bring (1 to 500). */
+    /** `pts` is the position to start from, `num` the most entities to return (1 to 500). */
     async fetch(id: string, pts: number, num: number, signal: AbortSignal): Promise<Page> {
       const answer = await ask('fetch', requests.fetch(id, pts, num), signal, toPage);
       const { entities, ...value } = answer.value;

@@ -3,15 +3,15 @@ import { type Charged, StoppedError } from './errors.ts';
 export interface Clock {
   /** The wall clock. */
   now(): Date;
-  /** Milliseconds that never jump. */
+  /** Milliseconds of a clock that never jumps. */
   monotonic(): number;
-  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
+  /** Calls back once after `ms` milliseconds, unless the returned function is called before. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Where this machine is, for people: times are kept in UTC. */
+/** The time zone of this machine. Times are stored in UTC and shown in this zone. */
 export interface Zone {
-  /** By how many minutes the clocks there are ahead of UTC at that time. */
+  /** How many minutes the clocks there are ahead of UTC at that time. */
   minutesFromUtc(time: Date): number;
 }
 
@@ -29,7 +29,7 @@ export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: Abo
   });
 }
 
-/** As `wait`, but throws StoppedError when the signal aborts; `charged` is what it says. */
+/** As `wait`, but throws StoppedError, with this `charged`, when the signal aborts. */
 export async function pause(
   clock: Pick<Clock, 'after'>,
   ms: number,
@@ -52,28 +52,28 @@ export function createClock(monotonic: () => number = () => performance.now()): 
   };
 }
 
-/** Calls back again and again, for as long as the process has other work; returns what ends it. */
+/** Calls back again and again, while the process has other work. Returns a function that ends it. */
 export function every(ms: number, callback: () => void): () => void {
   const timer = setInterval(callback, ms).unref();
   return () => clearInterval(timer);
 }
 
-/** Pure: a time as files and programs have it: `2026-11-22T05:24:39+01:00`. */
+/** Pure: a time for files and programs: `2026-11-22T05:24:39+01:00`. */
 export function toZonedTime(time: Date, zone: Zone): string {
   const minutes = zone.minutesFromUtc(time);
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map(twoDigits);
   return `${wallTime(time, minutes).slice(0, 19)}${minutes < 0 ? '-' : '+'}${hours}:${rest}`;
 }
 
-/** Pure: a time as people read it: `2026-11-22 05:24`. */
+/** Pure: a time for people: `2026-11-22 05:24`. */
 export function toMinutes(time: Date, zone: Zone): string {
   return wallTime(time, zone.minutesFromUtc(time)).slice(0, 16).replace('T', ' ');
 }
 
-/** Pure: the time that the clocks of the zone show so: `2026-11-22T05:24`. */
+/** Pure: the time at which the clocks of the zone show this: `2026-11-22T05:24`. */
 export function fromWallTime(shown: string, zone: Zone): Date {
   const utc = new Date(`${shown}Z`);
-  // Near a change of the clocks the first guess is an hour off.
+  // When the clocks are changed, the first guess is an hour off.
   const guess = new Date(utc.getTime() - zone.minutesFromUtc(utc) * 60_000);
   return new Date(utc.getTime() - zone.minutesFromUtc(guess) * 60_000);
 }

@@ -3,14 +3,14 @@ import type { Clock, Zone } from './clock.ts';
 
 export type { Clock, Zone };
 
-/** Where text goes. `columns` is known on a terminal only. */
+/** A stream for text. `columns` is only known on a terminal. */
 export interface OutputStream {
   readonly stream: Writable;
   readonly isTerminal: boolean;
   readonly columns: number | undefined;
-  /** Whether it was closed when the process began, so that what is written to it is lost; only Linux can tell. */
+  /** Whether it was closed when the process began, so that everything written to it is lost. Only Linux can tell. */
   readonly isClosed?: boolean;
-  /** Whether it is a regular file, which no one reads on this terminal meanwhile. */
+  /** Whether it is a regular file: then nobody reads it on this terminal meanwhile. */
   readonly isFile?: boolean;
 }
 
@@ -20,23 +20,23 @@ export interface InputStream {
 }
 
 export interface Ids {
-  /** A new Idempotency-Key, unique for ever. */
+  /** A new, unique Idempotency-Key. */
   idempotencyKey(): string;
-  /** A new operation ID: short, and in the order of time. */
+  /** A new operation ID: short, and sorted by time. */
   operationId(): string;
 }
 
-/** Where leadpipe keeps things on this machine; named, not made. */
+/** The folders of leadpipe on this machine. They may not exist yet. */
 export interface Directories {
   readonly config: string;
   readonly state: string;
 }
 
-/** Where the operating system keeps secrets. Every method throws a ConfigurationError when it can't be asked. */
+/** The operating system's store for secrets. Every method throws ConfigurationError when it can't be used. */
 export interface Keychain {
   get(account: string): Promise<string | undefined>;
   set(account: string, secret: string): Promise<void>;
-  /** False when there was none. */
+  /** False when there was nothing to delete. */
   delete(account: string): Promise<boolean>;
 }
 
@@ -49,7 +49,7 @@ export interface Context {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** For `conformance`, which sees a service as any program does; all else goes by transport's own connections. */
+  /** For `conformance`, which uses the service as any program would. Everything else uses the connections of transport. */
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
   readonly zone: Zone;
@@ -61,11 +61,11 @@ export interface Context {
   random(): number;
   /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;
-  /** How long a stopped run may take before the process ends; who waits for what is paid for asks for more. */
+  /** How long a stopped run may take before the process ends. Operations that wait for something paid increase it. */
   readonly patience?: { ms: number };
   readonly version: string;
-  /** Of Node, as 20.18.0. */
+  /** Of Node, such as 20.18.0. */
   readonly nodeVersion: string;
-  /** Of this process, for locks that name their owner. */
+  /** Of this process; locks name it as their owner. */
   readonly pid: number;
 }

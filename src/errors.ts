@@ -1,9 +1,6 @@
 import type { EntitySearchRequest } from './contract/types.ts';
 
-/**
- * How a run can end. Every error names one, and one table (cli/exit-codes.ts) turns it into the exit code,
- * so that nothing below the command line knows a number.
- */
+/** How a run can end. Every error has one of these, and only cli/exit-codes.ts turns it into an exit code. */
 const outcomes = [
   'complete',
   'bug',
@@ -26,7 +23,7 @@ const outcomes = [
 
 export type Outcome = (typeof outcomes)[number];
 
-/** Pure: how a run ends that its signal has stopped; a plain `abort()` interrupts it. */
+/** Pure: the outcome of a run that was stopped by its signal. A plain `abort()` means `interrupted`. */
 export function stoppedBy({ reason }: AbortSignal): Outcome {
   return outcomes.find((one) => one === reason) ?? 'interrupted';
 }
@@ -40,70 +37,70 @@ export function isStop(error: unknown): boolean {
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
-/** What a failure knows beyond its message, where that is more than a name. */
+/** What an error knows beyond its message, where the name of the fact is not enough. */
 interface MoreFacts {
   stream_refused_type: { entityType: string };
   no_key: { profile: string };
   key_of_other_origin: { profile: string; origin: string };
-  /** `keyOrigin` is what a stored key is for. */
+  /** `keyOrigin` is the address that a stored key is for. */
   no_address: { keyOrigin: string | undefined };
   no_profile: { name: string; known: readonly string[] };
   bad_setting: { setting: string };
   key_lost: { profile: string };
-  /** The service is asked nothing more before that time (RFC 3339, UTC). */
+  /** The service is not asked again before this time (RFC 3339, UTC). */
   busy_until: { until: string };
-  /** `worst` is what it can cost at most, `left` what may be spent; undefined where that is not known. */
+  /** `worst` is the most that it can cost, `left` what may be spent; undefined where not known. */
   no_credits: { worst?: number | undefined; left?: number | undefined };
-  /** `setting` is where the limit comes from, if not from an option. */
+  /** `setting` names where the limit comes from, if not from an option. */
   over_limit: { worst: number; left: number; setting: string | undefined };
   over_day_limit: { setting: string };
   unpriced_day: { setting: string };
   price_unknown: { setting: string };
-  /** `stored` answers can be shown again; others perhaps be had again with the same key, where the endpoint `replays`. */
+  /** `stored` answers can be shown again. Where the endpoint `replays`, others may be had again with the same key. */
   answer_undelivered: { stored: boolean; replays: boolean; idempotencyKey: string; operationId?: string };
-  /** Nothing came of the rest of a search, and it may have been charged; what arrived before is stored, and in a file. */
+  /** The rest of a search brought nothing, and may have been charged. What arrived before is stored, and in a file. */
   rest_in_doubt: { operationId: string; part: string | undefined };
   search_cut: {
-    /** How many leads of the request are missing. */
+    /** How many of the requested leads are missing. */
     rest: number;
-    /** Whether all that arrived could be written, and is stored. */
+    /** Whether everything that arrived was written, and is stored. */
     isDelivered: boolean;
     isStored: boolean;
     leadsSearchId: string;
     operationId: string | undefined;
     request: EntitySearchRequest;
   };
-  /** Everything has arrived, but the file of it is not in its place. */
+  /** Everything has arrived, but its file is not in place. */
   unplaced: { operationId: string | undefined; isStored: boolean };
-  /** `known` are those of this machine. */
+  /** `known` are the operations of this machine. */
   no_operation: { operationId: string; known: readonly string[] };
   not_a_search: { operationId: string };
   continued: { by: string };
   search_complete: { operationId: string };
-  /** By several operations, in their order. */
+  /** The operations that brought it, in their order. */
   search_completed: { operationIds: readonly string[] };
   continue_elsewhere: { operationId: string };
   begun_elsewhere: { origin: string };
   task_created: { leadsSearchId: string };
   task_unbegun: { operationId: string };
-  /** `pts` is the position to go on from. */
+  /** `pts` is the position where reading goes on. */
   task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
   read_elsewhere: { leadsSearchId: string; pts: number };
   replay_too_old: { operationId: string };
-  /** The same command goes on with it, perhaps not before this time; `setting` is where the limit comes from, if not from an option. */
+  /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
   list_left: {
     operationId: string;
     isOverLimit: boolean;
     setting?: string | undefined;
     until?: string | undefined;
   };
-  /** How many rows have no result, and why; none of these where the service has answered all of them. */
+  /** How many rows have no result, and why; all are 0 where the service has answered every row. */
   rows_failed: {
     operationId: string;
     failed: number;
-    /** Of these the answer was lost, and may have been charged. */
+    /** The answers of these were lost, and may have been charged. */
     unknown: number;
-    /** These can't be sent; the first of their lines. */
+    /** These can't be sent; `flawedLines` are the first of them. */
     flawed: number;
     flawedLines: readonly number[];
     /** Whether nothing was left to send. */
@@ -112,8 +109,8 @@ interface MoreFacts {
 }
 
 /**
- * What is known of a failure beyond its message. What to type about it is the command line's to say (cli/messages/hints.ts), by
- * these facts: nothing below it knows the name of an option or of a command.
+ * What is known of an error beyond its message. The command line turns it into a hint (cli/messages/hints.ts), because only there the names
+ * of options and commands are known.
  */
 export type Facts =
   | {
@@ -141,27 +138,27 @@ export type Facts =
   | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 
 export interface ErrorDetails {
-  /** What to do about it, one line; where that needs the name of an option or a command, the facts stand instead. */
+  /** What to do, in one line. Where it needs the name of an option or a command, there are facts instead. */
   readonly hint?: string | undefined;
   readonly facts?: Facts | undefined;
   readonly status?: number | undefined;
-  /** The service's error type, or leadpipe's own name for a fault the service did not name. */
+  /** The service's error type, or leadpipe's own name where the service gave none. */
   readonly type?: string | undefined;
   readonly requestId?: string | undefined;
   readonly operationId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly charged?: Charged | undefined;
-  /** Whether the same command may simply be run again. */
+  /** Whether the same command can be run again as it is. */
   readonly retryable?: boolean | undefined;
-  /** The cause as the wire has it (method, path, status, type); stands behind the words. */
+  /** The technical cause (method, path, status, type), shown after the words. */
   readonly technical?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** Everything leadpipe says on purpose: one line of cause, and how the run ends. */
+/** Every error that leadpipe reports: one line with the cause, and how the run ends. */
 export class LeadpipeError extends Error {
   readonly outcome: Outcome;
-  /** The message without its technical form, for a longer sentence. */
+  /** The message without the technical cause, for use in a longer sentence. */
   readonly words: string;
   /** Without members that are undefined. */
   readonly details: ErrorDetails;
@@ -178,7 +175,7 @@ export class LeadpipeError extends Error {
     this.details = withoutUndefined(details);
   }
 
-  /** The same error, of the same class, with more known about it, and perhaps in other words. Another hint, or other facts, replace both. */
+  /** The same error, of the same class, with more details, and perhaps with other words. A new hint or new facts replace both. */
   with(details: ErrorDetails, words = this.words): this {
     const { hint: _, facts: __, ...rest } = this.details;
     const known = details.hint === undefined && details.facts === undefined ? this.details : rest;
@@ -220,20 +217,20 @@ export class ConfigurationError extends LeadpipeError {
   }
 }
 
-/** The `type` of an error: an output file is not as the earlier run left it. */
+/** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
 
-/** The `type` of an error: the last row of a file, to which rows are to be added, was never finished. */
+/** The `type` of an error: the last row of a file that rows shall be added to is incomplete. */
 export const tornRow = 'torn_row';
 
-/** A file of this machine that can't be read or written. */
+/** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('local_io', message, { type: 'local_io', retryable: false, ...details });
   }
 }
 
-/** Pure: a hint as it stands, or the facts for one. */
+/** Pure: a text is a hint, anything else the facts for one. */
 export function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, 'hint' | 'facts'> {
   if (more === undefined || more === '') return {};
   return typeof more === 'string' ? { hint: more } : { facts: more };

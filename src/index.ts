@@ -31,9 +31,9 @@ import { createTransport } from './transport/request.ts';
 import { toTimeLimits } from './transport/time-limits.ts';
 
 /**
- * leadpipe for programs: a method per endpoint of the service, with the checks, the repetitions and the masking of the
- * API key that the command has. Nothing is read from the environment and nothing is written to disk, so an answer that
- * the program loses is lost: only the command keeps what it bought.
+ * leadpipe for programs: a method per endpoint of the service, with the same checks, repetitions and masking of the API key as the command.
+ * It reads nothing from the environment and writes nothing to disk, so an answer that the program loses is lost. Only the command stores
+ * what it bought.
  */
 
 export type { Answer } from './answers.ts';
@@ -59,22 +59,22 @@ declare const LEADPIPE_VERSION: string;
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Stops this request. A paid one that was sent is `charged: 'maybe'` then. */
+  /** Stops this request. If it was sent and costs money, the error has `charged: 'maybe'`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of one call that can cost credits. */
 export interface PurchaseOptions extends CallOptions {
-  /** The key of this purchase: the service charges a key once. A new one each time when not given. */
+  /** The key of this purchase. The service charges a key only once. Without it, each call gets a new one. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A page of a task's leads: what the service sent, and each lead with its text. */
+/** A page of a task's leads: the whole answer, and each lead with its text. */
 export interface Page extends Answer<wire.EntitySearchItems> {
   readonly leads: readonly Lead[];
 }
 
-/** What an extraction found: what the service sent, and each item with its text; no items when `success` is false. */
+/** The result of an extraction: the whole answer, and each item with its text. Without items when `success` is false. */
 export interface Extraction extends Answer<wire.ExtractResponse> {
   readonly items: readonly Item<Record<string, unknown>>[];
 }
@@ -82,7 +82,7 @@ export interface Extraction extends Answer<wire.ExtractResponse> {
 const names: InputNames = { ...wireNames, idempotency_key: 'idempotencyKey' };
 
 const searchInputs = ['objective', 'limit', 'enrich_fields', 'dedup_service_leads', 'dedup_custom_leads'];
-/** What each request may hold. Anything else is refused: a misspelt `limit` would cost what it was to save. */
+/** What each request may contain. Anything else is refused: a misspelt `limit` would cost the money that it should save. */
 const inputs = {
   search: ['entity_type', ...searchInputs],
   createTask: ['entity_type', ...searchInputs, 'enable_web_search'],
@@ -126,7 +126,7 @@ export function createClient(options: ClientOptions) {
     return agent;
   };
 
-  /** Sends one request with a signal and a key of its own. */
+  /** Sends one request with its own signal and key. */
   async function send<T>(
     call: PurchaseOptions,
     ask: (client: WireClient, stop: AbortSignal, key: string) => Promise<T>,
@@ -135,7 +135,7 @@ export function createClient(options: ClientOptions) {
     checkSignal(call.signal);
     const key = checkIdempotencyKey(call.idempotencyKey ?? `lp-${crypto.randomUUID()}`, names);
     const transport = createTransport({
-      // Of the one method that it needs, undici's type says more.
+      // Only one method is needed; undici's type asks for more.
       dispatcher: (dispatcher as Dispatching | undefined) ?? (await ownAgent()),
       clock: createClock(),
       baseUrl,
@@ -151,7 +151,7 @@ export function createClient(options: ClientOptions) {
     try {
       return await ask(client, stop, key);
     } finally {
-      // Whoever waits has a timer, which holds the process: a stream that nobody reads holds it not.
+      // While someone waits, a timer keeps the process alive. A stream that nobody reads must not.
       for (const socket of sockets) socket.unref();
     }
   }
@@ -171,7 +171,7 @@ export function createClient(options: ClientOptions) {
   const extract = buy<wire.ExtractRequest, wire.ExtractResponse>('extract', toExtractRequest);
 
   return {
-    /** Starts a search; resolves when its stream has begun. It goes on only while it is read. */
+    /** Starts a search. Resolves when its stream has begun; it only continues while it is read. */
     async search(request: wire.EntitySearchRequest, call: PurchaseOptions = {}): Promise<Search> {
       checkInput(request, inputs.search);
       const body = toEntitySearchRequest(request, names);
@@ -179,9 +179,9 @@ export function createClient(options: ClientOptions) {
         toSearch(await client.search(body, key, stop), body, key),
       );
     },
-    /** Creates a task, which the service runs on its own. */
+    /** Creates a task, which then runs at the service. */
     createTask: buy<wire.CreateTaskRequest, wire.CreatedTask>('createTask', toCreateTaskRequest),
-    /** How far a task is. Free. */
+    /** The status of a task. Free. */
     async status(
       request: { readonly leads_search_id: string },
       call: CallOptions = {},
@@ -191,7 +191,7 @@ export function createClient(options: ClientOptions) {
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
-    /** The leads of a task that are ready, from position `pts` (0 by default): `num` at most (1 to 500, 5 by default). Free. */
+    /** The leads of a task that are ready, from position `pts` (0 by default), at most `num` (1 to 500, 5 by default). Free. */
     async fetch(
       request: {
         readonly leads_search_id: string;
@@ -240,7 +240,7 @@ export function createClient(options: ClientOptions) {
   };
 }
 
-/** Throws UsageError: what is no number is a mistake that may cost. */
+/** Throws UsageError: a member with a wrong name is a mistake that may cost money. */
 function checkInput(request: object, allowed: readonly string[]): void {
   checkNames('input', request, allowed);
   for (const name of ['limit', 'pts', 'num']) {
@@ -249,7 +249,7 @@ function checkInput(request: object, allowed: readonly string[]): void {
   }
 }
 
-/** The answer with all of it as its value; that what is needed of it is there has been looked at. */
+/** The whole answer as its value. The parts that are needed have been checked. */
 function whole<T>(answer: Answer<unknown>): Answer<T> {
   return { ...answer, value: JSON.parse(answer.text) };
 }
@@ -258,7 +258,7 @@ function toItems<T>(texts: readonly JsonText[], values: readonly T[]): Item<T>[]
   return texts.map((text, index) => ({ value: values[index] as T, text }));
 }
 
-/** A program's schema may hold values that JSON doesn't have: it is checked as it is sent, as JSON. Throws UsageError. */
+/** A program's schema may hold values that JSON does not have, so it is checked in the form in which it is sent. Throws UsageError. */
 function toJsonValue(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null');

@@ -17,7 +17,7 @@ async function answerTo({ action, service, account, secret }: KeychainRequest): 
     return { failure: { kind: 'absent', message: 'the library @napi-rs/keyring is not installed' } };
   }
   try {
-    // The kernel's keyring, which it would fall back to, forgets everything with the session.
+    // Without this it would fall back to the kernel's keyring, which forgets everything at the end of the session.
     const entry = new keyring.Entry(service, account, { linux: { store: 'secret-service' } });
     if (action === 'get') return { secret: entry.getPassword() };
     if (action === 'delete') return { deleted: entry.deleteCredential() };
@@ -29,7 +29,7 @@ async function answerTo({ action, service, account, secret }: KeychainRequest): 
   }
 }
 
-/** The library tells it in words alone. */
+/** The library only has a message for this. */
 function kindOf(message: string): KeychainFault {
   if (/did not receive a reply/i.test(message)) return 'silent';
   return /dismissed|\blocked|not allowed|access platform storage/i.test(message) ? 'locked' : 'absent';

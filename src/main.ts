@@ -8,32 +8,31 @@ import type { Outcome } from './errors.ts';
 
 declare const LEADPIPE_VERSION: string;
 
-/** How long a stopped run may take to put away what arrived. */
+/** How long a stopped run may take to save what arrived. */
 const stopMs = 900;
 
-/** npx and timeout pass on a signal that the terminal has sent to everyone already: it comes twice, and is one. */
+/** npx and timeout pass on a signal that the terminal has already sent to all: it arrives twice, and counts once. */
 const sameSignalMs = 200;
 
-/** What help is written for. */
+/** The width for which helps are prepared. */
 const usualWidth = 80;
 
 const output = 'standard output';
 
 const argv = process.argv.slice(2);
 
-// Asked for often; it should cost what starting Node costs.
+// These are asked for often, and should take no longer than starting Node.
 const known = findText();
 if (known === undefined) run();
 else print(known);
 
-/** What is printed without running a command: the version, and every help as the build has written it, for the usual width. */
+/** What is printed without running a command: the version, and every help that the build has prepared for the usual width. */
 function findText(): string | undefined {
   const [first, ...rest] = argv;
   const last = argv.at(-1) ?? '-h';
   if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
   if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
-  // Elsewhere the lines are filled anew.
-  // A terminal is a character device, and that is quicker to tell.
+  // For other widths help is made again. Whether it is a character device is quicker to tell than whether it is a terminal.
   if (statOf(1)?.isCharacterDevice() && process.stdout.isTTY && process.stdout.columns !== usualWidth)
     return undefined;
   const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
@@ -42,7 +41,7 @@ function findText(): string | undefined {
   return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
 }
 
-/** `process.stdout` takes a while to make; a pipe that is full needs it. */
+/** Creating `process.stdout` takes a while, and only a full pipe needs it. */
 function print(text: string): void {
   const bytes = Buffer.from(text);
   let written = 0;
@@ -61,7 +60,7 @@ function print(text: string): void {
 async function run(): Promise<void> {
   const stop = new AbortController();
   const env = { ...process.env };
-  // Crash reports and other processes are given what stays behind.
+  // Crash reports and other processes would get what stays in the environment.
   delete process.env.LEADPIPE_API_KEY;
   const { default: envPaths } = await import('env-paths');
   const paths = envPaths('leadpipe', { suffix: '' });
@@ -76,7 +75,7 @@ async function run(): Promise<void> {
     if (error.code === 'EPIPE') halt('reader_closed');
     else unwritten ??= error;
   });
-  // Nobody can be told when stderr is gone.
+  // When stderr is gone, nobody can be told.
   process.stderr.on('error', () => {});
   const context: Context = {
     get stdin() {
@@ -86,12 +85,12 @@ async function run(): Promise<void> {
     stderr: toOutput(process.stderr, 2, false),
     fetch: globalThis.fetch,
     clock: createClock(monotonic),
-    // That of TZ, else of the system.
+    // The zone of TZ, else of the system.
     zone: { minutesFromUtc: (time) => -time.getTimezoneOffset() },
     env,
     directories: {
       config: env.LEADPIPE_CONFIG_DIR || paths.config,
-      // env-paths calls the XDG state directory `log`, which on other platforms is one.
+      // env-paths calls the XDG state directory `log`. On other platforms that is a folder for logs.
       state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
     },
     keychain: createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal),
@@ -106,12 +105,12 @@ async function run(): Promise<void> {
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   if (isServer(argv)) {
-    // One that could not begin would go on listening.
+    // A server that could not begin would keep listening.
     process.stdin.destroy();
-    // What is written to a client that reads no more is never taken.
+    // A client that no longer reads never takes what is written.
     return void setTimeout(() => process.exit(), stopMs).unref();
   }
-  // Whatever was written without waiting: nobody has it who may need it.
+  // Wait until everything is written: someone may need it.
   await new Promise((resolve) => process.stdout.write('', resolve));
   if (unwritten !== undefined && process.exitCode === 0) {
     const { writeFailure } = await import('./files/write-failure.ts');
@@ -120,8 +119,8 @@ async function run(): Promise<void> {
 }
 
 /**
- * Has Node, where it can (22.8), keep what it compiles of the command. What lies in the folder is run, so it is used only
- * where no other user can write to it.
+ * Lets Node, from 22.8 on, store what it compiles of the command. Node runs what is in this folder, so it is only used where no other user
+ * can write to it.
  */
 function keepCompiled(folder: string): void {
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
@@ -132,28 +131,28 @@ function keepCompiled(folder: string): void {
     const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
     if (isOurs) enableCompileCache(folder);
   } catch {
-    // Where nothing can be kept, each run takes a little longer.
+    // If nothing can be stored, each run takes a little longer.
   }
 }
 
-/** Whether the words start the server that talks on standard input. */
+/** Whether this command line starts the server that talks on standard input. */
 function isServer([command, ...words]: readonly string[]): boolean {
   return command === 'mcp' && !words.some((word) => /^(?:-h|--help|--http(?:=.*)?)$/.test(word));
 }
 
-/** As `performance.now()`, which takes longer to load than most of what is timed with it. */
+/** As `performance.now()`, which takes longer to load than most of what is measured with it. */
 function monotonic(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** Milliseconds, then 25 random bits, in an alphabet that sorts as numbers do. */
+/** Milliseconds, then 25 random bits, in an alphabet that sorts like numbers. */
 function operationId(): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
-/** What ends the run: gently the first time, at once the second time, and never later than its patience. */
+/** Ends the run: gently the first time, at once the second time, and at the latest when its patience ends. */
 function createHalt(stop: AbortController, patience: { readonly ms: number }): (outcome: Outcome) => void {
   let stopped: { readonly by: Outcome; readonly at: number } | undefined;
   const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
@@ -165,7 +164,7 @@ function createHalt(stop: AbortController, patience: { readonly ms: number }): (
     stopped = { by: outcome, at: monotonic() };
     stop.abort(outcome);
     const { at } = stopped;
-    // How much time is left can change: what is waited for has come, or is waited for from now on.
+    // The time that is left can change, when something that was waited for has arrived, or begins to be waited for.
     const guard = (): unknown => (monotonic() - at < patience.ms ? setTimeout(guard, 50).unref() : exit());
     guard();
   };
@@ -186,9 +185,9 @@ function toOutput(stream: NodeJS.WriteStream, descriptor: number, isClosed: bool
 }
 
 /**
- * Whether standard output was closed when the process began. Node opens /dev/null in its place, for reading and writing; a
- * shell that is told to throw the output away opens it for writing alone. Only Linux can tell. Where another program started
- * us with a /dev/null of that kind, it looks the same.
+ * Whether standard output was closed when the process began. Node then opens /dev/null for reading and writing in its place; a shell that
+ * throws the output away opens it for writing only. Only Linux can tell. A program that starts leadpipe with a /dev/null of the first kind
+ * looks the same.
  */
 function isStdoutClosed(): boolean {
   try {

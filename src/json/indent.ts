@@ -1,13 +1,13 @@
 import { endOfValue, type JsonText, skipSpace, toLine, toLinePieces } from './text.ts';
 
-/** Deeper levels begin where this one does: hostile nesting would be mostly spaces. */
+/** The deepest level that is indented: with hostile nesting, the text would be mostly spaces. */
 const deepest = 40;
-/** Characters that are gathered for a piece. */
+/** The characters of a piece. */
 const pieceLength = 1 << 16;
 
 /**
- * The same JSON with a member or item per line, for people, in pieces. Numbers and strings stay as they were written. `within`
- * is how deep it stands in other JSON; `paints` colour names of members, strings, and what is neither (numbers, true, null).
+ * The same JSON in pieces, with a member or item per line, for people. Numbers and strings stay as they were written. `within` is its depth
+ * in other JSON; `paints` are the colours of names, of strings and of other values.
  */
 export function* indented(
   text: JsonText,

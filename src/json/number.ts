@@ -1,13 +1,13 @@
-/** Characters: a longer number is none that a program could count with. */
+/** Characters. Programs can't calculate with longer numbers. */
 const longest = 40;
 
-/** Pure: whether JSON.parse keeps the value of a number, whatever its form: 1.10 and 11e-1 are the same. */
+/** Pure: whether JSON.parse keeps the value of a number. Its form does not matter: 1.10 and 11e-1 are the same. */
 export function isExact(number: string): boolean {
   const value = number.length > longest ? undefined : decimalOf(number);
   return value !== undefined && value === decimalOf(String(Number(number)));
 }
 
-/** The digits that count, and how many of them stand before the point; undefined for what is no finite number. */
+/** The significant digits, and how many of them are before the point; undefined for what is not a finite number. */
 function decimalOf(number: string): string | undefined {
   const [, sign, whole, fraction = '', exponent = 0] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number) ?? [];

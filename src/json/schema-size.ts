@@ -1,10 +1,10 @@
 import { isObject } from './object.ts';
 
-/** A JSON Schema that is an object; one that is `true` or `false` holds nothing. */
+/** A JSON Schema that is an object. `true` and `false` are schemas, too, but hold nothing. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const named = (words: string): ReadonlySet<string> => new Set(words.split(' '));
-/** Keywords whose value is an object of schemas by name; those of them that hold what others refer to. */
+/** Keywords whose value is an object of schemas by name, and those of them that only define what others refer to. */
 const maps = named('properties patternProperties $defs definitions dependentSchemas dependencies');
 const definitions = named('$defs definitions');
 /** Keywords whose value is a schema, or a list of them. */
@@ -22,7 +22,7 @@ const schemas = named(
 export function sizeOfSchema(root: Schema): { readonly levels: number; readonly properties: number } {
   let levels = 0;
   let properties = 0;
-  // A list instead of recursion: the nesting of a hostile file would end the stack.
+  // A list instead of recursion: hostile nesting would overflow the stack.
   const open = [{ schema: root, level: 1, isDefined: false }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const parts = partsOf(next.schema);

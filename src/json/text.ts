@@ -35,14 +35,14 @@ export function kindOf(text: JsonText): JsonKind {
   }
 }
 
-/** The members of an object, each value as it was written; of a repeated key the last counts. Empty for any other kind. */
+/** The members of an object, each as it was written; for a repeated key the last one. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
   const members = new Map<string, JsonText>();
   cutMembers(text, (key, value) => members.set(key, value));
   return members;
 }
 
-/** The same in their order, a repeated key as often as it is there. */
+/** All members in their order, also those with a repeated key. */
 export function allMembers(text: JsonText): [key: string, value: JsonText][] {
   const members: [string, JsonText][] = [];
   cutMembers(text, (key, value) => members.push([key, value]));
@@ -71,7 +71,7 @@ export function arrayItems(text: JsonText): JsonText[] {
   return [...eachItem(text)];
 }
 
-/** The same, cut out one by one: for whoever may not need all of them, or all at once. */
+/** The same, one by one, for callers that may not need all of them. */
 export function* eachItem(text: JsonText): Generator<JsonText, void> {
   let at = skipSpace(text, 0);
   if (text.charCodeAt(at) !== 0x5b) return;
@@ -86,7 +86,7 @@ export function* eachItem(text: JsonText): Generator<JsonText, void> {
   }
 }
 
-/** A value whose parts are cut out once, however many of them are asked for. */
+/** A value whose parts are cut out only once, however often they are needed. */
 export class JsonView {
   readonly text: JsonText;
   #parts: Map<string, JsonText> | undefined;
@@ -96,19 +96,19 @@ export class JsonView {
     this.text = text;
   }
 
-  /** The member of an object, or the item of an array by its number. */
+  /** A member of an object, or an item of an array by its number. */
   member(name: string): JsonText | undefined {
     this.#parts ??= partsOf(this.text);
     return this.#parts.get(name);
   }
 
-  /** The names of its members, in their order. */
+  /** The names of the members, in their order. */
   names(): Iterable<string> {
     this.#parts ??= partsOf(this.text);
     return this.#parts.keys();
   }
 
-  /** A view of the member, the same one each time. */
+  /** A view of a member, always the same one. */
   inner(name: string): JsonView | undefined {
     const known = this.#inner?.get(name);
     if (known !== undefined) return known;
@@ -120,7 +120,7 @@ export class JsonView {
     return view;
   }
 
-  /** The value at a dot path. A key that itself contains dots wins over the walk, and a number walks into an array. */
+  /** The value at a dot path. A key that contains dots comes before a path of keys. A number means an item of an array. */
   at(path: string): JsonText | undefined {
     const whole = this.member(path);
     if (whole !== undefined) return whole;
@@ -137,15 +137,15 @@ function partsOf(text: JsonText): Map<string, JsonText> {
   return new Map(arrayItems(text).map((item, at) => [String(at), item]));
 }
 
-/** A string's characters; undefined for any other kind. */
+/** The characters of a string; undefined for any other kind. */
 export function stringOf(text: JsonText | undefined): string | undefined {
   if (text === undefined || kindOf(text) !== 'string') return undefined;
-  // Most have no escapes, and need no parser.
+  // Most strings have no escapes, and need no parser.
   if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, text.lastIndexOf('"'));
   return JSON.parse(text) as string;
 }
 
-/** An object from members that are already JSON text, in their order. */
+/** An object from members that are JSON text already, in their order. */
 export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonText {
   const parts: string[] = [];
   for (const [key, value] of members) parts.push(`${JSON.stringify(key)}:${value}`);
@@ -153,8 +153,8 @@ export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonTe
 }
 
 /**
- * The same object with members in front of its own, which stay as they were written; any other kind as it is. No name is
- * there twice: an own member that has one of these names and says something else is called `service_…`.
+ * The same object with these members first; its own stay as they were written. Any other kind is returned as it is. No name occurs twice:
+ * an own member with the same name and another value is called `service_…`.
  */
 export function withMembers(members: readonly (readonly [string, JsonText])[], object: JsonText): JsonText {
   const text = object.trim();
@@ -175,19 +175,19 @@ export function withMembers(members: readonly (readonly [string, JsonText])[], o
   return rest === '}' ? `${opened}}` : `${opened},${rest}`;
 }
 
-// Asked first, because a search that finds nothing is several times as fast as a replacement that does.
+// Tried first, because a search that finds nothing is several times faster than a replacement.
 const plain = /^[\x20-\x7e]*$/;
-// Line breaks stand between tokens; the others only inside strings, where \uXXXX says the same.
+// Line breaks can only stand between tokens, the others only inside strings, where \uXXXX means the same.
 const unsafeInLine = /[\r\n]+|[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Pure: whether it can stand on one line as it is. Searched as text: an expression would take ten times as long. */
+/** Pure: whether it is on one line as it is. It looks for characters, since an expression would take ten times as long. */
 export function isOnOneLine(text: string): boolean {
   return !text.includes('\n') && !text.includes('\r');
 }
 
 /**
- * The same JSON on one line that is safe to show: line breaks between tokens go, and C1 controls, U+2028/2029 and
- * bidirectional controls become escapes.
+ * The same JSON on one line that is safe to show: line breaks between tokens are removed; C1 controls, U+2028/2029 and bidirectional
+ * controls are escaped.
  */
 export function toLine(text: JsonText): string {
   if (plain.test(text)) return text;
@@ -198,12 +198,12 @@ export function toLine(text: JsonText): string {
 
 const longestPiece = 1 << 18;
 
-/** As `toLine`; what is long comes in pieces. */
+/** As `toLine`, in pieces if it is long. */
 export function* toLinePieces(text: JsonText): Generator<string, void> {
   for (const piece of piecesOf(text, longestPiece)) yield toLine(piece);
 }
 
-/** Any text in pieces of about `length` code units; none of them ends within a character. */
+/** A text in pieces of about `length` code units. None ends inside a character. */
 export function* piecesOf(text: string, length: number): Generator<string, void> {
   for (let at = 0; at < text.length; ) {
     const splitsPair = (text.charCodeAt(at + length - 1) & 0xfc00) === 0xd800;

@@ -1,8 +1,8 @@
 import { endOfString } from './text.ts';
 
 /**
- * More values than these are not looked at: what JSON.parse makes of 20 MB of brackets is a gigabyte. An answer of 10,000 items
- * with a hundred members each has as many.
+ * The limit for values: JSON.parse makes a gigabyte of 20 MB of brackets. An answer of 10,000 items with a hundred members each is within
+ * it.
  */
 export const mostValues = 1_000_000;
 
@@ -18,8 +18,8 @@ export function isJson(text: string): boolean {
 }
 
 /**
- * Whether a text has more values in it than so many. A character can make a value, and cutting one out takes a hundred
- * bytes of memory: a body within its cap can fill a machine. The text need not be JSON.
+ * Whether a text has more values than `most`. One character can be a value, and cutting it out takes a hundred bytes of memory, so a body
+ * within its cap can use up all memory. The text need not be JSON.
  */
 export function hasMoreValues(text: string, most: number): boolean {
   if (text.length < most) return false;
@@ -27,7 +27,7 @@ export function hasMoreValues(text: string, most: number): boolean {
   for (let at = 0; at < text.length && values <= most; at++) {
     const character = text[at];
     if (character === '"') at = endOfString(text, at) - 1;
-    // Each stands before a value, or before the end of an empty one.
+    // Each is followed by a value, or by the end of something empty.
     else if (character === ',' || character === '[' || character === '{') values++;
   }
   return values > most;

@@ -5,39 +5,39 @@ import { eachItem, type JsonText, kindOf, objectMembers, stringOf, toLine } from
 export interface Cell {
   readonly kind: 'text' | 'number' | 'truth' | 'header';
   readonly text: string;
-  /** Where it leads, when all of it is an address. */
+  /** The address, when the whole cell is one. */
   readonly link?: string;
-  /** Whether it had more characters than a cell takes. */
+  /** Whether it had more characters than a cell can hold. */
   readonly isCut?: true;
 }
 
-/** A column of the rows, and what is known of it when all of them have been seen. */
+/** A column of the rows, and what is known of it after all rows. */
 interface Found {
   readonly name: string;
-  /** Whether all texts are numbers, and all numbers are what Excel keeps as they are. */
+  /** Whether all texts are plain numbers, and whether Excel keeps all numbers as they are. */
   isPlain: boolean;
   isExact: boolean;
-  /** Of links: the kinds that were seen, and whether another column of that name has the same. Undefined for anything else. */
+  /** For a column of links: their kinds, and whether another column with that name has the same values. Undefined for any other column. */
   kinds: Map<string, boolean> | undefined;
 }
 
-/** Rows by which the widths of the columns are chosen. */
+/** Rows that decide the widths of the columns. */
 const looked = 200;
-/** Kinds of links that become columns; of more, all stay together. */
+/** The most kinds of links that get a column each; with more, all stay in one. */
 const mostKinds = 100;
 /** UTF-16 units, as Excel counts them. */
 const longestText = 32_767;
 const longestLink = 2_079;
 const mostDigits = 15;
 
-// What XML can't hold, and what makes a text look like another one.
+// Characters that XML can't hold, or that make a text look like another one.
 const dropped =
   /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g;
 const address = /^https?:\/\/[^\s<>"]+$/i;
 
 /**
- * Reads all rows once, the header first: whether a column holds numbers, and which links there are, the last row can tell. Returns
- * the header (undefined where there is none), widths in characters, and what makes the cells of a row.
+ * Reads all rows once, the header first: only after the last row it is known whether a column holds numbers, and which links there are.
+ * Returns the header (undefined without one), widths in characters, and a function that makes the cells of a row.
  */
 export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielder) {
   let found: Found[] | undefined;
@@ -67,7 +67,7 @@ export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielde
 function look(column: Found, value: JsonText, row: readonly JsonText[], all: readonly Found[]): void {
   const kind = kindOf(value);
   const text = stringOf(value);
-  // A score that is none leaves the others what they are: they are to be sorted.
+  // One invalid score must not turn the others into text: people sort by them.
   if (text && column.name !== 'score') column.isPlain &&= isPlainNumber(text);
   if (kind === 'number') column.isExact &&= fitsNumber(value.trim());
   if (column.kinds === undefined || kind === 'null') return;
@@ -81,7 +81,7 @@ function look(column: Found, value: JsonText, row: readonly JsonText[], all: rea
   if (!areLinks || column.kinds.size > mostKinds) column.kinds = undefined;
 }
 
-/** What stands in a sheet for a column: itself, or a column for each kind of link that no other column has. */
+/** The columns of the sheet for a column: itself, or one for each kind of link that no other column has. */
 function toSources(from: Found, at: number, all: readonly Found[]) {
   const toValue = (row: readonly JsonText[]): JsonText => row[at] ?? 'null';
   if (!from.kinds?.size) return [{ header: from.name, from, toValue }];
@@ -94,13 +94,13 @@ function toSources(from: Found, at: number, all: readonly Found[]) {
     }));
 }
 
-/** So much of each column can be read, and none takes the whole screen. */
+/** Widths at which each column can be read, and none fills the screen. */
 function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, { text }] of row.entries()) {
       const line = /^[^\n]{0,60}/.exec(text)?.[0] ?? '';
-      // East Asian characters take two places; the button of the filter takes some of a header.
+      // East Asian characters take two places; the filter's button covers part of a header.
       const places = line.length + (line.match(/[\u1100-\uffdc]/g)?.length ?? 0) + (widths[index] ? 2 : 4);
       widths[index] = Math.min(60, Math.max(widths[index] ?? 8, places));
     }
@@ -109,8 +109,8 @@ function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
 }
 
 /**
- * Text as text, also where it looks like a number or a formula, unless the whole column is plain numbers; numbers as numbers
- * where Excel keeps all of the column as they are: others are IDs, or would be rounded.
+ * Text stays text, even if it looks like a number or a formula, unless the whole column is plain numbers. Numbers are numbers if Excel
+ * keeps the whole column exactly; others are IDs, or would be rounded.
  */
 function toCell(value: JsonText, { isPlain, isExact }: Found): Cell {
   const kind = kindOf(value);
@@ -120,12 +120,12 @@ function toCell(value: JsonText, { isPlain, isExact }: Found): Cell {
   return isNumber && isExact ? { kind: 'number', text } : textCell(text);
 }
 
-/** A text that is a number and nothing else: no leading zero, no plus. */
+/** Whether a text is only a number, without a leading zero or a plus. */
 function isPlainNumber(text: string): boolean {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) && fitsNumber(text);
 }
 
-/** Whether Excel keeps a number as it was written, which it does with 15 digits. */
+/** Whether Excel keeps a number exactly, which it does up to 15 digits. */
 function fitsNumber(written: string): boolean {
   const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
   return digits.length <= mostDigits && Math.abs(Number(written)) < 10 ** mostDigits;
@@ -134,7 +134,7 @@ function fitsNumber(written: string): boolean {
 function textCell(given: string): Cell {
   const text = given.toWellFormed().replace(dropped, '').replace(/\r\n?/g, '\n');
   if (text.length > longestText) {
-    // Not in the middle of a character.
+    // Not inside a character.
     const cut = text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, '');
     return { kind: 'text', text: `${cut}…`, isCut: true };
   }

@@ -1,6 +1,6 @@
 import type { Cell } from './workbook-columns.ts';
 
-/* The parts of a workbook, as little as every reader takes (ECMA-376, the transitional form). */
+/* The parts of a workbook, as few as all readers accept (ECMA-376, the transitional form). */
 
 const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -8,7 +8,7 @@ const packaged = 'http://schemas.openxmlformats.org/package/2006';
 const related = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** Written first, before it is known how many sheets there are: every part is a sheet, if it is not one of these. */
+/** Written before the number of sheets is known: every part is a sheet, except these. */
 export const contentTypes =
   `${head}<Types xmlns="${packaged}/content-types">` +
   '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
@@ -23,7 +23,7 @@ const font = (before: string, after = '') =>
 const format = (number: number, fontId = 0) =>
   `<xf numFmtId="${number}" fontId="${fontId}" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1" applyAlignment="1"><alignment vertical="top"/></xf>`;
 
-/** Anything; text (49: it stays text when it is edited); a whole number (1: without an exponent); the header; a link. */
+/** Cell formats: general; text (49: it stays text when it is edited); a whole number (1: without an exponent); the header; a link. */
 export const styles =
   `${head}<styleSheet xmlns="${main}">` +
   `<fonts count="3">${font('')}${font('<b/>')}${font('<u/>', '<color rgb="FF0563C1"/>')}</fonts>` +
@@ -40,7 +40,7 @@ export function workbookXml(sheets: readonly number[]): string {
   return `${head}<workbook xmlns="${main}" xmlns:r="${related}"><sheets>${rows.join('')}</sheets></workbook>`;
 }
 
-/** Of a workbook to its sheets and styles, or of a sheet to its links. */
+/** The relations of a workbook to its sheets and styles, or of a sheet to its links. */
 export function relations(
   links: readonly (readonly [at: string, address: string])[],
   sheets: readonly number[] = [],
@@ -55,7 +55,7 @@ export function relations(
   return `${head}<Relationships xmlns="${packaged}/relationships">${rows.join('')}</Relationships>`;
 }
 
-/** What stands before the rows of a sheet: the header stays when the rest is scrolled. */
+/** The beginning of a sheet. The header stays visible when the rows are scrolled. */
 export function sheetHead(widths: readonly number[]): string {
   const columns = widths.map(
     (width, index) => `<col min="${index + 1}" max="${index + 1}" width="${width}" customWidth="1"/>`,
@@ -67,7 +67,7 @@ export function sheetHead(widths: readonly number[]): string {
   );
 }
 
-/** What stands behind the rows of a sheet: a filter over all of them. */
+/** The end of a sheet, with a filter over all of its rows. */
 export function sheetEnd(
   range: string | undefined,
   links: readonly (readonly [at: string, address: string])[],
@@ -77,10 +77,10 @@ export function sheetEnd(
   return `</sheetData>${filter}${rows && `<hyperlinks>${rows}</hyperlinks>`}</worksheet>`;
 }
 
-/** The places of `styles`. */
+/** The numbers of the formats in `styles`. */
 const styleOf = { text: 1, integer: 2, header: 3, link: 4 } as const;
 
-/** A cell at a place, as A1. */
+/** A cell at a place such as A1. */
 export function cellXml(at: string, { kind, text }: Cell, isLink: boolean): string {
   if (text === '') return '';
   switch (kind) {
@@ -101,7 +101,7 @@ export function columnName(index: number): string {
   return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter;
 }
 
-/** Also `_x0041_`, which Excel would read as an A. */
+/** Also escapes `_x0041_`, which Excel would read as an A. */
 function escapeXml(text: string): string {
   return text
     .replace(/_(?=x[\da-f]{4}_)/gi, '_x005F_')

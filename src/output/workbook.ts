@@ -16,18 +16,18 @@ import {
 } from './workbook-xml.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
-/** What a sheet takes in Excel. */
+/** The limits of a sheet in Excel. */
 const ofExcel = { rows: 1_048_576, columns: 16_384, links: 65_530 };
-/** Characters of a sheet: a part of a zip file has less than 4 GiB. */
+/** Characters of a sheet: a part of a zip file must be smaller than 4 GiB. */
 const longestSheet = 1 << 30;
-/** Characters that are compressed at once. */
+/** How many characters are compressed at once. */
 const pieceLength = 1 << 16;
 
 type Write = (bytes: Uint8Array) => Promise<void>;
 
 /**
- * What stands in the .part of a workbook, which can't be added to: a line for each row, an array of its cells as the
- * service sent them, the header first. A run that was cut goes on with it, and the workbook is made of it at the end.
+ * The .part of a workbook, which itself can't be added to: a line for each row, with an array of its cells as the service sent them, the
+ * header first. A resumed run adds to it, and the workbook is made from it at the end.
  */
 export function createWorkbookRows(options: WriterOptions): WriterForm {
   const header = options.layout.columns.map((column) => JSON.stringify(column.header));
@@ -46,7 +46,7 @@ export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText, 
   }
 }
 
-/** What makes the workbook of its .part. `warn` prints what did not fit. */
+/** Makes the workbook from its .part. `warn` prints what did not fit. */
 export function toWorkbook(signal: AbortSignal, warn: (line: string) => void) {
   return async (part: string, write: Write): Promise<void> => {
     const unfit = await writeWorkbook(() => readWorkbookRows(part), write, { signal });
@@ -83,7 +83,7 @@ export async function writeWorkbook(
   };
   const begin = (name: string): ZipDeflate => {
     const file = new ZipDeflate(name);
-    // The same rows are the same file.
+    // The same rows make the same file.
     file.mtime = new Date(1980, 0, 1);
     zip.add(file);
     return file;
@@ -98,7 +98,7 @@ export async function writeWorkbook(
   const sheets: number[] = [];
   let cut = 0;
   const rows = read()[Symbol.asyncIterator]();
-  // The header.
+  // Skip the header.
   await rows.next();
   let next = await rows.next();
   do {
