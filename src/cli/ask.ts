@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 
-/** Yes or no, and nothing else: what is typed here could be a key. For use only where standard input is a terminal. */
+/** Asks for yes or no, and accepts nothing else: what is typed here could be a key. Only where standard input is a terminal. */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   for (let time = 1; time <= 3; time++) {
     const answer = (await ask(context, `${question} [y/n]`, 'shown')).trim().toLowerCase();
@@ -15,8 +15,8 @@ export async function confirm(context: Context, question: string): Promise<boole
 }
 
 /**
- * Asks on stderr for one line; for use only where standard input is a terminal. Hidden, what is typed does not appear.
- * Throws `interrupted` on Ctrl-C and at the end of the input.
+ * Asks on stderr for one line, only where standard input is a terminal. With `hidden`, what is typed is not shown. Throws `interrupted` on
+ * Ctrl-C and at the end of the input.
  */
 export async function ask(context: Context, question: string, hidden: 'hidden' | 'shown'): Promise<string> {
   const { stream } = context.stderr;
@@ -28,7 +28,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     historySize: 0,
     prompt: `${toTerminalText(question)} `,
   });
-  // Only now, with the terminal set up: what is typed at once is not echoed either.
+  // Only after the terminal is set up, so that nothing typed at once is shown.
   if (hidden === 'hidden') stream.write(lines.getPrompt());
   else lines.prompt();
   let isStopped = false;

@@ -3,10 +3,10 @@ import type { Context } from '../context.ts';
 import { addHelp, type CommandHelp } from './help.ts';
 import { addSharedOptions, type SharedOptions } from './options/options.ts';
 
-/** What the help says of a command or a group, before its options. */
+/** The help of a command or a group, above its options. */
 interface Described extends CommandHelp {
   readonly name: string;
-  /** In the list of its group; the program's own list stands in program.ts. */
+  /** For the list of its group. The program's own list is in program.ts. */
   readonly summary?: string;
   readonly description: string;
 }
@@ -15,9 +15,9 @@ interface CommandDefinition<Given extends unknown[]> extends Described {
   readonly arguments?: readonly Argument[];
   /** Its own options. */
   readonly options?: readonly Option[];
-  /** The options that it has in common with other commands. */
+  /** The options that it shares with other commands. */
   readonly takes?: readonly SharedOptions[];
-  /** Receives the arguments, the options and, last, the command. */
+  /** Gets the arguments, the options and, last, the command. */
   run(context: Context, ...given: Given): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function defineCommand<Given extends unknown[]>(definition: CommandDefini
   };
 }
 
-/** The constructor of a group of commands; `usual` runs where none is named. */
+/** The constructor of a group of commands. `usual` runs where none is named. */
 export function defineGroup(
   definition: Described,
   commands: readonly CreateCommand[],

@@ -12,7 +12,10 @@ import type { Fault } from '../transport/policy.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 
-/** As in connection/connection.ts, by the options of a command. `say` prints what is good to know, where that can't be printed at once. */
+/**
+ * Runs `work` with the connection that the options of a command mean; see connection/connection.ts. `say` prints notes, for commands that
+ * can't print them at once.
+ */
 export async function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
@@ -24,7 +27,7 @@ export async function withConnection<T>(
   try {
     return await withQuietConnection(context, options, work, start, { say, ...waiting });
   } catch (error) {
-    // What --local buys is free, whatever the service would charge for it.
+    // With --local nothing is charged, even if the local service has prices.
     const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
     throw isFree ? error.with({ charged: 'no' }) : error;
   } finally {
@@ -32,7 +35,7 @@ export async function withConnection<T>(
   }
 }
 
-/** The same for a command that shows what it waits for by itself. */
+/** The same for a command that shows by itself what it waits for. */
 export function withQuietConnection<T>(
   context: Context,
   options: ConnectionOptions,
@@ -45,12 +48,12 @@ export function withQuietConnection<T>(
   return connect(context, { ...options, address: addressOf(options) }, listener, work, start);
 }
 
-/** Pure: the address of an option, and what to call it. */
+/** Pure: the address in an option, with the name of that option. */
 export function addressOf({ baseUrl }: Pick<ConnectionOptions, 'baseUrl'>): RouteOptions['address'] {
   return baseUrl === undefined ? undefined : { text: baseUrl, source: '--base-url' };
 }
 
-/** Says why nothing comes: a host that does not answer, a wait before another attempt. */
+/** Shows why nothing arrives: a host that does not answer, a wait before another attempt. */
 function showWaiting(context: Context, options: ConnectionOptions) {
   const { clock } = context;
   let wait: { readonly until: number; readonly reason: string } | undefined;
@@ -62,13 +65,13 @@ function showWaiting(context: Context, options: ConnectionOptions) {
       const left = Math.ceil(((wait?.until ?? 0) - clock.monotonic()) / 1000);
       if (wait !== undefined && left > 0) return `waiting ${left} s: ${wait.reason}…`;
       const [slow] = opening;
-      // A connection is there within a second, nearly always.
+      // A connection nearly always takes less than a second.
       if (slow === undefined || clock.monotonic() - slow.since < 1000) return undefined;
       return `connecting to ${slow.host}…`;
     }, true),
-    // What has nothing of its own to show.
+    // For commands that show nothing of their own.
     line.show(() => {
-      // The local service is there as long as a server of agents is.
+      // The local service answers at once, unless the process that runs it has ended.
       if (options.local) return wait && 'trying again…';
       const seconds = Math.floor((clock.monotonic() - start) / 1000);
       const what = wait === undefined ? 'asking the service' : 'trying again';
@@ -101,9 +104,9 @@ const reasons: Partial<Readonly<Record<Fault, string>>> = {
   already_exists: 'the service is still working on it',
 };
 
-/** Pure: why a request is sent again, in a few words. */
+/** Pure: in a few words, why a request is sent again. */
 export function toWaitReason({ fault, details, words }: RequestError): string {
-  // A name that is mistyped can be seen now, and not only when all attempts have failed.
+  // A mistyped name can then be seen at once, and not only when all attempts have failed.
   if (fault === 'unsent') return words.replace(/^no connection to the service: /, '');
   const status = details.status === undefined ? '' : ` (${details.status})`;
   return `${reasons[fault] ?? words}${status}`;

@@ -5,7 +5,7 @@ export interface ExitCode {
   readonly meaning: string;
 }
 
-/** The one table of exit codes: what every command returns, and what its help says about it. */
+/** The one table of exit codes: the number for each outcome, and its meaning in helps. */
 export const exitCodes = {
   complete: { code: 0, meaning: 'done (also when nothing was found)' },
   bug: { code: 1, meaning: 'a bug in leadpipe: please report it' },
@@ -32,7 +32,7 @@ export const exitCodes = {
   terminated: { code: 143, meaning: 'stopped by SIGTERM' },
 } as const satisfies Record<Outcome, ExitCode>;
 
-/** How a command can end that is about this machine alone, and prints. */
+/** How a command that only uses this machine can end. */
 export const localOutcomes: readonly Outcome[] = [
   'complete',
   'usage',
@@ -43,13 +43,13 @@ export const localOutcomes: readonly Outcome[] = [
   'terminated',
 ];
 
-/** How a change of the settings or keys can end: another process may be at it. */
+/** How a change of the settings or keys can end: another process may be changing them. */
 export const changeOutcomes: readonly Outcome[] = [
   ...localOutcomes.filter((outcome) => outcome !== 'reader_closed'),
   'temporary',
 ];
 
-/** How every free request can end; some commands know further ends. */
+/** How every free request can end; some commands add to this. */
 export const freeOutcomes: readonly Outcome[] = [
   ...localOutcomes,
   'authentication',
@@ -58,10 +58,10 @@ export const freeOutcomes: readonly Outcome[] = [
   'interface',
 ];
 
-/** How reading a task can end: it costs nothing, and can be done again. */
+/** How reading a task can end. It costs nothing, and can be repeated. */
 export const readOutcomes: readonly Outcome[] = [...freeOutcomes, 'no_result', 'partial', 'not_found'];
 
-/** How every paid request can end; some commands know further ends. */
+/** How every paid request can end; some commands add to this. */
 export const paidOutcomes: readonly Outcome[] = [...freeOutcomes, 'credits', 'no_result', 'unknown'];
 
 export function exitCodeOf(outcome: Outcome): number {

@@ -2,28 +2,28 @@ import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
 import { toExitCodes } from './exit-codes.ts';
 
-/** What a command's help says below its options, and the manual page with it. */
+/** What a command's help and the manual page say below its options. */
 export interface CommandHelp {
-  /** Command lines that run as they stand, one after the other; a long one goes on after a backslash. */
+  /** Command lines that work as they are, one after the other. A long one continues after a backslash. */
   readonly examples: readonly [string, string];
-  /** The shape of what goes to stdout. A group has none of its own. */
+  /** The shape of what goes to stdout. A group has none. */
   readonly output?: readonly string[];
-  /** How it can end; for a group, as its commands can. */
+  /** How it can end; a group can end as its commands can. */
   readonly outcomes?: readonly Outcome[];
   readonly lists?: readonly HelpList[];
   /** Paragraphs at the end. */
   readonly remarks?: readonly string[];
 }
 
-/** Names and what they mean, under a heading. */
+/** Names and their meanings, under a heading. */
 export interface HelpList {
   readonly heading: string;
   readonly rows: readonly (readonly [name: string, meaning: string])[];
-  /** Only the names stand in the help, and the meanings in the manual page. */
+  /** The help shows only the names; the manual page also shows the meanings. */
   readonly brief?: true;
 }
 
-/** Headings of the options that several commands take: a command's own help names them, and `help options` explains them. */
+/** Headings of options that several commands share: a command's help names these options, and `help options` explains them. */
 export const groups = {
   list: 'Many at once, with --input:',
   output: 'Output:',
@@ -32,7 +32,7 @@ export const groups = {
   messages: 'Messages:',
 } as const;
 
-/** What `help` tells beside the commands, in the order of the help; the texts stand in topics.ts. */
+/** The topics of `help`, in their order. Their texts are in topics.ts. */
 export const topics = {
   environment: 'variables and files that leadpipe reads, and which one is used',
   'exit-codes': 'how a command can end, and what to do then',
@@ -45,12 +45,15 @@ export type TopicName = keyof typeof topics;
 
 export const topicNames = Object.keys(topics) as TopicName[];
 
-/** A text is a paragraph, filled to the width; lines are left as they are. */
+/** A string is a paragraph, filled to the width; `lines` stay as they are. */
 export type Topic = readonly (string | HelpList | { readonly lines: readonly string[] })[];
 
 const helps = new WeakMap<Command, CommandHelp>();
 
-/** Columns for meanings beside a list of options: with fewer they are not wrapped. Commander's own 40 leave a terminal of 60 none. */
+/**
+ * The fewest columns for meanings beside a list of options; with fewer they are not wrapped. Commander's own value of 40 leaves none in a
+ * terminal of 60.
+ */
 export const fewestToWrap = 20;
 
 export const usualWidth = 80;
@@ -75,7 +78,7 @@ export function isShared({ helpGroupHeading }: Option): boolean {
   return Object.values<string | undefined>(groups).includes(helpGroupHeading);
 }
 
-/** Pure: a topic of `help`, for a terminal of this many columns. */
+/** Pure: a topic of `help`, for a terminal with so many columns. */
 export function toTopicText(topic: Topic, width: number): string {
   const helper = createHelper(width);
   const blocks = topic.map((part) => {
@@ -85,7 +88,7 @@ export function toTopicText(topic: Topic, width: number): string {
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-/** The widest name that still stands beside its meaning. */
+/** The widest name that has its meaning on the same line. */
 const widestBeside = 28;
 
 function listLines(helper: Help, { heading, rows }: HelpList): string[] {

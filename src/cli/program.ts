@@ -15,7 +15,7 @@ import {
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
 
-/** Every command, in the order of the help, and what it is for. */
+/** Every command with its summary, in the order of the help. */
 export const commands = {
   search: 'find leads; they are printed as they are found',
   task: 'find leads with a task: run, create, status, fetch, wait, resume, list',
@@ -38,7 +38,7 @@ export const commands = {
 
 type CommandName = keyof typeof commands;
 
-/** Only the one that is asked for is loaded. */
+/** Only the command that is asked for is loaded. */
 const loaders: Readonly<Record<CommandName, () => Promise<{ createCommand(context: Context): Command }>>> = {
   search: () => import('./commands/search.ts'),
   task: () => import('./commands/task.ts'),
@@ -61,7 +61,7 @@ const loaders: Readonly<Record<CommandName, () => Promise<{ createCommand(contex
   man: () => import('./commands/man.ts'),
 };
 
-/** A group that does something without a subcommand: the others say what is in them, as the program does. */
+/** A group that does something without a subcommand. The others, like the program itself, then list their commands. */
 const acting = 'history' satisfies CommandName;
 
 const description = 'Find leads: people, companies, creators, stores.';
@@ -81,11 +81,11 @@ const help: CommandHelp = {
   ],
 };
 
-/** Runs a command line; returns the exit code. Never throws. */
+/** Runs a command line, and returns the exit code. Never throws. */
 export async function runProgram(context: Context, given: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
   let program: Command | undefined;
-  // Behind a command it is --verbose.
+  // After a command, -v means --verbose.
   const argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   try {
     const topic = argv[0] === 'help' ? topicNames.find((name) => name === argv[1]) : undefined;
@@ -117,14 +117,14 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
   }
 }
 
-/** Pure: whether there is nothing to correct: no argument is missing, too many or none of its choices. */
+/** Pure: whether the arguments are right: none is missing or too many, and each is one of its choices. */
 function fits({ args, registeredArguments: known }: Command): boolean {
   const isChoice = (one: Argument, at: number): boolean =>
     args[at] === undefined ? !one.required : (one.argChoices?.includes(args[at]) ?? true);
   return args.length <= known.length && known.every(isChoice);
 }
 
-/** Reports whatever was thrown, as the command line asks for it; returns the exit code. */
+/** Reports an error in the form that the command line asks for, and returns the exit code. */
 export async function reportThrown(
   context: Context,
   error: unknown,
@@ -135,13 +135,13 @@ export async function reportThrown(
   return reportError(context, error, argv, ran);
 }
 
-/** The program with the one command loaded that the words are about. */
+/** The program with only the command that these words name. */
 function createProgram(context: Context, words: readonly string[]): Promise<Command> {
   const chosen = words[0] === 'help' ? words[1] : words[0];
   return assemble(context, (name) => name === chosen);
 }
 
-/** The program with every command loaded, for what tells of all of them. */
+/** The program with every command, for what lists all of them. */
 export function createWholeProgram(context: Context): Promise<Command> {
   return assemble(context, () => true);
 }
@@ -151,14 +151,14 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
     .description(description)
     .version(context.version, '-V, --version', 'print the version (or -v alone)')
     .helpOption('-h, --help', 'print help')
-    // `help` is made an option of the command it asks about.
+    // `help` is turned into the option --help of the command that it asks about.
     .helpCommand(false)
     .exitOverride()
     .configureHelp({
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap: fewestToWrap,
-      // Not in `visibleOptions`, which mistyped ones are compared with.
+      // Not in `visibleOptions`, because mistyped options are compared with those.
       formatHelp(command, helper) {
         const visibleOptions = (one: Command) =>
           helper.visibleOptions(one).filter((option) => !isShared(option));
@@ -181,15 +181,15 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
   return addHelp(program, help);
 }
 
-/** Settings are inherited by hand: commander does so only for commands that it makes itself. */
+/** Passes settings on to a command: commander only does so for commands that it makes itself. */
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent).helpCommand(false);
   for (const sub of command.commands) adopt(command, sub);
 }
 
 /**
- * Pure: the words for commander, in which `help` is the option `--help`, as it is for a group that does nothing by
- * itself. Throws UsageError for a command that there is not.
+ * Pure: the words for commander. `help` becomes the option `--help`, and so does a group that does nothing by itself. Throws UsageError for
+ * an unknown command.
  */
 async function toCommandLine(command: Command, words: readonly string[], isHelp = false): Promise<string[]> {
   const [first, ...rest] = words;
@@ -200,7 +200,7 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
   const found = command.commands.find((one) => one.name() === first);
   if (found !== undefined) return [first, ...(await toCommandLine(found, rest))];
   const names = command.commands.map((one) => one.name());
-  // A topic has been shown before it comes to this.
+  // A topic has been handled before.
   if (isHelp && command.parent === null) {
     return [checkOneOf('command or topic', first, [...names, ...topicNames])];
   }

@@ -10,7 +10,7 @@ import { createRowsOptions } from './options/rows.ts';
 const textOrNull = { type: ['string', 'null'] };
 const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
 
-/** What `--json-errors` prints under `error`, as messages/report.ts makes it. */
+/** What `--json-errors` prints under `error`; messages/report.ts makes it. */
 const members = {
   type: { type: 'string' },
   status: { type: ['integer', 'null'], description: 'HTTP status' },

@@ -7,37 +7,37 @@ import { shellWord } from './quoted.ts';
 import { createNotes, statusLineOf } from './status-line.ts';
 
 export interface Closing {
-  /** As `email found`, where it is not leads. */
+  /** Such as `email found`, if it is not about leads. */
   readonly what?: string;
-  /** How it is to the file, where that is not said by the options. */
+  /** How the result relates to the file, if the options don't say it. */
   readonly place?: 'in';
-  /** What else is to be said of it. */
+  /** Anything else to say. */
   readonly also?: string | undefined;
   readonly leads?: number;
-  /** What earlier runs of the same search brought: how many leads arrived, and how many of them were delivered. */
+  /** For a search that was resumed: how many leads arrived before, and how many of them were delivered. */
   readonly before?: { readonly arrived: number; readonly delivered: number } | undefined;
-  /** Leads beside these that arrived, and had been delivered before. */
+  /** How many more leads arrived that had been delivered before. */
   readonly excluded?: number;
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
   readonly limit?: number | undefined;
-  /** Credits; null where nobody can say. */
+  /** Credits; null where this is not known. */
   readonly costAtMost?: number | null;
   readonly ids: {
-    /** What the ID of the search is of. */
+    /** What the search ID belongs to. */
     readonly of?: 'task';
     readonly leadsSearchId?: string | undefined;
     readonly requestId?: string | undefined;
     readonly operationId?: string | undefined;
     readonly idempotencyKey?: string | undefined;
   };
-  /** Why it is so little. */
+  /** Why there are so few. */
   readonly why?: string | undefined;
-  /** What is nearly always done next, for a person. */
+  /** What a person mostly does next. */
   readonly next?: string | undefined;
 }
 
-/** Says what a run came to, where that is, and what it cost; then, faint, the IDs to ask about it with. */
+/** Says what a run brought, where it is and what it cost; then, dimmed, the IDs. */
 export function close(
   context: Context,
   options: RecordOptions & Partial<ConnectionOptions>,
@@ -45,16 +45,16 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
-  // What is done after that, nobody waits for.
+  // Nobody waits for what follows.
   statusLineOf(context)?.hush();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
-  // What --local buys costs nothing, whatever its prices are.
+  // With --local nothing is charged, even if the local service has prices.
   const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
   const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
-  // A person asks with the operation; whoever reads a file has nothing to ask with but what stands there.
+  // People use the operation ID. In a log, all IDs are needed.
   const ids = toIds(closing, !context.stderr.isTerminal, options.verbose === true);
   if (ids !== '') notes.quote(ids);
 }
@@ -64,7 +64,7 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in', app
   const { arrived, delivered } = closing.before ?? { arrived: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + arrived >= limit;
   const all = delivered + (leads ?? 0);
-  // What is added to a file is added in one go, with what was stored before.
+  // Rows are added to a file in one step, together with what was stored before.
   const isTogether = append && file !== undefined && delivered > 0;
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
@@ -98,7 +98,7 @@ function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** Pure: why a run that brought nothing did so; undefined where there are leads, or its list left nothing out. */
+/** Pure: why a run brought nothing; undefined where it brought leads, or where its list excluded none. */
 export function toNothingNew(
   leads: number,
   { name, size = 0 }: NonNullable<Listed['list']>,
@@ -107,7 +107,7 @@ export function toNothingNew(
   return `Nothing new: the list ${name} has ${countOf(size)}, and ${toThem(size, 'it was', 'they were')} left out. To see ${toThem(size)}: leadpipe history lists ${shellWord(name)}`;
 }
 
-/** Pure: what to do with leads that stand on the screen alone: each of `again` prints some of them once more, for nothing. */
+/** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */
 export function toSaving(
   { stdout }: Context,
   { output }: RecordOptions,
@@ -120,13 +120,13 @@ export function toSaving(
   return `To save ${toThem(Math.max(leads, again.length))}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
 }
 
-/** The error of `--exit-status`, where everything went well and brought nothing, or nothing new. */
+/** The error of `--exit-status`, for a run that found nothing, or nothing new. */
 export function toNothingFound(
   { requestId, operationId, idempotencyKey, excluded = 0 }: Closing['ids'] & { readonly excluded?: number },
   options: Partial<ReportOptions>,
   what = excluded > 0 ? 'no new leads were found' : 'no leads were found',
 ): LeadpipeError {
-  // The closing lines have said the IDs, unless they say nothing.
+  // The closing lines have told the IDs, unless they were silenced.
   const isTold = !options.quiet && !options.jsonErrors;
   return new LeadpipeError('no_result', what, isTold ? {} : { requestId, operationId, idempotencyKey });
 }

@@ -7,16 +7,16 @@ import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
 import { shellWord } from './quoted.ts';
 
-/** Arguments that are a text of the user's own: what is not in quotes becomes several of them. */
+/** Arguments that are the user's own text. Without quotes they become several arguments. */
 const texts = ['objective', 'query', 'entity-context', 'target'];
 
-/** Names that nobody knows by heart, and the command that lists them. */
+/** Arguments whose values nobody remembers, with the command that lists them. */
 const listedBy: Readonly<Record<string, string>> = {
   'operation-id': 'leadpipe history',
   'leads-search-id': 'leadpipe task list',
 };
 
-/** What people type for a command of another name. */
+/** Words that people type for a command of another name. */
 const nearCommands: Readonly<Record<string, string>> = {
   login: 'leadpipe auth login',
   logout: 'leadpipe auth logout',
@@ -38,7 +38,7 @@ const nearCommands: Readonly<Record<string, string>> = {
   version: 'leadpipe --version',
 };
 
-/** Options of other programs, and what they are called here. */
+/** Options of other programs, and their names here. */
 const nearOptions: Readonly<Record<string, string>> = {
   '-n': '--limit',
   '-l': '--limit',
@@ -49,7 +49,7 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--csv': '--format csv',
 };
 
-/** Pure: what is meant by a word that is no command of this group; `words` begin with it. */
+/** Pure: which command of the group a wrong word probably means; `words` begin with it. */
 export function meantIn(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
   const [word = '', value] = words;
   if (group.name() === 'config' && settingNames.some((name) => name === word)) {
@@ -64,8 +64,8 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
 }
 
 /**
- * Pure: what is wrong with the arguments, and the command line as it was probably meant: a text that is not in quotes, one in
- * the place of the type that stands before it, or none at all. Undefined where it is neither.
+ * Pure: what is wrong with the arguments, and what the user probably meant: a text without quotes, a text in place of the type, or no text
+ * at all. Undefined where it is none of these.
  */
 export function toCorrection(command: Command, argv: readonly string[]): UsageError | undefined {
   const { args: operands, registeredArguments: known } = command;
@@ -85,7 +85,7 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   }
   if (operands.length <= known.length) return missing && toMissing(command, missing);
   const own = operands.slice(0, known.length - 1);
-  // A list with a blank after a comma also looks like one argument too many: joining it to the text would be wrong.
+  // A list with a space after a comma also looks like one argument too many. Joining it to the text would be wrong.
   const advice =
     at < 0
       ? 'Write a text in quotes ("…"), and a list without spaces: name,website.'
@@ -93,7 +93,7 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
   return new UsageError('too many arguments: a text of several words needs quotes', advice);
 }
 
-/** Pure: the error of an argument that is not there, with the command that lists its values, or else an example. */
+/** Pure: the error of a missing argument, with the command that lists its values, or else an example. */
 export function toMissing(command: Command, argument: Argument): UsageError {
   const list = listedBy[argument.name()];
   const example = `${choicesOf(argument)}For example: ${helpOf(command)?.examples[0].split('\n')[0]}`;
@@ -103,7 +103,7 @@ export function toMissing(command: Command, argument: Argument): UsageError {
   );
 }
 
-/** What commander found wrong, said as every other error is. Only to say whose option it is, all commands are loaded. */
+/** An error of commander, worded like the others. All commands are loaded only to say which of them has an option. */
 export async function toUsageError(
   error: CommanderError,
   program: Command,
@@ -131,7 +131,7 @@ async function toUnknownOption(
   suggestion: string | undefined,
   loadAll: () => Promise<Command>,
 ): Promise<UsageError> {
-  // What was typed after the = may be a key.
+  // What follows the = may be a key.
   const [unknown = ''] = typed.split('=');
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
   const near = nearOptions[unknown];
@@ -148,7 +148,7 @@ async function toUnknownOption(
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 
-/** Pure: which commands have this option; undefined where none has. */
+/** Pure: the commands that have this option; undefined where none has. */
 function ownersIn(program: Command, flag: string): string | undefined {
   const owners = program.commands
     .flatMap((one) => [one, ...one.commands])
@@ -162,7 +162,7 @@ function choicesOf({ argChoices }: Argument): string {
   return argChoices === undefined ? '' : `It must be one of: ${argChoices.join(', ')}.\n`;
 }
 
-/** The type that a text speaks of, else the first that people want. */
+/** The type that the text mentions, else the most common one. */
 function likelyType(types: readonly string[], text: string): string {
   const spoken = wordsOf(text).map((word) => entityWords[word] ?? word);
   const page = /^https?:/.test(text) ? 'web2list' : text.includes('/') ? 'github_repo_stargazers' : 'company';
@@ -170,7 +170,7 @@ function likelyType(types: readonly string[], text: string): string {
   return likely.find((one) => types.includes(one)) ?? '';
 }
 
-/** As the output and the documents write it. */
+/** The name as the output and the documents write it. */
 function nameOf(argument: Argument): string {
   const name = argument.name();
   return `the ${name === 'leads-search-id' ? 'leads_search_id' : name.replaceAll('-', ' ').replace(/\bid$/, 'ID')}`;

@@ -10,7 +10,7 @@ import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
-/** Says what is good to know of earlier runs before something is bought; what goes on with one says so itself. */
+/** Says what the user should know about earlier runs before something is bought. A run that is resumed says so elsewhere. */
 export function tellEarlier(context: Context, options: ReportOptions, earlier: Earlier): void {
   const { say, warn } = createNotes(context, options);
   if (earlier.is === 'repeat' && isTask(earlier.operation.entries[0].command)) {
@@ -48,7 +48,7 @@ function toLeft(
   return `the leads of ${which} ${reason}. A new search starts now${isFree ? '' : ', and all its leads are charged again'}`;
 }
 
-/** Pure: what was run, and for what: `contact email --input rows.csv`. */
+/** Pure: the command of a run with its subject: `contact email --input rows.csv`. */
 function toName({ entries: [intent] }: StoredOperation): string {
   const about = toSubject(intent) ?? '-';
   const row = rowsOf(intent.command);
@@ -57,12 +57,12 @@ function toName({ entries: [intent] }: StoredOperation): string {
   return `${words} --input ${shellWord(basename(about))}`;
 }
 
-/** Pure: when it was begun, as the user's clock showed it. */
+/** Pure: when it began, in the time zone of this machine. */
 export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }: StoredOperation): string {
   return toMinutes(new Date(time), zone);
 }
 
-/** Throws UsageError where somebody has said that nobody wants the rest. */
+/** Throws UsageError where the rest was dropped. */
 export function checkNotDropped(operation: StoredOperation): void {
   if (!operation.isDropped) return;
   const { operationId, entries, last } = operation;

@@ -4,7 +4,7 @@ import { nearest } from '../../requests/closed-list.ts';
 import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 
-/** The command that ran, which a hint has to fit. */
+/** The command that ran, which the hint must suit. */
 export interface Ran {
   readonly options: Partial<ConnectionOptions & RecordOptions> & {
     readonly limit?: number;
@@ -14,7 +14,7 @@ export interface Ran {
     readonly input?: string;
   };
   readonly args: readonly string[];
-  /** Whether the command has an option of this name, given or not. */
+  /** Whether the command has this option, given or not. */
   has(option: `--${string}`): boolean;
 }
 
@@ -27,14 +27,14 @@ export const nothingBought = 'No purchases recorded on this machine yet.';
 export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 
-/** Pure: what is stored of what arrived, in front of the command that prints it or writes it to a file. */
+/** Pure: that what arrived is stored, followed by the command that prints it or writes it to a file. */
 function toStored(isAll: boolean, what: 'print' | 'write'): string {
   const [it, place] = [isAll ? 'it' : 'what is stored', what === 'write' ? ' to a file' : ''];
   const stored = isAll ? 'What arrived is stored' : 'Not all of what arrived could be stored';
   return `${stored}. To ${what} ${it}${place}, for free: `;
 }
 
-/** What to type, for each kind of facts: a kind without a sentence does not compile. */
+/** The hint for each kind of facts. A kind without one does not compile. */
 const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
     `Use \`leadpipe task run ${entityType} "<objective>" --enable-web-search\`.`,
@@ -127,7 +127,7 @@ const hints: Hints = {
       : `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
-    // Its folder was made, and there was no room for more.
+    // Its folder was made, but the disk was full.
     if (known.includes(operationId)) return 'It was stopped before it was recorded: nothing was sent.';
     const near = nearest(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
@@ -199,8 +199,8 @@ const allArrived = 'All leads that were asked for have arrived.';
 const theSame = 'the same command again';
 
 /**
- * Pure: what goes on with a list: the same command, where it writes a file or has a name; else its operation; undefined where its rows
- * can't be had again either.
+ * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation; undefined where its rows
+ * can't be read again.
  */
 function wayOn(operationId: string, { has, options: { input, output, run } }: Ran): string | undefined {
   const isOfFile = output !== undefined && output !== '-';
@@ -242,14 +242,14 @@ function toAnotherKey(_: Facts, { has, options }: Ran): string {
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };
 
-/** Pure: what to do about an error, in the words of the command line; undefined where there is nothing to say. */
+/** Pure: the hint of an error, in the words of the command line; undefined where there is none. */
 export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noCommand): string | undefined {
   if (hint !== undefined || facts === undefined) return hint;
   const found = hints[facts.is] as string | ((facts: Facts, ran: Ran) => string);
   return typeof found === 'string' ? found : found(facts, ran);
 }
 
-/** Pure: the command that resumes the operation of a task, or reads on from the position where there is none. */
+/** Pure: the command that resumes the operation of a task. Without an operation, the command that reads on from the position. */
 export function toContinuation(
   { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
@@ -257,7 +257,7 @@ export function toContinuation(
   if (operationId !== undefined) return toResumption(operationId, options);
   const { append, output, format } = options;
   const words = ['task', goOn, leadsSearchId, ...from(pts), ...routeWords(options)];
-  // The file itself holds the rows so far; a .part has to be finished by hand.
+  // The file already has the rows that arrived; a .part must be completed by hand.
   if (append && output !== undefined) words.push('-o', output, '--append');
   if (append && format !== undefined) words.push('-f', format);
   return toCommand(words);

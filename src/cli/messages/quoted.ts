@@ -1,10 +1,10 @@
-/** A text as one word for a shell, for commands that a user can copy: quoted as every shell understands, if that will do. */
+/** A text as one word for a shell, for commands that users copy. It is quoted in a way that every shell understands, if possible. */
 export function shellWord(text: string): string {
   if (/^[\w.,:/@-]+$/.test(text)) return text;
   return /^[^"$`\\!%]+$/.test(text) ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Pure: enough of a key to tell it from another, and of no use without the rest. */
+/** Pure: enough of a key to tell it from another one, but not enough to use it. */
 export function toMaskedKey(key: string): string {
   return key.length < 12 ? '…' : `…${key.slice(-4)}`;
 }

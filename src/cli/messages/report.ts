@@ -8,8 +8,8 @@ import { type Ran, toHint } from './hints.ts';
 import { statusLineOf } from './status-line.ts';
 
 /**
- * The one place where an error becomes text and an exit code, as the command line asks for it; `ran` is the command, where it
- * came to that. A reader that went away gets no message: there may be no one to read it.
+ * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. If the reader of the output went
+ * away, nothing is printed: nobody may be there to read it.
  */
 export function reportError(
   context: Context,
@@ -26,7 +26,7 @@ export function reportError(
   } else {
     stream.write((statusLineOf(context)?.takeGap() ?? '') + toText(context, error, argv, ran));
   }
-  // A mistyped command line has no stack that says anything.
+  // A mistyped command line needs no stack.
   const isVerbose = argv.includes('--verbose') || argv.includes('-v');
   if (isVerbose && !(thrown instanceof UsageError)) stream.write(`${stackOf(error)}\n`);
   return exit;
@@ -37,7 +37,7 @@ const stops: Partial<Readonly<Record<Outcome, string>>> = {
   terminated: 'Stopped by SIGTERM',
 };
 
-/** Pure: what happened, whole sentences with a full stop, and the technical form behind. */
+/** Pure: what happened, in whole sentences, followed by the technical cause. */
 function toCause({ details, outcome, words }: LeadpipeError): string {
   const by = stops[outcome];
   const text =
@@ -56,7 +56,7 @@ function toText(
   const { charged, facts, operationId, requestId } = error.details;
   const { columns } = context.stderr;
   const { red, dim } = stylesOf(colorOf(context, context.stderr, !argv.includes('--no-color')));
-  // With --local nothing is ever charged. What is wrong with the command line or the settings is found before anything could have been sent.
+  // With --local nothing is charged. Mistakes in the command line or the settings are found before anything is sent.
   const isFree = ran?.options.local || error instanceof UsageError || error instanceof ConfigurationError;
   const search = facts !== undefined && 'leadsSearchId' in facts ? facts : undefined;
   const ids = [
@@ -80,7 +80,9 @@ function toText(
     .concat('\n');
 }
 
-/** What ends so is found here, before anything is sent; a request that ends so says itself what was charged. */
+/**
+ * Without `charged`, these outcomes were found here, before anything was sent; a request with such an outcome says itself what was charged.
+ */
 const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
 
 /** Pure: an error as programs get it. */

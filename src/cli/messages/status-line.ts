@@ -5,19 +5,19 @@ import { createProgress } from '../../output/progress.ts';
 import { foldFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
 
-/** What to show now; undefined leaves the line to others. It is asked for at least once a second. */
+/** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
 type StatusText = () => string | undefined;
 
 type StatusLine = ReturnType<typeof createStatusLine>;
 
 const lines = new WeakMap<Context, StatusLine>();
 
-/** The line of this run, where there is one yet. */
+/** The line of this run, if it has one yet. */
 export function statusLineOf(context: Context): StatusLine | undefined {
   return lines.get(context);
 }
 
-/** The line on stderr that says what is going on. There is one for each run, whoever has something to say on it. */
+/** The line on stderr that shows what is going on. A run has one, which all parts share. */
 export function openStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
   const line = lines.get(context) ?? createStatusLine(context, options);
   lines.set(context, line);
@@ -31,14 +31,14 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   let gap = '';
   let hushed = false;
   let cancel: (() => void) | undefined;
-  // A dumb terminal can't take back what it shows, and lines of --verbose say more.
+  // A dumb terminal can't remove what it shows, and --verbose prints more than this line.
   const isSilent =
     !stderr.isTerminal || options.quiet || options.jsonErrors || options.verbose || env.TERM === 'dumb';
   const progress = isSilent
     ? undefined
     : createProgress(stderr, clock, {
         styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
-        // The consoles of Linux and of the older Windows.
+        // The consoles of Linux and of older Windows.
         plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
       });
 
@@ -58,7 +58,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
 
   return {
     update,
-    /** Shows a text until the returned function is called; those that are `urgent` stand before the others. */
+    /** Shows a text until the returned function is called. `urgent` texts come before others. */
     show(text: StatusText, urgent = false): () => void {
       const one = { text, urgent };
       shown = [...shown, one];
@@ -73,29 +73,29 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
         update();
       };
     },
-    /** Takes it away until `release`: something else is written to the terminal. */
+    /** Removes the line until `release`, while something else is written to the terminal. */
     hold(): void {
       holds++;
       progress?.pause();
     },
     release(): void {
       holds--;
-      // What was written is often the last: a line that comes back for an instant is a flicker.
+      // Often this was the last output: a line that returns for an instant would flicker.
       if (cancel === undefined) return;
       cancel();
       cancel = clock.after(100, tick);
     },
-    /** Says that rows stand on the terminal: what is said next is set apart from them. */
+    /** Tells that rows are on the terminal: the next message is separated from them. */
     wrote(): void {
       gap = '\n';
     },
-    /** The line break that sets apart, once. */
+    /** The line break that separates, once. */
     takeGap(): string {
       const taken = gap;
       gap = '';
       return taken;
     },
-    /** Takes it away for good: from now on nobody knows what stands on the terminal's last line. */
+    /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
     hush(): void {
       hushed = true;
       progress?.pause();
@@ -108,7 +108,7 @@ export function waitedFor(seconds: number): string {
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }
 
-/** Runs `work` under a line with this text, which is asked for again whenever `work` says so. */
+/** Runs `work` while the line shows this text. `work` calls `update` to have it refreshed. */
 export async function withStatus<T>(
   context: Context,
   options: Partial<ReportOptions>,
@@ -143,7 +143,7 @@ export function toCounted({ unit, most }: Counted, count: number, label: string,
 
 export type Notes = ReturnType<typeof createNotes>;
 
-/** Lines on stderr that are not errors. All are cleaned: they repeat what the service said. */
+/** Lines on stderr that are not errors. All are cleaned, since they repeat words of the service. */
 export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
   const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
@@ -156,16 +156,16 @@ export function createNotes(context: Context, options: Partial<ReportOptions>) {
   };
   const { jsonErrors, quiet, verbose } = options;
   return {
-    /** Progress and results; silenced by --quiet and --json-errors. */
+    /** Progress and results. --quiet and --json-errors silence them. */
     say(line: string): void {
       if (!quiet && !jsonErrors) print(line);
     },
-    /** IDs and other things to quote, faint; silenced as `say`. */
+    /** IDs and the like, dimmed; silenced as `say`. */
     quote(line: string): void {
-      // An ID stays behind its name.
+      // An ID stays on the line of its name.
       if (!quiet && !jsonErrors) print(line, dim, (part) => [part]);
     },
-    /** What was odd and did no harm; silenced by --json-errors alone. */
+    /** Something odd that did no harm. Only --json-errors silences it. */
     warn(line: string): void {
       if (!jsonErrors) print(`warning: ${line}`, (part) => part.replace(/^warning:/, (word) => yellow(word)));
     },

@@ -5,7 +5,7 @@ const again = 'If the person wants to buy it again anyway, repeat the call with 
 const signIn =
   'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local';
 
-/** What an agent can do, and what only the person can who started the server; where there is no row, what a command says holds here too. */
+/** What an agent can do, and what only the person can do who started the server. Facts without a row have the command line's hint. */
 const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
   no_target: signIn,
   no_address: signIn,

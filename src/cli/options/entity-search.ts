@@ -18,7 +18,7 @@ import {
   under,
 } from './options.ts';
 
-/** What the helps say of leads. */
+/** The description of leads in helps. */
 export const leadShape = [
   '{"name":"…","links":{"website":"…"},"description":"…",',
   ' "score":{"score":"…","reason":"…"}}',
@@ -44,7 +44,7 @@ export interface ListOptions {
 
 const longestName = 100;
 
-/** The two arguments; optional where the command can do without. */
+/** The two arguments; optional for commands that work without them. */
 export function createEntityArguments(
   types: readonly EntityType[],
   needed: 'required' | 'optional' = 'required',
@@ -57,7 +57,7 @@ export function createEntityArguments(
   ];
 }
 
-/** What to find, under one heading; `more` are the command's own. */
+/** The options for what to find, under one heading; `more` are those of the command itself. */
 export function createEntityOptions(more: readonly Option[]): readonly Option[] {
   const { entityLimit } = limits;
   return under('What to find:', [
@@ -94,7 +94,7 @@ export const listOptions: readonly Option[] = [
   ),
 ];
 
-/** Pure: what an order says of its list. Throws UsageError for options that contradict each other. */
+/** Pure: which list an order belongs to. Throws UsageError for options that contradict each other. */
 export function toListTerms({
   history,
   list: name,
@@ -151,7 +151,7 @@ export const enableWebSearch = new Option(
   'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
 );
 
-/** Reads and checks the task that is to be created, before anything is sent. Throws UsageError. */
+/** Reads and checks the task that shall be created, before anything is sent. Throws UsageError. */
 export async function readTaskRequest(
   context: Context,
   entityType: string,
@@ -159,7 +159,7 @@ export async function readTaskRequest(
   options: TaskRequestOptions & Partial<ReportOptions>,
 ): Promise<CreateTaskRequest> {
   const enable_web_search = options.enableWebSearch === true;
-  // Before standard input is read for a type that could not be used.
+  // Check this first, so that standard input is not read in vain.
   checkTaskEntityType(entityType, enable_web_search, inputNames);
   const input = await readEntitySearchInput(context, objective, options);
   return toCreateTaskRequest({ entity_type: entityType, ...input, enable_web_search }, inputNames);

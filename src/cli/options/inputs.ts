@@ -6,18 +6,18 @@ import { UsageError } from '../../errors.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 
-/** Names under which a program finds its own standard input. */
+/** Names by which a program finds its own standard input. */
 const inputFiles = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];
 
-/** Pure: whether a name that was given for a file stands for standard input. */
+/** Pure: whether the name of a file means standard input. */
 export function isInput(name: string): boolean {
   return inputFiles.includes(name);
 }
 
-/** Who reads standard input: what it brings is gone then. */
+/** What reads standard input. It can only be read once. */
 const readers = new WeakMap<Readable, string>();
 
-/** Standard input, for `name` alone. Throws UsageError where something else reads it too: that would find nothing. */
+/** Standard input, for `name` only. Throws UsageError where something else reads it, too. */
 export function takeInput({ stdin: { stream } }: Context, name: string): Readable {
   const other = readers.get(stream);
   if (other !== undefined) {
@@ -42,7 +42,7 @@ export async function readTextArgument(context: Context, name: string, argument:
   );
 }
 
-/** The same for an argument that may be left out where standard input brings it. Throws UsageError where that is a terminal. */
+/** The same for an argument that may be left out if standard input has the text. Throws UsageError where that is a terminal. */
 export async function readTextOrInput(
   context: Context,
   name: string,
@@ -74,7 +74,7 @@ export async function readList(
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
 }
 
-/** Pure: the name of a file, as the user gave it. Throws UsageError for one that no file has. */
+/** Pure: the name of a file, as the user gave it. Throws UsageError for a name that no file can have. */
 export function checkFileName(what: string, name: string, hint = 'Name a file.'): string {
   if (name.trim() === '') throw new UsageError(`${what}: the name of the file is empty`, hint);
   if (/(?:^|\/)\.{0,2}$/.test(name) || name.endsWith(sep)) {
@@ -114,8 +114,8 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
 }
 
 /**
- * The items in a file of a list option, read as rows are: text with an item per line, CSV with a column of the given name, JSONL
- * with a field of that name. Throws UsageError, also for a row that can't be read: what is left out by mistake is bought.
+ * The items in a file of a list option, read like rows: text with an item per line, CSV with a column of this name, JSONL with a field of
+ * this name. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
  */
 async function readListFile(
   context: Context,
@@ -123,7 +123,7 @@ async function readListFile(
   option: string,
   column: string,
 ): Promise<string[]> {
-  // What reads rows is loaded by those that have any.
+  // Only loaded by lists that are in a file.
   const [{ bytesOf }, { formatOfName, openInput }, { memberIn, nameIn }] = await Promise.all([
     import('../../requests/file-bytes.ts'),
     import('../../requests/rows.ts'),

@@ -8,7 +8,7 @@ import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.t
 import { groups } from '../help.ts';
 import { checkFileName, readNamedFile } from './inputs.ts';
 
-/** Options of every command: what it says on stderr. */
+/** Options of every command about what it prints on stderr. */
 export interface ReportOptions {
   readonly quiet?: true;
   readonly verbose?: true;
@@ -31,7 +31,7 @@ export interface PaidOptions {
   /** Credits. */
   readonly maxCredits?: number;
   readonly dryRun?: true;
-  /** False: no record is kept on this machine. */
+  /** False: this machine stores nothing. */
   readonly history: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface RecordOptions {
   readonly csvRaw?: true;
 }
 
-/** What the command line calls the inputs of requests. */
+/** The names of the requests' inputs on the command line. */
 export const inputNames: InputNames = {
   objective: 'the objective',
   limit: '--limit',
@@ -67,10 +67,10 @@ const extensions: Readonly<Record<string, Format>> = {
   '.xlsx': 'xlsx',
 };
 
-/** What people call the formats. */
+/** Other names that people use for the formats. */
 const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
 
-/** An option whose value is parsed; the parser gets the value before, where it is repeated, and the name. */
+/** An option with a parsed value. The parser also gets the previous value of a repeated option, and its name. */
 export function option<Value>(
   flags: string,
   description: string,
@@ -80,7 +80,7 @@ export function option<Value>(
   return made.argParser((value, before: Value | undefined) => parse(value, before, made.long ?? flags));
 }
 
-/** A parser of a whole number in this range. */
+/** A parser for a whole number in this range. */
 export function numberIn(range: Parameters<typeof checkNumber>[0]) {
   return (value: string, _: unknown, name: string): number => checkNumber(range, name, value);
 }
@@ -137,13 +137,13 @@ const recordOptions = under(groups.output, [
   new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
 ]);
 
-/** What commands have in common, in the order of the help. */
+/** Options that commands share, in the order of the help. */
 export const sharedOptions = {
   records: recordOptions,
   paid: paidOptions,
   report: reportOptions,
   profile: [...profileOptions, ...reportOptions],
-  /** Of commands that are about one service: its address, its key. */
+  /** For commands about one service: its address and its key. */
   service: [...profileOptions, ...addressOptions, ...reportOptions],
   connection: [...localOptions, ...profileOptions, ...addressOptions, ...reportOptions],
 } as const;
@@ -164,7 +164,7 @@ export function createMaxCreditsOption(description: string): Option {
   return option('--max-credits <n>', description, numberIn(anyCredits));
 }
 
-/** The same with what the files have, a path per line. Throws UsageError. */
+/** Replaces `@file` by the paths in the file, one per line. Throws UsageError. */
 async function readColumns(columns: readonly string[]): Promise<string[]> {
   const lists = columns.map(async (one) => {
     if (!one.startsWith('@')) return [one];
@@ -174,12 +174,12 @@ async function readColumns(columns: readonly string[]): Promise<string[]> {
   return (await Promise.all(lists)).flat();
 }
 
-/** The file of `-o`; `-o -` is standard output, as everywhere. */
+/** The file of `-o`. `-o -` means standard output, as in other programs. */
 export function fileOf({ output }: RecordOptions): string | undefined {
   return output === '-' ? undefined : output;
 }
 
-/** Pure: `-f`, then the extension of `-o`, then the profile, then table for a terminal and jsonl for the rest. */
+/** Pure: the format by `-f`, else by the extension of `-o`, else by the profile, else table for a terminal and jsonl for anything else. */
 export function toFormat(
   options: RecordOptions,
   stdoutIsTerminal: boolean,
@@ -199,7 +199,7 @@ export function toPaths(columns: readonly string[]): string[] {
   );
 }
 
-/** Throws UsageError for options that contradict each other; nothing is opened. */
+/** Throws UsageError for options that contradict each other. Opens nothing. */
 function checkRecordOptions(options: RecordOptions): void {
   const { append, columns, format } = options;
   const file = fileOf(options);
@@ -208,7 +208,7 @@ function checkRecordOptions(options: RecordOptions): void {
   }
   if (columns !== undefined) toPaths(columns);
   const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
-  // Whatever -f says: rows of another format would spoil a workbook.
+  // Whatever -f says: rows in another format would damage a workbook.
   const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
   if (append && added !== 'csv' && added !== 'jsonl') {
     throw new UsageError(
@@ -229,8 +229,8 @@ function extensionOf(options: RecordOptions): string {
 }
 
 /**
- * Pure: the format that the name of the file says; undefined where it has no extension. Throws UsageError for an unknown one,
- * which would hold something else than it says.
+ * Pure: the format of the file's extension; undefined without one. Throws UsageError for an unknown one: the file would hold something else
+ * than its name says.
  */
 function formatOfName(options: RecordOptions): Format | undefined {
   const extension = extensionOf(options);
@@ -241,10 +241,7 @@ function formatOfName(options: RecordOptions): Format | undefined {
   );
 }
 
-/**
- * An argument out of a closed list, which completion offers. What is said of a value that is not in it is said by
- * the command, which knows more.
- */
+/** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */
 export function argumentOf(
   flags: string,
   values: readonly string[],
@@ -253,7 +250,7 @@ export function argumentOf(
   return new Argument(flags, description).choices(values).argParser((value: string) => value);
 }
 
-/** A parser of an option that means one thing: of two, the first would be ignored. */
+/** A parser for an option that may be given only once: otherwise the first value would be ignored. */
 export function once<Value>(option: string, parse: (value: string) => Value) {
   return (value: string, before: Value | undefined): Value => {
     if (before === undefined) return parse(value);
@@ -261,7 +258,7 @@ export function once<Value>(option: string, parse: (value: string) => Value) {
   };
 }
 
-/** An ID that was cut out of a line of CSV brings the carriage return of its end along. */
+/** Removes the carriage return that an ID has when it was cut out of a line of CSV. */
 export function toId(value: string): string {
   return value.trim();
 }
@@ -270,7 +267,7 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** A parser of seconds, fractions too. */
+/** A parser for seconds, with fractions. */
 export function seconds(given: string, _: unknown, name: string): number {
   const value = Number(given);
   if (/^\d+(?:\.\d+)?$/.test(given.trim()) && value > 0 && value <= 86_400) return value;

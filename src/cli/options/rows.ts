@@ -21,7 +21,7 @@ export interface RowsOptions {
   readonly shard?: string;
 }
 
-/** Pure: what the help says of `--input`; `column` is what the text is called in a file, which leads of a search may not need. */
+/** Pure: the paragraphs about `--input` in a help. `column` is the name of the text's column, which a file of leads need not have. */
 export function toRowsRemarks(
   column: string,
   {
@@ -45,7 +45,7 @@ const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
 
 export const usualConcurrency = 4;
 
-/** What it takes to work through a list; `into` is where answers go when it is not said. */
+/** The options for working through a list. `into` is where answers go by default. */
 export function createRowsOptions(into?: string): readonly Option[] {
   const input = new Option(
     '--input <file>',
@@ -85,7 +85,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
   return [input, ...others.map((option) => option.helpGroup(groups.list))];
 }
 
-/** Pure: whether the rows of a list are meant, or the one argument. Throws UsageError for both, or none. */
+/** Pure: whether the command is about the rows of a list or about its argument. Throws UsageError for both, or neither. */
 export function sourceOf(
   options: RowsOptions,
   argument: string | undefined,
@@ -104,7 +104,7 @@ export function sourceOf(
   throw new UsageError(`with --input, the ${name} of each row comes from the file: leave out the argument`);
 }
 
-/** Throws UsageError for what goes with rows alone: one purchase would not do what it says. */
+/** Throws UsageError for options that only make sense with rows. */
 export function checkWithoutRows(options: RowsOptions): void {
   const given = createRowsOptions('').find(
     (one) => options[one.attributeName() as keyof RowsOptions] !== undefined,
@@ -118,7 +118,7 @@ export function checkWithoutRows(options: RowsOptions): void {
 
 const shardHint = 'For example: 0/4, 1/4, 2/4 and 3/4 on four machines.';
 
-/** Pure: the part of the list that is meant. `auto` asks the environment of a job array. Throws UsageError. */
+/** Pure: which part of the list is meant. `auto` reads the environment of a job array. Throws UsageError. */
 export function toShard(given: string, env: Readonly<Record<string, string | undefined>>): Shard {
   const [, which, count] = /^(auto|\d{1,6})(?:\/(\d{1,6}))?$/.exec(given) ?? [];
   if (which === 'auto') return toOwnShard(count, env);
@@ -126,11 +126,11 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
   if (of < 1 || !(index <= of)) {
     throw new UsageError(`--shard must be i/n or auto, not "${given.slice(0, 40)}"`, shardHint);
   }
-  // The rows of n/n are those of 0/n.
+  // n/n is the part with the remainder 0.
   return { index: index % of, of };
 }
 
-/** The part of this machine's place in a job of Kubernetes, or in an array of Slurm. */
+/** This machine's part in a Kubernetes job or a Slurm array. */
 function toOwnShard(count: string | undefined, env: Readonly<Record<string, string | undefined>>): Shard {
   const read = (name: string, usual?: string): number => {
     const value = env[name] ?? usual;

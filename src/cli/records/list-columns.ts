@@ -5,14 +5,14 @@ import { entityLayout } from '../../output/paid-layouts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
 
-/** Pure: a name that nothing of the row has: what is there keeps its name, ours gets a number. */
+/** Pure: a name that is not taken: columns of the row keep their names, and ours get a number. */
 export function numbered(taken: ReadonlySet<string>, wanted: string): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
   return name;
 }
 
-/** Pure: the record with these members at its end; what it has of the same name keeps it. */
+/** Pure: the record with these members at its end. Its own members keep their names. */
 export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
   const own = new Set(objectMembers(record).keys());
   const added = objectOf(members.map(([name, value]) => [numbered(own, name), value] as const)).slice(1);
@@ -23,17 +23,17 @@ export function withLast(record: JsonText, members: readonly (readonly [string, 
 export interface RecordColumns {
   readonly columns: readonly Column[];
   readonly table: readonly TableColumn[];
-  /** The members that these columns show; undefined where no record has others. */
+  /** The members of records that these columns show; undefined where there are no others. */
   readonly members: readonly string[] | undefined;
-  /** Of leads: the fields of `enrich_fields` that they show. */
+  /** For leads: the fields of `enrich_fields` that they show. */
   readonly enrichFields?: readonly string[];
 }
 
 const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
 
 /**
- * Pure: the columns of the records of an input: those of CSV, or all that its first record has; a lead has the columns of a
- * search, and whatever else it has behind them.
+ * Pure: the columns for the records of an input: those of CSV, or the members of its first record; for leads those of a search and then
+ * everything else.
  */
 export function columnsOf(
   { columns, format }: Pick<Input, 'columns' | 'format'>,
@@ -60,8 +60,8 @@ export function columnsOf(
 }
 
 /**
- * Pure: the columns of a record, then those of its answer; ours have a number where the name is taken. What later records have
- * besides stands in the last column. `members` are those that the answer adds to the record.
+ * Pure: the columns of a record, then those of its answer, with a number where a name is taken. The last column has the members that only
+ * later records have. `members` are those that the answer adds to the record.
  */
 export function layoutOf(
   record: RecordColumns,

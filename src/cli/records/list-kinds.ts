@@ -24,36 +24,36 @@ import type { InputRow } from '../../requests/rows.ts';
 import { inputNames } from '../options/options.ts';
 import { numbered, toColumn, withLast } from './list-columns.ts';
 
-/** What is bought for each row of a list, and how it joins its row. */
+/** What is bought for each row of a list, and how the answer is joined to the row. */
 export interface ListOf {
   readonly kind: AnswerKind;
-  /** The field of the interface that a row fills: the column that is looked for. */
+  /** The field of the interface that a row fills, which is also the name of the column to look for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';
-  /** Whether a record that looks like a lead says by itself what to send. */
+  /** Whether a record that looks like a lead can be sent as it is. */
   readonly takesEntities: boolean;
   /** Throws UsageError. */
   toBody(text: string): BodyOf<AnswerKind>;
-  /** Where the answer goes, when it is not said. */
+  /** Where the answer goes by default. */
   readonly into: string;
   /** `own` are the names that the records have. */
   join(into: string, own: ReadonlySet<string>): Join;
-  /** Of what is printed, where it is not the record with the answer beside it. */
+  /** The layout, where something else than the record with its answer is printed. */
   readonly layout?: LayoutOf;
-  /** The fields that were asked for: an answer may lack some. */
+  /** The requested fields: an answer may lack some. */
   readonly fields?: readonly string[];
 }
 
-/** How the answer of a row joins its record. */
+/** How the answer of a row is joined to its record. */
 interface Join {
   /** The columns that the answer adds to those of the record. */
   readonly columns: readonly Column[];
   /** The members that it adds to the record itself. */
   readonly members: readonly string[];
-  /** `sent` is the text that the row stands for. */
+  /** `sent` is the text that was sent for the row. */
   toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
 }
 
-/** Pure: by what is sent, as the command line says it or as it was stored. */
+/** Pure: from the row request, given on the command line or stored. */
 export function toListOf(request: RowRequest): ListOf {
   const { kind } = request;
   switch (kind) {
@@ -96,7 +96,7 @@ export function toListOf(request: RowRequest): ListOf {
         fields,
       };
     }
-    // An item is a line of its own, which says whose it is.
+    // Each item is a line of its own, with its row's type and target.
     case 'extract':
       return {
         kind,
@@ -127,7 +127,7 @@ function toAnswer(answer: JsonView): JsonText | undefined {
   return answer.member('answer');
 }
 
-/** An answer under one name, beside what the record has: `toValue` cuts it out of the whole answer, and it stands in `columnsOf`. */
+/** Adds an answer under one name. `toValue` cuts it out of the whole answer, and `columnsOf` are its columns. */
 function joinWith(
   toValue: (answer: JsonView) => JsonText | undefined,
   columnsOf: (into: string) => readonly (readonly [string, (value: JsonView) => JsonText | undefined])[],
@@ -159,7 +159,7 @@ function joinWith(
 /** What stands beside an item, or in its place. */
 const aboutItem = ['type', 'target', 'extract_error'];
 
-/** Pure: items, a line each, with what they are of in front. */
+/** Pure: the items of a row, one per line, after the type and the target that they belong to. */
 function toItems(type: string, { answer, failure }: RowOutcome, target: string): JsonText[] {
   const about = [
     ['type', JSON.stringify(type)],
@@ -175,10 +175,10 @@ function toItemsLayout(records: readonly JsonText[]): Layout {
   const names = new Set(records.flatMap((record) => [...objectMembers(record).keys()]));
   for (const name of aboutItem) names.delete(name);
   const [first, second, last] = aboutItem.map(toColumn) as [Column, Column, Column];
-  // The header is fixed by the first rows: what later ones have besides is not lost.
+  // The first rows decide the header. Fields that only later rows have go into this column.
   const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
   const items = [...names].map(toColumn);
-  // On a screen the type is the same in each row, and what failed is said below.
+  // On a screen the type is the same in each row, and failures are reported below.
   const table = plainTable([first, second, ...items, last]).map((column) =>
     column.header === 'type' || column.header === 'extract_error'
       ? { ...column, extra: true as const, yields: true }
@@ -187,7 +187,7 @@ function toItemsLayout(records: readonly JsonText[]): Layout {
   return { columns: [first, second, ...items, other, last], chosen: false, table };
 }
 
-/** An item in which what is called as the columns beside it has another name. */
+/** An item whose members don't have the names of the columns beside it. */
 function withoutAbout(item: JsonText): JsonText {
   const members = objectMembers(item);
   if (!aboutItem.some((name) => members.has(name))) return item;
@@ -200,7 +200,7 @@ function withoutAbout(item: JsonText): JsonText {
   );
 }
 
-/** Pure: which of the fields that were asked for an answer does not have. */
+/** Pure: the requested fields that an answer lacks. */
 export function lackingIn(fields: readonly string[], answer: string): string[] {
   const found = objectMembers(objectMembers(answer).get('answer') ?? '{}');
   return fields.filter((field) => kindOf(found.get(field) ?? 'null') === 'null');

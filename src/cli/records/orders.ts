@@ -35,7 +35,7 @@ import { runOperation } from './run-operation.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
-/** Where a command buys, and what all of it may cost. */
+/** Where a command buys, and the limit for all of its purchases. */
 export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,
@@ -44,7 +44,7 @@ export function toBuyer(context: Context, { maxCredits }: PaidOptions, connectio
   };
 }
 
-/** What a command orders, as its options say; `more` of them shape the output too. */
+/** The order that the options of a command describe. Those of `more` shape the output, too. */
 export function toOrder<Kind extends PaidKind>(
   context: Context,
   options: PurchaseOptions,
@@ -91,13 +91,13 @@ export function checkOutputOpen(
   });
 }
 
-/** Pure: what shapes the output, so that it can be gone on with as it was begun. */
+/** Pure: what shapes the output, so that a later run can continue it in the same form. */
 export function toTerms(options: RecordOptions, format: Format, more: OutputTerms['options']): OutputTerms {
   const { append, columns, csvRaw } = options;
   const file = fileOf(options);
   return {
     output: file === undefined ? null : resolve(file),
-    // What a profile or an extension decided may be decided otherwise later; standard output may be another one.
+    // The profile or the file's name may say something else later, and standard output may be another one.
     options: {
       format: file === undefined ? options.format : format,
       append,
@@ -117,24 +117,24 @@ export function fromTerms({ output, options }: OutputTerms): RecordOptions {
   ) as RecordOptions;
 }
 
-/** What was bought, and what is left to say about it. */
+/** What was bought, with a way to finish the report about it. */
 export interface Shown extends Bought {
   readonly notes: Notes;
-  /** The last lines on stderr: what it came to, and the IDs to ask about it with. */
+  /** Prints the last lines on stderr: the result, and the IDs. */
   close(summary: string): void;
 }
 
-/** What a command buys with, once it is known what earlier runs have left; the output is held, by `lock`. */
+/** What a command needs to buy, once earlier runs have been looked at. `lock` is that of the output. */
 export interface Purchase<Kind extends PaidKind> {
   readonly buyer: Buyer;
-  /** As the purchase that it repeats, if it does. */
+  /** With the key of the purchase that it repeats, if it repeats one. */
   readonly order: Order<Kind>;
   readonly open: OpenDelivery;
   readonly earlier: Earlier;
   readonly lock: FolderLock | undefined;
 }
 
-/** Runs `work` with what it takes to buy; what is good to know of earlier runs that are not gone on with has been said. */
+/** Runs `work` with what it takes to buy. Notes about earlier runs have been printed then. */
 export async function withPurchase<Kind extends PaidKind, T>(
   context: Context,
   options: PurchaseOptions,
@@ -182,7 +182,7 @@ export async function buy<Kind extends AnswerKind>(
 
 type PrintedAs = Pick<Printed, 'shape' | 'layout'>;
 
-/** How what each paid kind brings is laid out, by its request: the first time, and when it is shown again. */
+/** The layout of each paid kind, by its request. It is the same when the result is shown again. */
 const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs['layout'] } = {
   search: ({ enrich_fields }) => entityLayout(enrich_fields),
   'task create': () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
@@ -193,7 +193,7 @@ const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs[
   extract: () => itemsLayout,
 };
 
-/** How the answers of a list are laid out when they are shown again, without the rows that they were bought for. */
+/** The layout of a list's answers when they are shown again, without the rows they were bought for. */
 export function answersAs(
   kind: AnswerKind,
   { schema = '{}' }: Readonly<Record<string, unknown>>,

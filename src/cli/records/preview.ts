@@ -7,10 +7,10 @@ import { countOf } from '../../operations/wording.ts';
 import { createNotes, statusLineOf } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 
-/** What would be sent, and what is known of its cost; `available` credits, where the balance could be had. */
+/** The request and its possible cost. `available` is the balance, if the service told it. */
 type Previewed = Pick<Extract<OperationEvent, { is: 'preview' }>, 'request' | 'worst' | 'available'>;
 
-/** Prints a dry run as one JSON object: what would be sent, and what it costs. Indented on a terminal, on one line otherwise. */
+/** Prints a dry run as one JSON object: the request, and its cost. Indented on a terminal, else on one line. */
 export function printPreview(
   context: Context,
   options: Partial<ConnectionOptions>,
@@ -26,7 +26,7 @@ export function printPreview(
   const members = Object.entries({ ...head, ...cost }).map(
     ([name, value]) => [name, JSON.stringify(value)] as const,
   );
-  // As the text that would go out; what a terminal would obey is escaped.
+  // The exact text of the request. Characters that a terminal would obey are escaped.
   const shown = objectOf([...members, ['body', body ?? 'null']]);
   const status = statusLineOf(context);
   status?.hold();
@@ -35,7 +35,7 @@ export function printPreview(
   if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
 }
 
-/** Pure: what it costs, for people. */
+/** Pure: the cost, in words. */
 function toSentence(worst: WorstCase, available: number | undefined): string {
   const cost =
     worst.credits === null

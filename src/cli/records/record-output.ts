@@ -15,14 +15,14 @@ import type { Format } from '../../output/writer.ts';
 import { createNotes, openStatusLine } from '../messages/status-line.ts';
 import { fileOf, type RecordOptions, type ReportOptions, toFormat, toPaths } from '../options/options.ts';
 
-/** What a command prints: records in rows or one answer, and how they are laid out where --columns does not say. */
+/** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
   readonly shape: 'list' | 'single';
   readonly layout: Layout | LayoutOf;
-  /** Of the profile, which may prefer a format; of the one in use, where it is not given. */
+  /** Of the profile, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   readonly opening?: Opening | undefined;
-  /** Of the file, where this run has it already. */
+  /** The lock of the file, if this run has it already. */
   readonly lock?: FolderLock | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function withOutput<T>(
   });
 }
 
-/** Runs `work` as the one run that writes the file of -o, where there is one. Throws `temporary` where another one does. */
+/** Runs `work` while no other run writes the file of -o, if there is one. Throws `temporary` where another run does. */
 export async function withHeldOutput<T>(
   context: Context,
   options: RecordOptions & { readonly dryRun?: boolean },
@@ -62,7 +62,7 @@ export async function withHeldOutput<T>(
   return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
 }
 
-/** Opens the output, which is held; `keepsFile`: a file stays as it is when no record comes. Throws LocalIoError and UsageError. */
+/** Opens the output, which is locked. `keepsFile`: a file stays as it is when there are no records. Throws LocalIoError and UsageError. */
 export async function openOutput(
   context: Context,
   options: OutputOptions,
@@ -75,7 +75,7 @@ export async function openOutput(
   if (options.append && format !== 'csv' && format !== 'jsonl') {
     throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
   }
-  // Only a line of JSON can carry more than the columns it was given.
+  // Only JSONL can hold more than the columns.
   if (options.positions && format !== 'jsonl') {
     throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
   }
@@ -83,7 +83,7 @@ export async function openOutput(
   const chosen = toChosen(options, layout);
   const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
-  // JSON is data: where no terminal shows it, FORCE_COLOR must not spoil it.
+  // JSON is data: unless it goes to a terminal, FORCE_COLOR must not change it.
   const color =
     file === undefined && (onTerminal || isForPeople) && colorOf(context, context.stdout, options.color);
   const opened = await openRecords(context, {
@@ -116,7 +116,7 @@ export async function openOutput(
   };
 }
 
-/** What stands between an output and the screen: nothing is drawn on the lines of its rows. */
+/** Removes the status line while rows are written to the screen. */
 function onScreen(
   context: Context,
   options: OutputOptions,
@@ -125,7 +125,7 @@ function onScreen(
   const status = openStatusLine(context, options);
 
   async function apart<T>(work: () => Promise<T>): Promise<T> {
-    // What reads a pipe may print to this terminal, now or later.
+    // The program that reads the pipe may print to this terminal at any time.
     if (!context.stdout.isTerminal) status.hush();
     status.hold();
     try {
@@ -146,7 +146,7 @@ function onScreen(
   };
 }
 
-/** Prints what this machine knows already. */
+/** Prints records that this machine has. */
 export async function printRecords(
   context: Context,
   options: OutputOptions,
@@ -158,7 +158,7 @@ export async function printRecords(
   );
 }
 
-/** A table in a pipe takes the width that the shell exports, if it does. */
+/** The width of a table in a pipe, if the shell exports one. */
 function widthOf(context: Context): number | undefined {
   const exported = Number(context.env.COLUMNS);
   return context.stdout.columns ?? (exported > 0 ? exported : undefined);
@@ -169,8 +169,8 @@ const programs = ['iTerm.app', 'vscode', 'WezTerm', 'ghostty', 'Hyper', 'rio', '
 const terms = ['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot', 'foot-extra', 'contour', 'wezterm'];
 
 /**
- * Pure: whether the terminal on standard output can be given links, by what terminals say of themselves in the environment.
- * One that says nothing gets none, and neither does a multiplexer: it may pass them to a terminal that can't.
+ * Pure: whether the terminal on standard output can show links, by what it says in the environment. One that says nothing gets none, and
+ * neither does a multiplexer, since its terminal may not know them.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
   const { FORCE_HYPERLINK, TERM = '', TERM_PROGRAM = '', VTE_VERSION = 0 } = env;
@@ -178,13 +178,13 @@ export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>):
   if (FORCE_HYPERLINK) return FORCE_HYPERLINK !== '0' && FORCE_HYPERLINK !== 'false';
   if (TERM === 'dumb' || env.CI || env.TMUX || env.STY) return false;
   if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || env.KONSOLE_VERSION) return true;
-  // 0.50.0 is not to be given any.
+  // Version 0.50.0 has a fault.
   return terms.includes(TERM) || programs.includes(TERM_PROGRAM) || Number(VTE_VERSION) > 5000;
 }
 
 /**
- * Of --columns: paths, and, where a record has no such path, the headers of `usual`, which is printed without it; and a line for each
- * path that no record had, once there were records. Throws UsageError.
+ * The layout for --columns: paths, or headers of the `usual` layout where a record has no such path; and a function that returns a line for
+ * each path that no record had. Throws UsageError.
  */
 function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf) {
   if (columns === undefined) return undefined;
@@ -209,7 +209,7 @@ function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf) {
       },
     })),
   };
-  /** Once. */
+  /** Returns the lines once. */
   const takeUnfound = (): string[] => {
     const lines = isAsked ? [...unfound].map(({ header }) => `--columns: no record has "${header}"`) : [];
     unfound.clear();
@@ -222,7 +222,7 @@ function byHeader({ columns }: Layout): Map<string, Column> {
   return new Map(columns.map((column) => [column.header, column]));
 }
 
-/** Pure: the record with this time, which is kept in UTC, as this place has it. */
+/** Pure: the record with this time, which is stored in UTC, in the time zone of this machine. */
 export function zoned<Name extends string, Kept extends { readonly [name in Name]: string | null }>(
   record: Kept,
   name: Name,
@@ -232,7 +232,7 @@ export function zoned<Name extends string, Kept extends { readonly [name in Name
   return time === null ? record : { ...record, [name]: toZonedTime(new Date(time), zone) };
 }
 
-/** Pure: such a time in the eyes' resolution; `recent` is never kept for a year, and needs none. */
+/** Pure: a column for such a time, up to the minute. `recent` ones are less than a year old, and need no year. */
 export function timeColumn(
   header: string,
   { recent = false, ...rest }: Pick<TableColumn, 'role' | 'yields'> & { readonly recent?: boolean } = {},

@@ -9,7 +9,7 @@ import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions } from '../options/rows.ts';
 
-/** The rows of an input, the first of which were looked at before anything is sent. */
+/** The rows of an input. The first ones were read before anything is sent. */
 export interface RowInput extends Pick<Input, 'columns' | 'format'> {
   readonly what: string;
   readonly head: readonly InputRow[];
@@ -18,9 +18,7 @@ export interface RowInput extends Pick<Input, 'columns' | 'format'> {
 
 const mostLooked = 100;
 
-/**
- * Opens an input. Of what comes through a pipe no more rows are waited for than `isEnough` needs. Throws UsageError.
- */
+/** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
   context: Context,
   { input: name, inputFormat }: RowsOptions & { readonly input: string },
@@ -37,7 +35,7 @@ export async function openRows(
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());
-  // What comes through a pipe can be read only once.
+  // A pipe can be read only once.
   const isRepeatable = !isInput && (await isRegularFile(name));
   const head: InputRow[] = [];
   for await (const row of look()) {
@@ -51,7 +49,7 @@ export async function openRows(
   return { columns: opened.columns, format: opened.format, what, head, source };
 }
 
-/** Rows that can be looked at, from the first on, before they are taken: as many are held as were looked at. */
+/** Rows that can be looked at before they are taken. Those that were looked at are kept in memory. */
 function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'take'> {
   let held: InputRow[] = [];
   let isOver = false;
@@ -76,13 +74,13 @@ function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'tak
   };
 }
 
-/** Pure: the names of all that the first rows have. */
+/** Pure: all names in the first rows. */
 export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): string[] {
   if (columns !== undefined) return [...columns];
   return [...new Set(head.flatMap(({ record }) => [...objectMembers(record ?? '{}').keys()]))];
 }
 
-/** Throws UsageError, before anything is sent, where no row can say what to send. */
+/** Throws UsageError, before anything is sent, where no row has something to send. */
 export function checkUsable(
   input: RowInput,
   { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
@@ -103,7 +101,7 @@ export function checkUsable(
   );
 }
 
-/** Throws UsageError for a template that takes what no row has: it would be sent without it. */
+/** Throws UsageError for a template with a name that no row has: everything would be sent without it. */
 export function checkTemplate(input: RowInput, { paths }: Template): void {
   const { columns, format, head } = input;
   const records = head.flatMap(({ record }) => record ?? []);
@@ -113,7 +111,7 @@ export function checkTemplate(input: RowInput, { paths }: Template): void {
   const isThere = (path: string): boolean => {
     if (nameIn(names, path) !== undefined) return true;
     if (format === 'jsonl') return records.some((record) => hasPath(new JsonView(record), path));
-    // A part of what a cell holds; one without a text may hold it in a later row.
+    // A part of what a cell holds. If the first rows are empty there, a later one may have it.
     return headsOf(path)
       .filter((one) => nameIn(names, one) !== undefined)
       .some((one) => textAt(view, one) === '' || containerIn(textAt(view, one)) !== undefined);

@@ -21,7 +21,7 @@ const barWidth = 20;
 
 export type RowErrors = Awaited<ReturnType<typeof openErrors>>;
 
-/** Opens the file of `--errors`, for the rows that fail; without one it is said to `warn`. Throws as `openRecords`. */
+/** Opens the file of `--errors` for failed rows. Without one, `warn` prints them. Throws as `openRecords`. */
 export async function openErrors(
   context: Context,
   file: string | undefined,
@@ -39,7 +39,7 @@ export async function openErrors(
           layout: layoutOf(base, added, names),
           file,
           append: false,
-          // What a killed run had begun is written anew.
+          // What a killed run has written is written again.
           opening: { anew: true },
           csvRaw: false,
           width: undefined,
@@ -68,12 +68,12 @@ export async function openErrors(
         ),
       ]);
     },
-    /** Without failed rows there is nothing to put in the place of an earlier file. */
+    /** Without failed rows, an earlier file stays as it is. */
     end: async () => void (await (failed ? output?.finish() : output?.cut())),
   };
 }
 
-/** Pure: a bar where it is known how many rows there are, and the line has room for it; how fast they go, and how long it will take. */
+/** Pure: the progress: a bar, if the number of rows is known and there is room for it, the speed, and the time that is left. */
 export function toProgress(
   { done, failed }: Pick<ListCounts, 'done' | 'failed'>,
   total: number | undefined,
@@ -88,20 +88,20 @@ export function toProgress(
   if (seconds >= 1 && rate > 0) facts.push(`${waitedFor(Math.ceil((whole - done) / rate))} left`);
   const text = [`${done} of ${whole}`, ...facts].join(', ');
   const bar = `[${'#'.repeat(Math.round((barWidth * done) / whole)).padEnd(barWidth, '-')}] `;
-  // The spinner stands in front of it.
+  // The spinner comes before it.
   return bar.length + text.length <= columns - 4 ? bar + text : text;
 }
 
 type Brought = ReturnType<typeof createBrought>;
 
-/** What the answers of a list have brought: `records` are the items of all rows, `lacked` how many rows lack each field. */
+/** Counts what the answers of a list brought: `records` are the items of all rows, `lacked` counts the rows that lack each field. */
 export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
   return {
     found: 0,
     records: 0,
     lacking: 0,
     lacked: new Map<string, number>(),
-    /** Of a row with a result. */
+    /** For a row with a result. */
     add(answer: JsonText, records: readonly JsonText[]): void {
       this.records += records.length;
       if (kind !== 'contact' || isContactFound(new JsonView(answer))) this.found++;
@@ -119,7 +119,7 @@ function toLacking({ lacked, lacking }: Brought): string {
   return `${countOf(lacking, 'row')} ${toThem(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
-/** Pure: what a list came to; `price` is what a row costs at most, null where nobody can say. */
+/** Pure: the result of a list. `price` is the most that a row costs, null where not known. */
 export function toSummary(
   kind: AnswerKind,
   { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
@@ -143,7 +143,7 @@ export function toSummary(
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
     costAtMost: cost.bought === 0 && done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
-    // An error says it, too.
+    // The error tells the ID, too.
     ids: missing === undefined ? { operationId } : {},
   };
 }

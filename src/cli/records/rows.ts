@@ -34,19 +34,18 @@ import { createBrought, openErrors, type RowErrors, toProgress, toSummary } from
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
 
-/** Warnings that wait for the rows to be out. */
+/** How many warnings are kept until the rows are printed. */
 const mostHeld = 20;
 
-/** A text that each kind of request takes: each costs the same at most. */
+/** A text for an example request: for the worst case, the text does not matter. */
 const anyText = 'https://example.com';
 
-/** The member of a record that a lead is known by. */
+/** The members that identify a lead. */
 const entityColumns = ['name', 'website', 'linkedin_url'];
 
 /**
- * Buys an answer for each row of `--input` and prints them, joined to the rows; of `operation`, where that is to be gone on with.
- * Returns what came, undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in
- * place; UsageError.
+ * Buys an answer for each row of `--input` and prints it, joined to the row. With `operation`, resumes that one. Returns the result,
+ * undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in place; UsageError.
  */
 export async function buyList(
   context: Context,
@@ -107,7 +106,7 @@ export async function buyList(
       into,
       run,
       shard: shard && `${shard.index}/${shard.of}`,
-      // What the history calls it by.
+      // The history shows these.
       ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
       ...('type' in request ? { type: request.type } : {}),
     });
@@ -130,7 +129,7 @@ export async function buyList(
     };
     const isCounted = context.stderr.isTerminal && source.isRepeatable;
     const counted = isCounted ? await countLines(options.input) : undefined;
-    // A header is no row.
+    // The header is not a row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     const file = fileOf(options);
@@ -150,7 +149,7 @@ export async function buyList(
   });
 }
 
-/** Runs a list to its end, and shows on stderr how it goes; `total` rows, where that is known. Throws what it throws. */
+/** Runs a list to its end, and shows its progress on stderr. `total` is the number of rows, if known. Throws as the list does. */
 async function showList(
   context: Context,
   options: Options,
@@ -161,7 +160,7 @@ async function showList(
 ): Promise<FinishedList> {
   const { patience, signal, stderr, stdout, zone } = context;
   const { warn, say } = createNotes(context, options);
-  // On one terminal no warning stands between two rows.
+  // If rows and warnings share a terminal, the warnings come after the rows.
   const isHeld = fileOf(options) === undefined && stdout.isTerminal && stderr.isTerminal;
   const held = createWarnings(mostHeld);
   const usualMs = patience?.ms ?? 0;
@@ -183,7 +182,7 @@ async function showList(
             update();
           } else {
             if (patience !== undefined) patience.ms = usualMs + 1000 * event.seconds;
-            // A reader that went away is told nothing: there may be no one to tell.
+            // If the reader of the output went away, nobody may be there to read this.
             if (stoppedBy(signal) === 'reader_closed') return;
             say(
               `waiting up to ${event.seconds} s for ${countOf(event.answers, 'answer')} that ${toThem(event.answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
@@ -210,7 +209,7 @@ function toResumingLine(
   return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
 }
 
-/** Throws UsageError for options that a list has no use for. */
+/** Throws UsageError for options that make no sense for a list. */
 function checkTogether({ idempotencyKey, history }: Options): void {
   if (idempotencyKey !== undefined) {
     throw new UsageError(
@@ -225,10 +224,10 @@ function checkTogether({ idempotencyKey, history }: Options): void {
   }
 }
 
-/** Throws UsageError where one file would be written over another. */
+/** Throws UsageError where one file would overwrite another. */
 async function checkFiles({ input, errors, ...options }: Options): Promise<void> {
   const output = fileOf(options);
-  // What a shell has opened for this process has a name too, on most systems.
+  // On most systems, what a shell has opened for this process has a name, too.
   const given = input === '-' ? '/dev/stdin' : input;
   const pairs = [
     ['--errors', errors, '-o', output],
@@ -244,7 +243,7 @@ async function checkFiles({ input, errors, ...options }: Options): Promise<void>
   }
 }
 
-/** Prints the first request, and what all of them can cost; says what can't be sent. */
+/** Prints the first request, the most that all rows can cost, and which rows can't be sent. */
 async function previewList(
   context: Context,
   options: PurchaseOptions,

@@ -7,15 +7,15 @@ import type { ConnectionOptions } from '../options/options.ts';
 import { printPreview } from './preview.ts';
 
 interface Shown {
-  /** What is done while the user waits for one answer. */
+  /** What to show while the user waits for one answer. */
   readonly asking?: string;
   /** How many leads were asked for. */
   readonly most?: number | undefined;
-  /** What a command has to say of an event beside that. */
+  /** What the command does with an event, in addition. */
   readonly on?: ((event: OperationEvent) => void) | undefined;
 }
 
-/** Runs an operation, and shows on stderr how it goes. Throws what it throws. */
+/** Runs an operation, and shows its progress on stderr. Throws as the operation does. */
 export async function runOperation<T>(
   context: Context,
   options: ConnectionOptions,
@@ -42,12 +42,12 @@ export async function runOperation<T>(
     else if (event.is === 'stumbled') {
       const { fault } = event;
       const line = `trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`;
-      // The line of a terminal is not to be torn by another.
+      // On a terminal, the status line shows it.
       if (context.stderr.isTerminal) label = line;
       else warn(line);
     } else if (event.is === 'warning') warn(event.line);
     else if (event.is === 'preview') printPreview(context, options, event);
-    // What is done after that, nobody waits for.
+    // Nobody waits for what follows.
     else if (event.is === 'ended') statusLineOf(context)?.hush();
     on?.(event);
   };
