@@ -46,7 +46,7 @@ import { readInput } from '../options/inputs.ts';
 import type { ConnectionOptions, ProfileOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { printRecords } from '../records/record-output.ts';
 
-/** How often something is asked for again that can't be used. */
+/** How often to ask again for something that can't be used. */
 const mostTries = 3;
 
 type LoginOptions = Omit<ConnectionOptions, 'local'>;
@@ -103,7 +103,7 @@ export const createAuthLogin = defineCommand({
   },
 });
 
-/** Credits; the answer says whether the key is accepted. */
+/** The credits. The answer also shows whether the key is accepted. */
 async function readBalance(
   context: Context,
   options: LoginOptions,
@@ -152,7 +152,7 @@ async function readKey(context: Context, origin: string): Promise<string> {
   return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
 }
 
-/** The keychain, unless a file was chosen: by a setting, by this profile's earlier key, or here, when asked. */
+/** The keychain, unless the user chose a file: by a setting, with the profile's earlier key, or when asked here. */
 async function chooseStore(context: Context, profile: Profile, origin: string): Promise<CredentialStore> {
   const { config } = context.directories;
   const chosen = context.env.LEADPIPE_CREDENTIAL_STORE || profile.settings.credential_store;
@@ -184,7 +184,7 @@ const createAuthLogout = defineCommand({
   output: ['nothing on stdout; stderr says which key was removed'],
   outcomes: changeOutcomes,
   async run(context, options: ProfileOptions) {
-    // Also of a profile whose settings are damaged or gone.
+    // Works also for a profile with damaged or missing settings.
     const name = await profileInUse(context, options.profile);
     const forgotten = await forgetKey(context, name);
     createNotes(context, options).say(
@@ -300,7 +300,7 @@ const createAuthRemove = defineCommand({
   outcomes: changeOutcomes,
   async run(context, profile: string, options: ReportOptions) {
     await checkIsThere(context, profile);
-    // First: where the keychain refuses, the profile still says where its key is.
+    // The key comes first: if the keychain refuses, the profile still says where the key is.
     const forgotten = await forgetKey(context, profile);
     await removeProfile(context, profile);
     const key = forgotten === undefined ? '' : `, and its key for ${forgotten.origin}`;
@@ -315,7 +315,7 @@ async function checkIsThere(context: Context, profile: string): Promise<void> {
   throw new UsageError(`there is no profile "${profile}"`, { is: 'no_profile', name: profile, known: names });
 }
 
-/** The profiles that have settings or a key, their names sorted. */
+/** The profiles that have settings or a key, sorted by name. */
 async function readProfiles({ directories }: Context) {
   const { profiles } = await readSettingsFile(directories.config);
   const keys = await readKeyRecords(directories.config);

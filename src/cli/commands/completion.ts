@@ -24,7 +24,7 @@ interface Candidate {
   readonly meaning?: string;
 }
 
-/** What this machine knows, or what the shell does: files. Named as the arguments and options that take it are. */
+/** Values that this machine knows, or that the shell completes (files). They have the names of the arguments and options that take them. */
 const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
 type KnownKind = (typeof knownKinds)[number];
 
@@ -70,7 +70,7 @@ export function createCompletionOf(
         const script = await findPackageFile('completions', `leadpipe.${shell}`);
         return void stream.write(await readFile(script, 'utf8'));
       }
-      // The unfinished one is the last.
+      // The last word is incomplete.
       const words = shell === 'bash' ? readBashLine(typed).words : typed;
       const { prefix = '', candidates } = toCompletion(await createProgram(context, words), words);
       if (candidates === 'file') return void stream.write('files\n');
@@ -80,10 +80,10 @@ export function createCompletionOf(
   });
 }
 
-/** More than this nobody reads after a press of Tab. */
+/** Nobody reads more after pressing Tab. */
 const newest = 50;
 
-/** What this machine knows of a kind; files are the shell's. Throws ConfigurationError, LocalIoError. */
+/** The values of a kind that this machine knows; the shell completes files. Throws ConfigurationError, LocalIoError. */
 async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>): Promise<Candidate[]> {
   const { config, state } = context.directories;
   switch (kind) {
@@ -121,12 +121,12 @@ async function readSome(context: Context, isMeant: (kind: string) => boolean): P
 }
 
 interface Completion {
-  /** What the word begins with before the value, such as `--format=`. */
+  /** What the word has before the value, such as `--format=`. */
   readonly prefix?: string;
   readonly candidates: readonly Candidate[] | KnownKind;
 }
 
-/** Pure: what the last of the words can become, whatever it begins with. */
+/** Pure: everything that the last of the words can become, whatever it begins with. */
 function toCompletion(program: Command, words: readonly string[]): Completion {
   const { command, awaiting, operands, isAfterDashes, isHelp } = toPlace(program, words.slice(0, -1));
   const last = words.at(-1) ?? '';
@@ -151,13 +151,13 @@ function toCompletion(program: Command, words: readonly string[]): Completion {
   }
   const argument = command.registeredArguments[operands.length];
   if (isHelp || argument === undefined) return { candidates: [] };
-  // The one argument whose values depend on another: the value of a setting.
+  // The values of this one argument depend on another: the name of the setting.
   if (argument.name() === 'value')
     return { candidates: wordsOf(operands[0] ?? '').map((value) => ({ value })) };
   return valuesOf(argument, '', last);
 }
 
-/** Where in the definitions these words lead; `awaiting` is the option whose value comes next. */
+/** Where these words lead in the definitions. `awaiting` is the option whose value comes next. */
 function toPlace(program: Command, words: readonly string[]) {
   let command = program;
   let awaiting: Option | undefined;
@@ -192,7 +192,7 @@ function valuesOf(part: Argument | Option, prefix: string, typed: string): Compl
   return { prefix, candidates: knownKinds.find((kind) => kind === placeholder) ?? [] };
 }
 
-/** Pure: what leadpipe answers to a script. */
+/** Pure: the answer to a shell's script. */
 function toReplies(
   shell: (typeof shells)[number],
   candidates: readonly Candidate[],
@@ -201,7 +201,7 @@ function toReplies(
 ): string[] {
   const toReply = {
     bash: (value: string) => readBashLine(given).reply(prefix + value),
-    // zsh puts a -- before the meaning, also where there is none.
+    // zsh puts -- before the meaning, even before an empty one.
     zsh: (value: string, meaning: string) => value.replace(/[\\:]/g, '\\$&') + (meaning && `:${meaning}`),
     fish: (value: string, meaning: string) => `${prefix}${value}\t${meaning}`,
   }[shell];
@@ -212,8 +212,8 @@ function toReplies(
 }
 
 /**
- * Pure: a line of bash up to the cursor. Bash hands its completions words that are cut at `breaks` too (`=`, `:`) and
- * quoted as they were typed, and puts a reply in the place of the last piece only, as it is.
+ * Pure: a line of bash up to the cursor. Bash passes words that are also cut at `breaks` (`=`, `:`), quoted as they were typed, and inserts
+ * a reply in place of the last piece only, exactly as it is.
  */
 export function readBashLine([line = '', breaks = '']: readonly string[]) {
   const words: string[] = [];
@@ -240,14 +240,14 @@ export function readBashLine([line = '', breaks = '']: readonly string[]) {
   }
   const last = word ?? '';
   return {
-    /** After the name of the command; the last one is the unfinished one. */
+    /** The words after the name of the command. The last one is incomplete. */
     words: [...words.slice(1), last],
-    /** What bash has to be given to complete the last word to this value; undefined when it can't become it. */
+    /** What bash must get to complete the last word to this value; undefined when the word can't become it. */
     reply: (value: string) => (value.startsWith(last) ? quoted(value.slice(pieceAt), quote) : undefined),
   };
 }
 
-/** Pure: a text for a place inside this quote, or outside of any; undefined where it can't stand. */
+/** Pure: a text for use inside this quote, or outside of any; undefined where that is not possible. */
 function quoted(text: string, quote: string): string | undefined {
   if (quote === '"') return text.replace(/["\\$`]/g, '\\$&');
   if (quote === "'") return text.includes("'") ? undefined : text;

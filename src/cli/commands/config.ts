@@ -36,7 +36,7 @@ const settingArgument = new Argument('<setting>', 'such as base_url; `leadpipe c
 
 type ListOptions = ProfileOptions & RecordOptions;
 
-/** Settings that the environment has a word in, before the profile. */
+/** Environment variables that come before the profile's setting. */
 const variables: Partial<Record<SettingName, string>> = {
   base_url: 'LEADPIPE_BASE_URL',
   credential_store: 'LEADPIPE_CREDENTIAL_STORE',
@@ -91,7 +91,7 @@ function toRecord(setting: SettingName, settings: Settings, env: Context['env'])
   return { setting, value, from: own !== undefined ? 'profile' : value === null ? null : 'default', meaning };
 }
 
-/** Pure: what holds where nothing sets it, in words where that depends; undefined for what has no default. */
+/** Pure: the default of a setting, in words if it depends on something; undefined without one. */
 function defaultOf(name: SettingName): SettingValue | undefined {
   if (name === 'format') return 'table on a terminal, else jsonl';
   const [, limit] = /^timeout\.(headers|idle|event|total)$/.exec(name) ?? [];
@@ -142,7 +142,7 @@ const createConfigSet = defineCommand({
   outcomes: changeOutcomes,
   async run(context, name: SettingName, given: string, options: ProfileOptions) {
     const value = toSettingValue(name, given);
-    // Without it no command would reach the service.
+    // With a wrong file, no command would reach the service.
     if (name === 'ca_file') await readNamedFile(String(value), name);
     const profile = await profileInUse(context, options.profile);
     await changeSetting(context, profile, name, value);

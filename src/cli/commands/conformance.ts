@@ -40,7 +40,7 @@ interface ConformanceOptions extends ConnectionOptions, RecordOptions {
 
 const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id'];
 
-/** What a failed row got says what was expected, too. */
+/** For a failed row, the answer also says what was expected. */
 const layout: Layout = {
   ...memberLayout(names),
   table: [
@@ -58,12 +58,15 @@ export const furtherKeysOfLocalService = {
   expired: 'lp_local_expired',
   no_access: 'lp_local_no_access',
   no_credits: 'lp_local_broke',
-  // Opens with fewer than 10,000 credits, as all accounts of such a run.
+  // As all accounts of such a run, it has fewer than 10,000 credits.
   few_credits: 'lp_local_other',
   busy: 'lp_local_busy',
 } as const satisfies Record<keyof typeof furtherKeys, (typeof localKeys)[number]['key']>;
 
-/** A run of a local service is over in seconds; its tasks need not take their time. Its credits are fewer than 10,000 items of an extraction cost. */
+/**
+ * Makes a run of the local service last seconds: its tasks need not take time. Its credits are fewer than 10,000 items of an extraction
+ * cost.
+ */
 const quickly =
   'batch_pause_ms=0 batch_size=2 task_start_ms=20 task_step_ms=50 task_step=3 opening_credits=9000'.split(
     ' ',
@@ -129,7 +132,7 @@ async function runConformance(
     const run = runRows(rows, {
       ...route,
       ...context,
-      // Certificates are checked, and the proxy of the environment is used: Node's fetch takes a dispatcher; its type does not say so.
+      // Certificates are checked, and the proxy of the environment is used. Node's fetch accepts a dispatcher, which its type does not say.
       fetch: (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) }),
       newKey: context.ids.idempotencyKey,
       userAgent: `leadpipe/${context.version}`,
@@ -162,7 +165,7 @@ async function runConformance(
   await withQuietConnection(context, connection, check, { local: { alone: true, set: quickly } });
 }
 
-/** Pure: the rows of a section, or those whose names begin so. Throws UsageError when there are none. */
+/** Pure: the rows of a section, or those whose names begin with `only`. Throws UsageError when there are none. */
 function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
   if (only === undefined) return all;
   const sections = [...new Set(all.map(sectionOf))];
@@ -175,7 +178,7 @@ function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
   );
 }
 
-/** The file of --keys. Throws UsageError, which never quotes a key. */
+/** Reads the file of --keys. Throws UsageError, which never quotes a key. */
 async function readFurtherKeys(file: string): Promise<Partial<Record<KeyName, string>>> {
   const wrong = (why: string): UsageError =>
     new UsageError(
@@ -217,7 +220,7 @@ const units: Partial<Record<PriceName, string>> = {
 
 type Bound = ReturnType<typeof toBound>;
 
-/** Pure: what rows cost at most with a service that charges for nothing else than what it has to accept. */
+/** Pure: the most that rows cost if the service only charges for what it must accept. */
 export function toBound(rows: readonly Row[], prices: Prices) {
   const counts = new Map<PriceName, number>();
   for (const { setting, units } of paidRequestsOf(rows).map(tariffOfRequest))
@@ -226,13 +229,13 @@ export function toBound(rows: readonly Row[], prices: Prices) {
   return {
     /** `12 search leads, 3 enrichments`; empty where nothing is paid. */
     units: all.map(([setting, count]) => countOf(count, units[setting])).join(', '),
-    /** The first price that is not set, where nobody knows the credits. */
+    /** The first price that is not set; then the credits are not known. */
     missing: all.find(([setting]) => prices[setting] === undefined)?.[0],
     credits: all.reduce((sum, [setting, count]) => exact(sum + count * (prices[setting] ?? 0)), 0),
   };
 }
 
-/** Pure: what a run may spend. Throws `credits` where the rows may cost more, or nobody knows how much. */
+/** Pure: the limit of a run. Throws `credits` where the rows may cost more, or where their cost is not known. */
 function toBudget(
   { units, missing, credits }: Bound,
   asked: number | undefined,
@@ -244,7 +247,7 @@ function toBudget(
   if (credits > spending.limit) throw toOverLimit(credits, spending);
   const costOf = (request: Request): number => {
     const { setting, units } = tariffOfRequest(request);
-    // A service that takes a type of contact which does not exist may charge as for one that does.
+    // A service that accepts an invented type of contact may charge for it as for a real one.
     return units * (settings[setting] ?? settings['price.contact.email'] ?? 0);
   };
   return { credits: spending.limit, costOf };
@@ -272,7 +275,7 @@ async function withRecord(
         type: 'intent',
         time,
         command: 'conformance',
-        // Of the run: each request has a key of its own.
+        // One key for the run; each request has its own.
         idempotency_key: context.ids.idempotencyKey(),
         worst_case: missing === undefined ? credits : null,
         profile,
@@ -293,7 +296,7 @@ async function withRecord(
   }
 }
 
-/** `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
+/** For example `187 rows: 180 passed, 2 failed, 1 skipped, 4 left out`. */
 function toClosingLine(results: readonly RowResult[]): string {
   const count = (verdict: Verdict): number => results.filter(({ result }) => result === verdict).length;
   const others = count('left_out') === 0 ? '' : `, ${count('left_out')} left out`;
@@ -302,7 +305,7 @@ function toClosingLine(results: readonly RowResult[]): string {
 
 const maxNamed = 8;
 
-/** How a run ends that was not whole, or found something. */
+/** The error of a run that was incomplete, or that found something. */
 function toFailure(results: readonly RowResult[]): LeadpipeError | undefined {
   const failures = results.filter(({ result }) => result === 'failed').map(({ row }) => row);
   if (failures.length > 0) {

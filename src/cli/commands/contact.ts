@@ -41,7 +41,7 @@ export const createCommand = defineCommand({
   outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('objective', { takesLeads: true }),
   async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
-    // Before standard input is read for an objective that could not be used.
+    // Check this first, so that standard input is not read in vain.
     const type = checkContactType(contactType);
     const source = sourceOf(options, objective, 'objective');
     if ('input' in source) {

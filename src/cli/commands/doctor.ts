@@ -34,7 +34,7 @@ import { withOutput } from '../records/record-output.ts';
 
 const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', failure: 'red' };
 
-/** For people. What to do about it is said below the table, in lines that can be copied. */
+/** For people. What to do is printed below the table, in lines that can be copied. */
 const doctorLayout: Layout = {
   ...memberLayout(['check', 'result', 'found', 'fix']),
   table: [
@@ -59,7 +59,7 @@ export const createCommand = defineCommand({
   async run(context, options: ConnectionOptions & RecordOptions) {
     const findings: Finding[] = [];
     const notes = createNotes(context, options);
-    /** What would stand between two rows of the table. */
+    /** Notes that would appear between two rows of the table. */
     const held: string[] = [];
     const printed = { shape: 'list', layout: doctorLayout, settings: {} } as const;
     await withOutput(context, options, printed, async (output) => {
@@ -73,7 +73,7 @@ export const createCommand = defineCommand({
     const failures = findings.filter(({ result }) => result === 'failure');
     const [first] = failures;
     for (const finding of findings) {
-      // The first failure's is said by the error.
+      // The error says what to do about the first failure.
       if (finding.fix && finding !== first) notes.say(`${finding.check}: ${finding.fix}`);
     }
     if (first === undefined) return notes.say('The next search would work.');
@@ -88,9 +88,9 @@ export const createCommand = defineCommand({
 interface Found {
   readonly result: 'ok' | 'warning' | 'failure' | 'skipped';
   readonly found: string;
-  /** What to do about it, exactly. */
+  /** Exactly what to do about it. */
   readonly fix: string | null;
-  /** How the next search would end because of it; failures alone. */
+  /** For a failure: how the next search would end because of it. */
   readonly outcome?: Outcome;
 }
 
@@ -103,13 +103,13 @@ const failure = (outcome: Outcome, found: string, fix: string): Found => {
   return { result: 'failure', found, fix, outcome };
 };
 
-/** The same failure that a command would report. A stop and a bug are thrown on. */
+/** The failure as a command would report it. A stop and a bug are thrown. */
 function failureOf(error: unknown): Found {
   if (!(error instanceof LeadpipeError) || error instanceof StoppedError) throw error;
   return failure(error.outcome, error.message, toHint(error) ?? '');
 }
 
-/** Why what follows can't be looked at, when one of these fails. */
+/** If one of these fails, why the following can't be checked. */
 const obstacles: Readonly<Record<string, string>> = {
   settings: "the settings can't be read",
   address: 'there is no address',
@@ -119,12 +119,12 @@ const obstacles: Readonly<Record<string, string>> = {
   key: "the key can't be used",
 };
 
-/** How far the clocks may be apart, in seconds: certificates and `Retry-After` dates are read by ours. */
+/** How many seconds the clocks may differ: certificates and `Retry-After` dates are compared with ours. */
 const mostSkew = 60;
 
 /**
- * From this machine to the credits, with one request that costs nothing, and a second one for what the key may do. `say` prints
- * what is good to know of the service.
+ * Checks everything between this machine and the credits, with one free request, and a second one for what the key may do. `say` prints
+ * notes about the service.
  */
 async function* checkAll(
   context: Context,
@@ -161,7 +161,7 @@ async function* checkAll(
         return ok('works');
       } catch (error) {
         const failed = failureOf(error);
-        // Only a key that is in it makes it needed.
+        // The keychain is only needed if it has the key.
         if (record === undefined && error instanceof KeychainError) return { ...failed, result: 'warning' };
         keyless = skipped('the key is in the keychain');
         return failed;
@@ -183,7 +183,7 @@ async function* checkAll(
       if (baseUrl !== undefined) {
         try {
           const { apiKey } = await findKey(context, profile, baseUrl);
-          // What is wrong is to be seen, and at once.
+          // Problems must be seen at once.
           const settings = { ...profile.settings, 'retry.attempts': 0 };
           target = { baseUrl, apiKey, profile: { ...profile, settings } };
         } catch (error) {
@@ -242,10 +242,10 @@ function checkNode(version: string): Found {
   return failure('configuration', version, 'Install Node 20.18 or newer.');
 }
 
-/** Enough for the leads of many searches. */
+/** Enough room for the leads of many searches. */
 const fewBytes = 50 * 1024 * 1024;
 
-/** Whether purchases can be recorded here: without that nothing is bought. */
+/** Whether purchases can be recorded on this machine: without a record, nothing is bought. */
 async function checkState(state: string): Promise<Found> {
   const change = 'set LEADPIPE_STATE_DIR to another folder.';
   try {
@@ -268,7 +268,7 @@ async function nearestFolder(folder: string): Promise<string> {
   return isThere || dirname(folder) === folder ? folder : await nearestFolder(dirname(folder));
 }
 
-/** Whether a file or a folder lets others in; what isn't there doesn't. `widest` is octal. */
+/** Checks that other users have no access to a file or folder, if it exists. `widest` is octal. */
 async function checkMode(path: string, widest: string, found = path): Promise<Found> {
   const { mode } = (await stat(path).catch(() => undefined)) ?? { mode: 0 };
   if ((mode & 0o777 & ~Number.parseInt(widest, 8)) === 0) return ok(found);
@@ -289,7 +289,10 @@ async function checkName(baseUrl: URL | undefined, proxy: string | undefined): P
   }
 }
 
-/** The balance, and why the key may not search, if so: a made-up task is not found by one that may. Nothing else is free. */
+/**
+ * The balance and, if the key may not search, the reason: a key that may search gets "not found" for an invented task. Nothing else is
+ * free.
+ */
 async function askService({ signal }: Context, { client }: Connection) {
   const { value, serverTime } = await client.balance(signal);
   const answer = await client.status('ls_doctor', signal).catch((error: unknown) => error);

@@ -85,7 +85,7 @@ export const createCommand = defineCommand({
 
 async function readSchema(context: Context, { schema, field }: EnrichOptions): Promise<unknown> {
   if (schema !== undefined) {
-    // With the @ that every other file has, too.
+    // The @ that other options have for files is allowed here, too.
     const file = schema.replace(/^@/, '');
     return parseSchema(await readTextFile(context, file, '--schema'), `--schema: ${file}`);
   }

@@ -60,7 +60,7 @@ export const createCommand = defineCommand({
   }),
   async run(context, type: string, target: string | undefined, options: ExtractOptions) {
     const { instruction, limit } = options;
-    // Before standard input is read for an instruction that could not be used.
+    // Check this first, so that standard input is not read in vain.
     const checked = checkExtractionType(type);
     const source = sourceOf(options, target, 'target');
     const said =

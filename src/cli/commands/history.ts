@@ -132,7 +132,7 @@ const createHistoryDrop = defineCommand({
   },
 });
 
-/** Pure: what can't be had any more, and what is left. */
+/** Pure: what will be lost, and what stays. */
 function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): string {
   const { leads_search_id: id, operation_id, service } = record;
   const isLocal = service === 'local';

@@ -19,19 +19,19 @@ export const createCommand = defineCommand({
   },
 });
 
-/** Whether a pager took the page. It says itself what it has to say, and ends when the reader wants. */
+/** Whether a pager showed the page. It reports its own errors, and ends when the reader wants. */
 async function wasPaged(page: string, env: Context['env'], signal: AbortSignal): Promise<boolean> {
   const pager = spawn(env.PAGER || 'less', {
     shell: true,
     stdio: ['pipe', 'inherit', 'ignore'],
-    // As git has it: a page that fits the screen stays on it.
+    // As git does: a page that fits on the screen stays there.
     env: { LESS: 'FRX', ...env },
     signal,
   });
-  // A reader who leaves early is content.
+  // A reader may leave early.
   pager.stdin.on('error', () => {}).end(page);
   const [code] = await once(pager, 'close').catch(() => [127]);
   if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped');
-  // What a shell says of a program that is not there, or can't be run.
+  // With these codes, a shell reports a program that does not exist, or can't be run.
   return code !== 127 && code !== 126;
 }

@@ -66,7 +66,7 @@ export const createCommand = defineCommand({
     const { confirm = false, files, http, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
       throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
-    // Where the settings can't be read, each call says so.
+    // If the settings can't be read, each call reports it.
     const { settings } = await readProfile(context, profile).catch(() => ({ settings: {} }));
     const { connect, close } = createConnect(context, given);
     const options: McpOptions = {
@@ -89,7 +89,7 @@ export const createCommand = defineCommand({
   },
 });
 
-/** Names that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
+/** Names of files that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
 const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
 
 function createSave(context: Context, folder: string | undefined): McpOptions['save'] {
@@ -123,15 +123,15 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
 }
 
 /**
- * A connection for each call, so that a key that is stored while the server runs is found; the local service takes too long to
- * start for that, and stays for all of them.
+ * Opens a connection for each call, so that a key that is stored while the server runs is found. The local service takes too long to start
+ * for that, so it stays for all calls.
  */
 function createConnect(context: Context, given: McpCommandOptions) {
   let local: Promise<Connection> | undefined;
   let end = (): void => {};
   let ended: Promise<void> | undefined;
   const connect: McpOptions['connect'] = async (work) => {
-    // Not before it is needed: a client waits for the first answer.
+    // Loaded when it is needed: a client is waiting for the first answer.
     const { withConnection } = await import('../connect.ts');
     if (!given.local) return await withConnection(context, given, work);
     local ??= new Promise((resolve, reject) => {

@@ -23,8 +23,8 @@ import { runOperation } from '../records/run-operation.ts';
 import { runSearch, type SearchOptions } from './search.ts';
 
 /**
- * Goes on where a search was cut, by a new search, which is a new purchase: for the rest only, and into the same file,
- * completed with what arrived and is not there.
+ * Continues a search that was cut by buying another one: only for the rest, and into the same file, completed with what arrived and is not
+ * there yet.
  */
 export async function continueSearch(
   context: Context,
@@ -54,8 +54,8 @@ export async function continueSearch(
 }
 
 /**
- * The output that an earlier search began, where the rows go there again: also where that file is named again. Throws UsageError
- * where it is to be written in another form.
+ * The output that an earlier search began, if the rows go there again, also if that file is named again. Throws UsageError where it shall
+ * be written in another form.
  */
 async function readBegun(intent: Intent, given: SearchOptions): Promise<RecordOptions | undefined> {
   const { output } = given;
@@ -71,7 +71,10 @@ async function readBegun(intent: Intent, given: SearchOptions): Promise<RecordOp
   );
 }
 
-/** Buys the rest, or, where there is none, completes the output; `isOurs`: what stands in the .part is of this search. Returns what the rest came to. Throws as `buyRest`. */
+/**
+ * Buys the rest or, where nothing is left, completes the output. `isOurs`: the .part belongs to this search. Returns what the rest brought.
+ * Throws as `buyRest`.
+ */
 export async function goOn(
   context: Context,
   options: SearchOptions,
@@ -84,7 +87,7 @@ export async function goOn(
   const printed = {
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
     settings,
-    // All of it is written again from what is stored, where that is all of it.
+    // If everything is stored, the whole .part is written again.
     opening: isOurs && rest.isKept ? ({ anew: true } as const) : ('new' as const),
     lock,
   };
@@ -98,7 +101,7 @@ export async function goOn(
     return undefined;
   }
   const order = toOrder(context, options, buyer.connection, 'search', request);
-  // The rest is another request, which a key that was used already would not buy.
+  // The rest is another request, and a key that was used already would not buy it.
   const isUsed = rest.chain.some(({ intent }) => intent.idempotency_key === order.idempotencyKey);
   const idempotencyKey = isUsed ? undefined : order.idempotencyKey;
   const search = buyRest(buyer, { ...left, open }, { ...order, idempotencyKey });
@@ -126,7 +129,7 @@ function toBeginning(
     const doubt = isFree ? '' : ', but the first search may have been charged; check `leadpipe balance`';
     return `no leads had arrived${doubt}. Buying up to ${countOf(limit)}${price}.`;
   }
-  // What the last one before has brought: nothing, where its answer was lost.
+  // Whether the last search before this one brought nothing, because its answer was lost.
   const isLost = !isFree && chain.length > 1 && chain.at(-1)?.sent === 0;
   const lost = isLost
     ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'

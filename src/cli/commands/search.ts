@@ -68,7 +68,7 @@ export const createCommand = defineCommand({
         '--continue resumes the earlier search: leave out the arguments and the options of "What to find"',
       );
     }
-    // Before standard input is read for an objective that could not be used.
+    // Check this first, so that standard input is not read in vain.
     if (entityType !== undefined) checkStreamEntityType(entityType);
     if (entityType === undefined || objective === undefined) {
       const [type, text] = command.registeredArguments as [Argument, Argument];
@@ -81,7 +81,7 @@ export const createCommand = defineCommand({
       if (earlier.is !== 'rest') {
         return await runSearch(context, options, request, buyer, buySearch(buyer, order, open));
       }
-      // It was left in the same file: its rest alone is bought, whatever has become of the file.
+      // A search into this file was left: only its rest is bought, whatever happened to the file.
       const { isOurs, operation, rest } = earlier;
       const since = timeOf(context, operation);
       const beginning = `Resuming ${operation.operationId} (the same search, unfinished since ${since})`;
@@ -97,8 +97,8 @@ export const createCommand = defineCommand({
 });
 
 /**
- * Runs a search and says what it came to; the error of one that was cut says it. `before` is what the searches have brought whose
- * rest this one buys, and what is said when it begins. Throws as `buySearch`.
+ * Runs a search and reports the result; if it was cut, its error does. `before` is what earlier searches brought if this one buys their
+ * rest, and what to say at the beginning. Throws as `buySearch`.
  */
 export async function runSearch(
   context: Context,
@@ -118,7 +118,7 @@ export async function runSearch(
   const leads = end.leads - excluded;
   const { credits } = toWorstCase('search', request, connection.settings);
   const ended = { charged: null, complete: true, leads: end.leads };
-  // Of the searches before, those whose leads can be shown again.
+  // The earlier searches whose leads can be shown again.
   const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
   const kept = operationId === undefined ? [] : [...shown.map((one) => one.operationId), operationId];
   const again = kept.map((id) => `leadpipe history show ${id}`);

@@ -48,10 +48,10 @@ export const createCommand = defineCommand({
   },
 });
 
-/** The digests of the files as they were installed, beside them: one that has another was changed by somebody. */
+/** Beside the files, their digests when they were installed: if one differs, somebody has changed that file. */
 const digestsFile = '.installed.json';
 
-/** The skill's own files, and none where somebody has changed one of them: what else is there stays. Throws LocalIoError. */
+/** Installs the skill's own files, but none where somebody has changed one of them. Other files stay. Throws LocalIoError. */
 async function install(source: string, target: string): Promise<void> {
   const record = join(target, digestsFile);
   const installed = await readFile(record, 'utf8')

@@ -45,24 +45,24 @@ interface TaskListOptions extends RecordOptions, ConnectionOptions {
   readonly refresh?: true;
 }
 
-/** For people: the time in their eyes' resolution, and no operation ID. */
+/** For people: times up to the minute, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
   timeColumn('time', { recent: true, role: 'detail', yields: 3 }),
   { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
   memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
   { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
-  // Whole, to be copied.
+  // Never cut, since it is there to be copied.
   memberColumn('leads_search_id', { min: 39, max: 60 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
 ];
 
-/** As in the history: the type, and what was looked for. */
+/** As in the history: the type and the objective. */
 function subjectOf(task: JsonView): string {
   const parts = ['entity_type', 'objective'].map((name) => readable(task.member(name)));
   return parts.filter((part) => part !== '').join(': ');
 }
 
-/** How many of the leads that were ready this machine has read. */
+/** How many of the leads that were ready have been read on this machine. */
 function readOf(task: JsonView): string {
   const [position, ready] = ['position', 'ready_count'].map((name) => readable(task.member(name)));
   return ready === '' ? `${position}` : `${position} of ${ready}`;
@@ -154,7 +154,7 @@ const createTaskCreate = defineCommand({
             credits === null || options.local
               ? undefined
               : `it can cost at most ${countOf(credits, 'credit')}`,
-          // On a terminal it stands in the next step.
+          // On a terminal, the next step names it.
           ids: {
             of: 'task',
             leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,

@@ -32,7 +32,7 @@ interface HistoryListOptions extends RecordOptions, ReportOptions {
 }
 
 const allOfThem = 'all';
-/** As many as a terminal shows without scrolling away. */
+/** As many as a terminal shows without scrolling. */
 const usualOnTerminal = 20;
 
 const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord))];
@@ -99,7 +99,7 @@ export const createHistoryList = defineCommand({
     const records: HistoryRecord[] = [];
     const damages: string[] = [];
     let hasMore = false;
-    // The newest first: with a limit, no others have to be read.
+    // The newest come first, so a limit saves reading the others.
     for await (const entry of readHistory(context, since)) {
       if (!isWanted(entry)) continue;
       hasMore = records.length === limit;
@@ -134,13 +134,13 @@ function toFilter({ command, list, search }: HistoryListOptions) {
       ('intent' in entry && saidIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
 }
 
-/** Where the list is not even known, its name is mistyped. Throws `not_found`. */
+/** A list that is not known was mistyped. Throws `not_found`. */
 async function checkList(stateDir: string, list: string): Promise<void> {
   const known = await readLists(stateDir, () => {});
   if (!known.some((one) => one.list === list)) throw toUnknownList(list);
 }
 
-/** Pure: `task run` too, and what stands behind the name in the history. Throws UsageError. */
+/** Pure: checks the name of a command, with or without what the history shows behind it (`task run` is one). Throws UsageError. */
 function checkCommand(given: string): string {
   checkOneOf('--command', firstWord(given), paidCommands);
   return given;
@@ -157,14 +157,14 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
-/** Pure: the time that is meant by `7d`, `2026-11-01` (where the day begins here) or `2026-11-01T09:30`. Throws UsageError. */
+/** Pure: the time that `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30` means. Throws UsageError. */
 export function toSince(given: string, now: Date, zone: Zone): Date {
   const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(given) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (unitMs[unit] as number));
   const [, day, clock = '00:00', offset] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(given) ?? [];
   const shown = `${day}T${clock}`;
-  // There is no 31st of June: Date would take it for the 1st of July.
+  // Date takes the 31st of June for the 1st of July.
   const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
   const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
   if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);

@@ -4,10 +4,10 @@ import { readable } from '../../../output/readable.ts';
 import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { timeColumn } from '../../records/record-output.ts';
 
-/** A card has it in its summary. */
+/** A card shows it in its summary. */
 const inRowsOnly = { long: () => '' };
 
-/** For people: when, what, how it ended and what it cost; and how to get it again. Columns that nothing fills are left out. */
+/** For people: when, what, how it ended, what it cost, and how to get it again. Empty columns are left out. */
 export const purchaseColumns: readonly TableColumn[] = [
   timeColumn('time', { recent: true, role: 'detail' }),
   {
@@ -27,7 +27,7 @@ export const purchaseColumns: readonly TableColumn[] = [
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
   memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
   {
-    // Where it was asked for, people want to see it; half of one says nothing.
+    // If the balance was asked for, people want to see it. It needs its full width.
     ...{ header: 'balance', min: 15, max: 24, yields: 3 },
     text(record) {
       const before = textOf(record, 'credits_before');
@@ -37,12 +37,12 @@ export const purchaseColumns: readonly TableColumn[] = [
 ];
 
 function toWhat(command: string, record: JsonView): string {
-  // Of the path of an input, the name of the file says most in little room.
+  // The name of an input file is the most useful part of its path.
   const subject = textOf(record, 'subject').replace(/^\/(?:.*\/)/, '');
   return subject === '' ? command : `${command}: ${subject}`;
 }
 
-/** What the local service sells costs nothing. */
+/** What was bought from the local service is free. */
 function isFree(record: JsonView): boolean {
   return textOf(record, 'service') === 'local';
 }
@@ -56,7 +56,7 @@ function creditsOf(record: JsonView): string {
 function chargedOf(record: JsonView): string {
   const charged = textOf(record, 'charged');
   if (isFree(record)) return '';
-  // Of a task, the service says it when it has ended.
+  // The service tells what a task cost when it has ended.
   return charged === '' && textOf(record, 'command').startsWith('task ') ? 'not known yet' : charged;
 }
 

@@ -55,7 +55,7 @@ export const createHistoryResume = defineCommand({
   },
 });
 
-/** Goes on with a list, and no other, from what is stored of it. Throws UsageError where that can't be, before anything is bought. */
+/** Resumes one list, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
 async function resumeList(
   context: Context,
   operation: StoredOperation,
@@ -89,7 +89,7 @@ async function resumeList(
   const stored = {
     profile: given.profile ?? profile,
     local: given.local ?? (origin === 'local' && given.baseUrl === undefined ? true : null),
-    // What was allowed when the list was begun holds until another limit is given.
+    // The limit that the list was begun with applies until another one is given.
     maxCredits: given.maxCredits ?? max_credits,
     template: request.template,
     ...{ inputFormat, into, run, shard },

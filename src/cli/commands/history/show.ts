@@ -82,7 +82,7 @@ export const createHistoryShow = defineCommand({
     const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
     if (next !== undefined) createNotes(context, options).say(next);
     if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
-    // What could be read has been printed, and there will never be more.
+    // Everything readable has been printed, and there will never be more.
     const path = join(folderOf(state, operationId), leadsFile);
     const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
     throw new LeadpipeError('partial', words, {
@@ -94,7 +94,10 @@ export const createHistoryShow = defineCommand({
   },
 });
 
-/** What is stored of a purchase, or the whole answers of it; `what` it is, where it is no leads. Throws UsageError where there is no answer. */
+/**
+ * What is stored of a purchase, or its whole answers. `what` names the records, if they are not leads. Throws UsageError where there is no
+ * answer.
+ */
 async function findStored(
   { directories, signal }: Context,
   { entries: [{ body = '{}', command, options }], operationId }: StoredOperation,
@@ -128,7 +131,7 @@ async function findStored(
     );
   }
   const size = await sizeOfStoredLeads(folder);
-  // No leads are the answer of a search that is complete, and of no other.
+  // A complete search may have no leads. An incomplete one without leads has no answer.
   const hasLeads = size !== undefined && (size > 0 || state === 'complete');
   return hasLeads ? { what: undefined, printed, records: readStoredLeads(folder, damaged) } : undefined;
 }
@@ -138,7 +141,7 @@ async function readLatest(context: Context): Promise<string> {
   throw toUnknownOperation(undefined, []);
 }
 
-/** The records in the answers of a list; of no kind, the whole answers. */
+/** The records in the answers of a list; without a kind, the whole answers. */
 async function* readAnswers(folder: string, row: AnswerKind | undefined, signal: AbortSignal) {
   for await (const { answer, requestId } of readStoredAnswers(folder)) {
     const whole = { request_id: requestId, answer };
@@ -146,7 +149,7 @@ async function* readAnswers(folder: string, row: AnswerKind | undefined, signal:
   }
 }
 
-/** Pure: the error of a purchase of which nothing can be shown, and where its leads are instead. */
+/** Pure: the error of a purchase of which nothing can be shown. It says where its leads are instead. */
 function toNothingKept(record: HistoryRecord, { entries, last }: StoredOperation): LeadpipeError {
   const { operation_id: id, output } = record;
   const [{ command }] = entries;
@@ -161,7 +164,7 @@ function toNothingKept(record: HistoryRecord, { entries, last }: StoredOperation
   return new LeadpipeError('not_found', message, { type, hint, retryable: false });
 }
 
-/** Pure: what makes sense after a look at a purchase; undefined when it is done. */
+/** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
 function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
   const { operation_id, state, leads_search_id, leads, excluded, service } = record;
   if (state === 'running') return 'It is still running.';
@@ -179,7 +182,7 @@ function toNextCommand(record: HistoryRecord, kind: string): string | undefined 
   return state === 'unknown' && service !== 'local' ? inDoubt : undefined;
 }
 
-/** Pure: where the rest of a search is that others went on with. */
+/** Pure: where the rest of a search is, if other operations brought it. */
 function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
   const ids = continued.map(({ operationId }) => operationId);
   if (state !== 'complete') {

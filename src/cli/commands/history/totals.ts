@@ -92,14 +92,14 @@ const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'] as const;
 const longestBar = 12;
 
 function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
-  // Of the credits; where no price was known, of the purchases.
+  // Compares credits or, where no price was known, purchases.
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
   const most = Math.max(...totals.map((total) => total[measure] ?? 0));
   const table: TableColumn[] = [
     memberColumn(by, { min: 10, max: 26, role: 'title' }),
     ...counts.map((name) => ({
       ...memberColumn(name, { min: name.length, max: 13 }),
-      // A card has all of them behind the first.
+      // On a card, the first line has all of them.
       long: name === 'purchases' ? toSummary : () => '',
     })),
     {
@@ -122,7 +122,7 @@ function toSummary(record: JsonView): string {
   return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, credits ${bound}`;
 }
 
-/** As `847 + 5 unpriced`. */
+/** For example `847 + 5 unpriced`. */
 function creditsIn(record: JsonView): string {
   const [credits, unpriced] = [textOf(record, 'credits_at_most'), textOf(record, 'unpriced')];
   if (credits === '') return 'unknown';

@@ -100,7 +100,7 @@ export const replayOption = new Option(
   'create the task again if the first answer was lost more than 24 hours ago; this may buy it again',
 ).helpGroup(heading);
 
-/** Pure: option, then profile, then the default of the reference workflow. */
+/** Pure: from the option, else the profile, else the default of the reference workflow. */
 export function toReadTerms(
   { pollInterval, waitTimeout, num = pageSize, positions }: FollowOptions,
   settings: Settings,
@@ -117,15 +117,15 @@ export function toReadTerms(
 }
 
 /**
- * The columns of a task that somebody else may have created: which enrich fields it has is seen in its first page. A
- * file that rows are added to has its header already.
+ * The columns of a task that someone else may have created: its first page shows which enrich fields it has. A file that rows are added to
+ * has its header already.
  */
 export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   if (append) return entityLayout();
   return (records) => entityLayout(enrichFieldsOf(records));
 }
 
-/** Reads a task, and says what that came to; what this run pays for has prices. Throws what the operation throws. */
+/** Reads a task, and reports the result. What this run buys has a price. Throws what the operation throws. */
 export async function runReading<Reading extends (TaskReading & Listed) | undefined>(
   context: Context,
   options: ReadOptions,
@@ -166,12 +166,12 @@ function toCost(request: CreateTaskRequest, prices: Prices, leads: number): numb
   return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
 }
 
-/** Throws, with `--exit-status`, where a task has brought nothing. */
+/** With `--exit-status`, throws where a task has brought nothing. */
 export function checkFound(reading: TaskReading | undefined, options: ReadOptions): void {
   if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
 }
 
-/** An example that makes the task it is about, as $id. */
+/** An example that first creates its task, as $id. */
 export function createdTaskExample(line: string): string {
   return `id=$(leadpipe task create company "dental clinics in Austin" --local -q |
   jq -r .leads_search_id)
@@ -257,8 +257,8 @@ export const createTaskWait = defineCommand({
 });
 
 /**
- * Throws the error of a task; where the service does not know it and this machine does, the hint says what differs from
- * its creation: a task can be read only with the key and at the address that made it.
+ * Throws the error of a task. If the service does not know the task but this machine does, the hint says what was different when it was
+ * created: a task can only be read with the same key at the same address.
  */
 export async function throwExplained(
   error: unknown,
@@ -267,7 +267,7 @@ export async function throwExplained(
   leadsSearchId: string,
 ): Promise<never> {
   if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
-  // A history that can't be read is no reason to say anything but what the service said.
+  // If the history can't be read, the service's error is enough.
   const known = await readOfTask(context, leadsSearchId).catch(() => []);
   const creation = known.find(({ entries }) => entries.some(({ type }) => type === 'created'));
   if (creation === undefined) throw error;

@@ -83,7 +83,7 @@ export const createTaskRun = defineCommand({
     const buying = async ({ buyer, order, open, earlier, lock }: Purchase<'task run'>) => {
       const { settings } = buyer.connection;
       if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
-      // A creation whose answer was lost is sent again with its key; it is followed as this run asks.
+      // A creation whose answer was lost is sent again with its key, and followed in the way that this run asks for.
       const idempotencyKey = order.again?.entries[0].idempotency_key ?? order.idempotencyKey;
       const anew = { ...order, idempotencyKey, again: undefined };
       const operation = runTask(buyer, anew, open, toReadTerms(options, settings));
@@ -93,7 +93,7 @@ export const createTaskRun = defineCommand({
   },
 });
 
-/** Goes on with what was left of the same run; false where the service does not know its task any more. */
+/** Resumes what was left of the same run. False where the service no longer knows its task. */
 async function goOnInstead(
   context: Context,
   options: RunOptions,
@@ -189,26 +189,26 @@ export async function toOperation(
     say(
       `The latest unfinished operation is ${latest.operationId}: ${command}, started ${timeOf(context, latest)}${place}`,
     );
-    // The leads of a task that is there are free.
+    // Reading the leads of an existing task is free.
     if (isTask(command) || !context.stdin.isTerminal || !context.stderr.isTerminal) return latest;
     if (await confirm(context, 'The rest of it is bought. Resume it?')) return latest;
     say('Nothing was bought.');
     return undefined;
   }
-  // It may be the one that is meant.
+  // The damaged one may be the one that is meant.
   if (damage !== undefined) throw damage;
   say('There is nothing to resume.');
   if (isPart) say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
   return undefined;
 }
 
-/** Whether its rows can be had again, and some were never sent. */
+/** Whether its rows can be read again, and some were never sent. */
 function isReadable({ entries: [intent, ...rest] }: StoredOperation): boolean {
   if (rowsOf(intent.command) === undefined) return true;
   return intent.options.input !== '-' && !rest.some(({ type }) => type === 'terminal');
 }
 
-/** Goes on with a `task run` or a `task wait`, as it was begun. Throws UsageError for what is none. */
+/** Resumes a `task run` or a `task wait` as it was begun. Throws UsageError for any other command. */
 export async function resumeOperation(
   context: Context,
   known: StoredOperation,
@@ -233,7 +233,7 @@ export async function resumeOperation(
   });
 }
 
-/** Reads on where the operation was left; `isOurs`: what stands in the .part is of it. The output is held. Throws as `resumeTask`. */
+/** Reads on where the operation was left. `isOurs`: the .part belongs to it. The output is locked. Throws as `resumeTask`. */
 async function goOnWithTask(
   context: Context,
   options: ResumeOptions,
@@ -248,12 +248,12 @@ async function goOnWithTask(
   const { say, warn } = createNotes(context, options);
   const { intent } = toTaskProgress(operation);
   const bought = purchaseOf(intent);
-  // In whose form: that of the run that began it.
+  // In the form of the run that began it.
   const read = { ...options, ...fromTerms(intent) };
   const terms = { ...toReadTerms(options, settings), replay: options.replayCreate === true, isOurs };
   const resumed = resumeTask(buyer, journal, operation, terms, (progress, opening) => {
     const { start, position, enrichFields } = progress;
-    // The columns that the rows before have.
+    // Keep the columns of the earlier rows.
     const isBegun = position > start && !read.append;
     const found = isBegun ? entityLayout(enrichFields) : foundLayout(read);
     const layout = bought ? printedAs('task run', bought.request).layout : found;
@@ -271,7 +271,7 @@ async function goOnWithTask(
   });
 }
 
-/** Pure: the way to the service that the operation took, where no other is given. */
+/** Pure: the options with the service that the operation used, unless another one is given. */
 export function withRouteOf<Options extends ConnectionOptions>(
   { entries: [{ origin, profile }] }: StoredOperation,
   options: Options,
