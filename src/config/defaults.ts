@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** What holds where a profile sets nothing, for settings whose default is one value. Time limits differ by endpoint. */
+/** Defaults of the settings that have a single one. Time limits differ by endpoint. */
 export const defaults = {
   auth_header: 'auto',
   credential_store: 'keychain',

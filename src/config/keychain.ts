@@ -16,19 +16,19 @@ export interface KeychainAnswer {
   readonly failure?: { readonly kind: KeychainFault; readonly message: string };
 }
 
-/** A keychain that isn't there, is locked, or says nothing. */
+/** A keychain that does not exist, is locked, or does not answer. */
 export class KeychainError extends ConfigurationError {
   readonly kind: KeychainFault;
 
   constructor(kind: KeychainFault, message?: string) {
     const [cause, hint] = faults[kind];
-    // What the library says is about D-Bus, and nothing for the user: --verbose shows it.
+    // The library's message is about D-Bus, and useless for users; --verbose shows it.
     super(cause, hint, message === undefined ? undefined : new Error(message));
     this.kind = kind;
   }
 }
 
-/** How long a keychain may take: a locked one can wait for a password that nobody is there to give. */
+/** How long to wait for a keychain: a locked one may wait for a password, and nobody may be there to type it. */
 const patienceMs = 3000;
 
 const faults: Readonly<Record<KeychainFault, readonly [cause: string, hint: string | Facts]>> = {
@@ -41,7 +41,7 @@ const faults: Readonly<Record<KeychainFault, readonly [cause: string, hint: stri
 };
 
 /**
- * The operating system's keychain, asked in a process of its own, whose main `script` is: keychain-main.cjs. Its methods throw
+ * The operating system's keychain. A process of its own asks it, with the program `script` (keychain-main.cjs). Its methods throw
  * KeychainError.
  */
 export function createKeychain(
@@ -49,7 +49,7 @@ export function createKeychain(
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Keychain {
-  // What Node itself reads would only slow the child down or have it talk; and no key is handed on.
+  // Variables for Node would slow the child down or make it print, and no key is passed on.
   const names = Object.keys(env).filter((name) => !/^(?:NODE_|LEADPIPE_)/.test(name));
   const childEnv = Object.fromEntries(names.map((name) => [name, env[name]]));
 

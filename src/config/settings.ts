@@ -7,7 +7,7 @@ import { toBaseUrl } from '../requests/address.ts';
 import { clip } from '../requests/closed-list.ts';
 import { changeStore, readStore, type StoreContext, settingsPath } from './store.ts';
 
-/** A profile that is in use, and what it sets. */
+/** A profile that is in use, and its settings. */
 export interface Profile {
   readonly name: string;
   readonly settings: Settings;
@@ -16,11 +16,11 @@ export interface Profile {
 export type SettingValue = string | number;
 
 interface Kind<Value extends SettingValue> {
-  /** What it takes, for people. */
+  /** What it takes, in words. */
   readonly takes: string;
-  /** The only words it takes. */
+  /** The only words that it takes. */
   readonly words?: readonly string[];
-  /** What a text stands for, where that is not the text; whether it can be used is not said yet. */
+  /** Turns a text into the value, where it is another one; does not check whether it can be used. */
   parse?(text: string): SettingValue;
   accepts(value: unknown): value is Value;
 }
@@ -39,11 +39,11 @@ const text = (takes: string, parse: (given: string) => string): Kind<string> => 
 
 const address = text(
   'an address that begins with https:// (http:// only for this machine)',
-  // As it was written: it is compared with the origin that a key is stored for.
+  // As it was written, since it is compared with the origin of a stored key.
   (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
 );
 
-// Runs of other folders read the same file.
+// Absolute, since runs in other folders read the same file.
 const file = text('a file', (given) => given && resolve(given));
 
 const number = (takes: string, isRight: (value: number) => boolean): Kind<number> => ({
@@ -67,7 +67,7 @@ const credits = number(
 
 const limit = wholeNumber(1_000_000_000);
 
-/** What a profile can set: what it takes and what it means, for the check, the help and the completion alike. */
+/** Everything that a profile can set: what it takes and what it means, for checks, helps and completion. */
 export const settingTable = {
   base_url: { ...address, meaning: 'the address of the service' },
   auth_header: {
@@ -108,14 +108,14 @@ export const settingTable = {
 
 export type SettingName = keyof typeof settingTable;
 
-/** Of one profile; every setting is optional. */
+/** The settings of one profile; each is optional. */
 export type Settings = {
   readonly [Name in SettingName]?: (typeof settingTable)[Name] extends Kind<infer Value> ? Value : never;
 };
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
-/** Pure: the only words that a setting takes; none where it takes others. */
+/** Pure: the only words that a setting takes; empty where it takes others. */
 export function wordsOf(setting: string): readonly string[] {
   return settingTable[setting as SettingName]?.words ?? [];
 }
@@ -123,9 +123,9 @@ export function wordsOf(setting: string): readonly string[] {
 export const defaultProfile = 'default';
 
 /**
- * The settings of one profile: the one that is named, else of LEADPIPE_PROFILE, else the one that `auth switch` chose.
- * A missing file, or a missing default profile, has no settings. Throws ConfigurationError for a file that can't be
- * read or understood, and for a profile that isn't there, unless it may be new.
+ * The settings of one profile: the named one, else that of LEADPIPE_PROFILE, else the one chosen by `auth switch`. Without a file, or
+ * without a default profile, they are empty. Throws ConfigurationError for a file that can't be read or understood, and for a profile that
+ * does not exist, unless it may be new.
  */
 export async function readProfile(
   { directories, env }: Pick<Context, 'directories' | 'env'>,
@@ -148,7 +148,7 @@ export async function readProfile(
   return { name, settings: toSettings(settings, name, path) };
 }
 
-/** The name of the profile that a change is for, which may be new. Its settings may be damaged: a change can repair them. */
+/** The name of the profile to change, which may be new. Its settings may be damaged, since a change can repair them. */
 export async function profileInUse(
   { directories, env }: Pick<Context, 'directories' | 'env'>,
   named: string | undefined,
@@ -158,8 +158,8 @@ export async function profileInUse(
 }
 
 /**
- * What config.json holds: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`, where `profile` is used where none
- * is named. A missing file is an empty one. Throws ConfigurationError for one that can't be read or understood.
+ * The content of config.json: `{"profile": "work", "profiles": {"work": {"base_url": "https://…"}}}`. `profile` is used where none is
+ * named. A missing file is empty. Throws ConfigurationError for a file that can't be read or understood.
  */
 export async function readSettingsFile(configDir: string) {
   const { profile = defaultProfile, profiles = {} } = await readStore(configDir, 'config');
@@ -169,7 +169,7 @@ export async function readSettingsFile(configDir: string) {
   return { profile, profiles };
 }
 
-/** Sets a setting of a profile, which is made when it isn't there; undefined removes it. Throws as `changeStore`. */
+/** Sets a setting of a profile, which is made if it does not exist; undefined removes the setting. Throws as `changeStore`. */
 export async function changeSetting(
   context: StoreContext,
   profile: string,
@@ -186,12 +186,12 @@ export async function changeSetting(
   });
 }
 
-/** Makes a profile the one that is used where none is named. Throws as `changeStore`. */
+/** Makes this profile the one that is used where none is named. Throws as `changeStore`. */
 export async function switchProfile(context: StoreContext, profile: string): Promise<void> {
   await changeStore(context, 'config', (content) => ({ ...content, profile }));
 }
 
-/** Removes the settings of a profile; if it was the one in use, `default` is in use from now on. Throws as `changeStore`. */
+/** Removes the settings of a profile. If it was in use, `default` is used from now on. Throws as `changeStore`. */
 export async function removeProfile(context: StoreContext, profile: string): Promise<void> {
   await changeStore(context, 'config', ({ profile: used, ...content }) => {
     const { [profile]: _, ...profiles } = isObject(content.profiles) ? content.profiles : {};
@@ -199,7 +199,7 @@ export async function removeProfile(context: StoreContext, profile: string): Pro
   });
 }
 
-/** Pure: the value that a text stands for. Throws UsageError, ConfigurationError for a refused address. */
+/** Pure: the value of a text. Throws UsageError, and ConfigurationError for a refused address. */
 export function toSettingValue(name: SettingName, given: string): SettingValue {
   const { parse, takes, accepts } = settingTable[name];
   const value = parse?.(given) ?? given;
@@ -207,7 +207,7 @@ export function toSettingValue(name: SettingName, given: string): SettingValue {
   throw new UsageError(`${name} must be ${takes}, not "${clip(given)}"`);
 }
 
-/** Pure: a name that can stand in a shell, a file and a keychain. Throws UsageError. */
+/** Pure: checks a name, which must be valid in a shell, a file and a keychain. Throws UsageError. */
 export function checkProfileName(name: string): string {
   if (/^[a-z0-9][\w.-]{0,63}$/i.test(name)) return name;
   throw new UsageError(

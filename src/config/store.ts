@@ -12,23 +12,25 @@ export type StoreContext = Pick<Context, 'directories' | 'pid' | 'clock' | 'rand
 
 type Content = Record<string, unknown>;
 
-/** The settings, and beside them the keys, each with `.json` behind in the config directory. */
+/** The files of the config directory, without `.json`: the settings and the keys. */
 type StoreName = 'config' | 'credentials';
 
-/** Where the settings of all profiles are. */
+/** The file with the settings of all profiles. */
 export const settingsPath = (configDir: string): string => join(configDir, 'config.json');
-/** Where it stands in which store each key is, and the keys if they are in this file. */
+/** The file that says in which store each key is, and that holds the keys of the file store. */
 export const keysPath = (configDir: string): string => join(configDir, 'credentials.json');
 const paths = { config: settingsPath, credentials: keysPath };
 
-/** A missing file is an empty object. Throws ConfigurationError for one that can't be read or understood, and changes nothing. */
+/**
+ * Reads a file; a missing one is an empty object. Throws ConfigurationError for one that can't be read or understood, and changes nothing.
+ */
 export async function readStore(folder: string, name: StoreName): Promise<Content> {
   const path = paths[name](folder);
   try {
     // Without a file, `conf` would make the folder, and loading it takes as long as starting Node.
     return statSync(path, { throwIfNoEntry: false }) === undefined ? {} : (await open(folder, name)).store;
   } catch (error) {
-    // Under a home that is no directory, as of users that only run services, there are no settings.
+    // If the home is not a directory, as for users that only run services, there are no settings.
     if (codeOf(error) === 'ENOTDIR') return {};
     if (error instanceof LeadpipeError) throw error;
     throw new ConfigurationError(`can't read ${path}: ${(error as Error).message}`, undefined, error);
@@ -50,13 +52,13 @@ export async function changeStore(
   try {
     await withFolderLock(folder, context, 'the settings', async () => {
       if ((await lstat(path).catch(() => undefined))?.isSymbolicLink()) {
-        // `conf` would write a key, or settings, to wherever it leads.
+        // `conf` would write a key, or settings, to the target of the link.
         throw new ConfigurationError(
           `${path} is a symbolic link, and leadpipe does not write through links`,
           'Put a regular file in its place. Nothing was changed.',
         );
       }
-      // What a killed process was writing, which may hold a key: nobody else writes while the lock is ours.
+      // Remove what killed processes have left, which may hold a key. Nobody else writes while we have the lock.
       for (const left of await readdir(folder)) {
         if (/\.json\.(?:part$|tmp-)/.test(left)) await rm(join(folder, left), { force: true });
       }
@@ -70,24 +72,24 @@ export async function changeStore(
   }
 }
 
-/** `conf` with its defaults that would lose a key, let others read it, or quote it, changed. */
+/** `conf`, without the defaults by which it would lose a key, let others read it, or quote it. */
 async function open(folder: string, name: StoreName): Promise<{ store: Content }> {
   const { default: Conf } = await import('conf');
   return new Conf<Content>({
     cwd: folder,
     configName: name,
-    // It would be 0644.
+    // The default is 0644.
     configFileMode: 0o600,
-    // The names of settings have dots in them.
+    // Names of settings contain dots.
     accessPropertiesByDotNotation: false,
-    // A damaged file is for its owner to repair: it may hold the only copy of a key.
+    // A damaged file is repaired by its owner: it may hold the only copy of a key.
     clearInvalidConfig: false,
     deserialize: (text) => parse(text, paths[name](folder)),
     serialize: (content) => `${JSON.stringify(content, null, 2)}\n`,
   });
 }
 
-/** Throws ConfigurationError that does not quote the file, which can hold a key, as the error of `JSON.parse` does. */
+/** Throws a ConfigurationError that does not quote the file, which may hold a key. The error of `JSON.parse` would. */
 function parse(text: string, path: string): Content {
   let content: unknown;
   try {
@@ -95,7 +97,7 @@ function parse(text: string, path: string): Content {
   } catch {
     content = undefined;
   }
-  // `conf` would take an array for an empty object. U+FFFD is what could not be decoded.
+  // `conf` would take an array for an empty object. U+FFFD stands for bytes that are not UTF-8.
   if (isObject(content) && !text.includes('\ufffd')) return content;
   throw new ConfigurationError(
     `${path} is not a JSON object in UTF-8`,

@@ -6,17 +6,17 @@ import { changeStore, keysPath, readStore, type StoreContext } from './store.ts'
 
 export type CredentialStore = 'keychain' | 'file';
 
-/** Where the key of a profile is, and the one origin that it may be sent to. */
+/** Where the key of a profile is, and the only origin that it may be sent to. */
 export interface KeyRecord {
   readonly origin: string;
   readonly store: CredentialStore;
-  /** In the file store alone. */
+  /** Only in the file store. */
   readonly key?: string;
 }
 
 type KeyContext = StoreContext & Pick<Context, 'keychain'>;
 
-/** Every stored key by profile, without asking the keychain. Throws ConfigurationError. */
+/** All stored keys by profile, without asking the keychain. Throws ConfigurationError. */
 export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
   const { keys = {} } = await readStore(configDir, 'credentials');
   if (!isObject(keys) || !Object.values(keys).every(isKeyRecord)) {
@@ -33,7 +33,7 @@ export async function readKeyRecord(configDir: string, profile: string): Promise
   return Object.hasOwn(records, profile) ? records[profile] : undefined;
 }
 
-/** The key that a record stands for. Throws KeychainError, and ConfigurationError when the keychain has it no more. */
+/** The key of a record. Throws KeychainError, and ConfigurationError when the keychain no longer has it. */
 export async function readStoredKey(
   { keychain }: Pick<Context, 'keychain'>,
   profile: string,
@@ -47,7 +47,7 @@ export async function readStoredKey(
   });
 }
 
-/** Whether the keychain answers. Throws KeychainError when it doesn't. */
+/** Throws KeychainError when the keychain does not answer. */
 export async function probeKeychain(
   { keychain }: Pick<Context, 'keychain'>,
   profile: string,
@@ -57,8 +57,8 @@ export async function probeKeychain(
 }
 
 /**
- * Stores a key, and then forgets the one before it. Returns what went wrong with the latter: the new key is stored all
- * the same. Throws KeychainError and as `changeStore`; the old key is then still there.
+ * Stores a key, and then removes the previous one. Returns the error of the removal, if it failed: the new key is stored then. Throws
+ * KeychainError and as `changeStore`; the previous key is still there then.
  */
 export async function storeKey(
   context: KeyContext,
@@ -78,7 +78,7 @@ export async function storeKey(
   }
 }
 
-/** Returns what was forgotten; undefined when nothing was stored. Throws as `storeKey`, and the key is then still there. */
+/** Returns what was removed; undefined when nothing was stored. Throws as `storeKey`, and the key is still there then. */
 export async function forgetKey(context: KeyContext, profile: string): Promise<KeyRecord | undefined> {
   const record = await readKeyRecord(context.directories.config, profile);
   if (record === undefined) return undefined;
@@ -98,7 +98,7 @@ async function changeRecord(
   });
 }
 
-/** The origin is a part of the name: a key can't be found for another one, whatever the files say. */
+/** The origin is part of the name, so that a key can't be found for another origin, whatever the files say. */
 function accountOf(profile: string, origin: string): string {
   return `${profile} ${origin}`;
 }

@@ -23,59 +23,58 @@ export interface Target {
   readonly apiKey: string;
 }
 
-/** Which service is meant, and how long it may be silent; what is not given is as the environment and the profile say. */
+/** Which service is meant, and how long it may be silent. What is not given comes from the environment and the profile. */
 export interface RouteOptions {
   readonly profile?: string | undefined;
-  /** And where it is from, for what is said of it. */
+  /** With its source, for messages. */
   readonly address?: { readonly text: string; readonly source: string } | undefined;
   readonly local?: boolean | undefined;
   /** Seconds. */
   readonly timeout?: number | undefined;
 }
 
-/** Hears what happens on the way. */
+/** Gets what happens on the way to the service. */
 export interface RouteListener {
-  /** What is good to know: that the leads are fictional, what of a search was not understood. */
+  /** Notes: that the leads are fictional, or which part of a search was not understood. */
   say(line: string): void;
   /** A line for each request and answer. */
   readonly trace?: (line: string) => void;
-  /** Of each wait before another attempt. */
+  /** Called for each wait before another attempt. */
   readonly waits?: WaitListener;
-  /** A connection is being opened; what is returned is called when that is over. */
+  /** Called when a connection is being opened; the function that it returns is called when that is over. */
   readonly connecting?: (host: string) => () => void;
 }
 
-/** Where a route begins, when it is not as the options say. */
+/** Where to begin, if not with the options. */
 export interface RouteStart {
-  /** How a local service of `--local` differs from the usual. */
+  /** How a local service of `--local` differs from the usual one. */
   readonly local?: Partial<LocalOptions>;
-  /** An address and a key that are to be tried. */
+  /** An address and a key to try. */
   readonly known?: Target & { readonly profile: Profile };
 }
 
-/** A way to the service. */
+/** A connection to the service. */
 export interface Connection {
-  /** For what costs nothing. */
+  /** For free requests. */
   readonly client: Client;
-  /** A client for one purchase, whose waits between attempts are its own. */
+  /** A client for one purchase, with waits of its own. */
   newClient(listener?: WaitListener): Client;
   readonly settings: Settings;
   /** The profile in use. */
   readonly profile: string;
-  /** Where requests go; `local` for the local service, whose port is another each time. */
+  /** The address that requests go to; `local` for the local service, whose port changes. */
   readonly origin: string;
   /** A short fingerprint of the API key. */
   fingerprint(salt: string): string;
   /** What would be sent. */
   preview(request: Request): Preview;
-  /** What the clients are made of, for the one command that speaks HTTP itself: `conformance`. */
+  /** What the clients are made from, for the one command that speaks HTTP itself: `conformance`. */
   readonly route: Target & { readonly keyHeader: KeyHeader | undefined; readonly dispatcher: Dispatcher };
 }
 
 /**
- * Finds address and key (option, then environment, then profile) and runs `work` with a client of them; with
- * `--local`, of a local service that lives as long. Throws ConfigurationError, before anything is sent, and what
- * `work` throws.
+ * Finds the address and the key (option, then environment, then profile) and runs `work` with a client for them. With `--local`, a local
+ * service runs as long as `work`. Throws ConfigurationError, before anything is sent, and what `work` throws.
  */
 export async function withConnection<T>(
   context: Context,
@@ -91,7 +90,7 @@ export async function withConnection<T>(
     if (options.local) return await startLocal(context, listener, local);
     return await findTarget(context, options.address, profile);
   };
-  // The keychain and the loading of what speaks to the network take their time side by side.
+  // Asking the keychain and loading the network code take long, so they run at the same time.
   const [target, { createAgent }, { createTransport }, { createClient }, { toTimeLimits }] =
     await Promise.all([
       findStart(),
@@ -149,7 +148,7 @@ export async function withConnection<T>(
       await dispatcher.destroy();
     }
   } catch (error) {
-    // Why a service of our own refused says more than its refusal.
+    // The error of our own service says more than its refusal.
     throw target.failure?.() ?? error;
   } finally {
     await target.close?.();
@@ -163,7 +162,7 @@ async function startLocal(
   { say }: RouteListener,
   change: Partial<LocalOptions> = {},
 ): Promise<OpenTarget> {
-  // What the local service needs of Node.
+  // Node's modules that the local service needs.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
   keepBaselineWasm(context);
   const { openLocalService } = await import('./local-service.ts');
@@ -173,28 +172,28 @@ async function startLocal(
   if (local.service.fictional) say('The local service answers with fictional leads.');
   const close = async (): Promise<void> => {
     await local.service.close();
-    // After the command's own last line; a run that checks the service looks for nothing.
+    // Printed after the command's own last line. A run that checks the service needs no hints.
     if (!change.alone) for (const line of hints) say(line);
   };
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close, failure: local.failure };
 }
 
 /**
- * Node 20 ends only when V8 has optimised what WebAssembly was compiled (undici's parser, SQLite), which takes longer than a
- * short run. To be called right before that is compiled: what Node loads of itself afterwards takes several times as long.
+ * Node 20 only ends when V8 has optimised all compiled WebAssembly (undici's parser, SQLite), which takes longer than a short run. Call
+ * this right before it is compiled: whatever Node loads of itself afterwards takes several times as long.
  */
 function keepBaselineWasm({ nodeVersion }: Context): void {
   if (nodeVersion.startsWith('20.')) setFlagsFromString('--liftoff-only');
 }
 
-/** The first thing that someone who has nothing yet is told. */
+/** The first message for someone who has set up nothing yet. */
 export const noTarget = new LeadpipeError(
   'configuration',
   'no service is set up yet: the address and the API key are missing',
   { type: 'configuration', facts: { is: 'no_target' } },
 );
 
-/** Address and key: as given, then environment, then profile. Throws ConfigurationError, before anything is sent. */
+/** Address and key: given, else from the environment, else from the profile. Throws ConfigurationError, before anything is sent. */
 async function findTarget(
   context: Context,
   given: RouteOptions['address'],
@@ -224,7 +223,7 @@ export function findAddress(
   return settings.base_url === undefined ? undefined : toBaseUrl(settings.base_url, 'the profile');
 }
 
-/** The key for an address, and where it is from. Throws ConfigurationError, also for a key stored for another origin. */
+/** The key for an address, and where it comes from. Throws ConfigurationError, also for a key stored for another origin. */
 export async function findKey(
   context: Pick<Context, 'env' | 'directories' | 'keychain'>,
   { name }: Profile,
@@ -247,7 +246,7 @@ export async function findKey(
   return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
 }
 
-/** Pure: the proxy that the environment names for an address; none for this machine itself. Throws ConfigurationError. */
+/** Pure: the proxy for an address, by the environment; none for this machine itself. Throws ConfigurationError. */
 export function proxyOf(address: URL, env: Context['env']): HttpProxy | undefined {
   return isLoopback(address.hostname) ? undefined : proxyFor(address, env);
 }

@@ -16,7 +16,7 @@ import {
 } from '../local-service/server.ts';
 
 export interface LocalOptions {
-  /** Shares no state with other runs, and leaves none. */
+  /** Shares no state with other runs, and leaves none behind. */
   readonly alone?: true;
   /** 0 means any free port. */
   readonly port: number;
@@ -28,7 +28,10 @@ export interface LocalOptions {
   readonly hint?: (line: string) => void;
 }
 
-/** Starts the local service, over the state that all its runs share unless it is to be alone. Throws UsageError, LocalIoError, or that it is in use. */
+/**
+ * Starts the local service, on the state that all its runs share, unless it is `alone`. Throws UsageError, LocalIoError, and an error when
+ * it is in use.
+ */
 export async function openLocalService(
   context: Context,
   options: LocalOptions,
@@ -65,10 +68,10 @@ export async function openLocalService(
   }
 }
 
-/** What SQLite says of a disk that is full or can't be written. */
+/** SQLite's messages for a disk that is full or can't be written. */
 const unwritable = /disk I\/O error|disk is full|readonly|unable to open/;
 
-/** SQLite says it in words behind this. */
+/** SQLite's message follows this. */
 const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
 
 function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): unknown {

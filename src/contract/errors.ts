@@ -9,7 +9,7 @@ export const errorRows = [
   { status: 403, type: 'authentication_error' },
   // The task is missing, or owned by another key.
   { status: 404, type: 'not_found' },
-  // The idempotency key conflicts with an admitted request; it duplicates one.
+  // The idempotency key conflicts with an admitted request, or the request duplicates one.
   { status: 409, type: 'idempotency_error' },
   { status: 409, type: 'request_already_exists' },
   // Wrong content type, invalid JSON structure, invalid field value, or body too large.

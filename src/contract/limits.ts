@@ -14,7 +14,7 @@ export type LimitUnit =
   | 'position';
 
 export interface Limit {
-  /** The wire's name of the field, or what the document calls it. */
+  /** The interface's name of the field, or its word for it. */
   readonly field: string;
   readonly unit: LimitUnit;
   readonly min: number;
@@ -24,7 +24,7 @@ export interface Limit {
 }
 
 export const limits = {
-  /** Streaming search, create_task and contact search only; the others state none. */
+  /** Only for streaming search, create_task and contact search; the interface states none for the others. */
   requestBody: { field: 'request body', unit: 'bytes', min: 0, max: 1_048_576 },
   idempotencyKey: { field: 'Idempotency-Key', unit: 'characters', min: 1, max: 128 },
   entityObjective: { field: 'objective', unit: 'bytes', min: 1, max: 4000, trimmed: true },
@@ -48,6 +48,6 @@ export const limits = {
   extractLimit: { field: 'limit', unit: 'items', min: 1, max: 10_000, default: 100 },
 } as const satisfies Record<string, Limit>;
 
-/** `web2list` ignores `limit`: this one is always in effect, and echoed in `metadata.limit`. */
+/** `web2list` ignores `limit`: this one always applies, and is returned in `metadata.limit`. */
 // rule: extract.web2list-limit
 export const web2listLimit = 100;

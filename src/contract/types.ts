@@ -43,7 +43,7 @@ export const extractionTypes = [
   'web2list',
 ] as const;
 
-/** Open: a task in a state that nobody knows is waited for. `done` and `error` are terminal. */
+/** Open: a task in an unknown state is waited for. `done` and `error` are terminal. */
 // rule: states.closed
 export const taskStates = ['created', 'running', 'done', 'error'] as const;
 export const terminalTaskStates = ['done', 'error'] as const satisfies readonly TaskState[];

@@ -2,14 +2,14 @@ import type { KeyHeader } from '../contract/endpoints.ts';
 import { UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/closed-list.ts';
 
-/** What undici's `Agent`, `Pool` and `ProxyAgent` are, of version 7 and newer. */
+/** undici's `Agent`, `Pool` and `ProxyAgent`, of version 7 and newer, have this form. */
 export interface Dispatcher {
   dispatch(options: object, handler: object): boolean;
 }
 
-/** Seconds, for every endpoint alike; what is left out is as each endpoint needs it. */
+/** Seconds, for all endpoints. What is left out differs by endpoint. */
 export interface Timeouts {
-  /** Until there is a connection; for connections of the client's own. */
+  /** Until a connection is open; only for connections that the client opens itself. */
   readonly connect?: number | undefined;
   /** From the request to the head of the answer. */
   readonly headers?: number | undefined;
@@ -23,9 +23,9 @@ export interface Timeouts {
 
 /** How often a request is sent again, with the same Idempotency-Key and the same bytes. */
 export interface Retry {
-  /** Further attempts at most, where a fault deserves any: 0 to 20, and 20 by default. */
+  /** The most further attempts, for faults that allow any: 0 to 20, and 20 by default. */
   readonly attempts?: number | undefined;
-  /** Seconds that the waits between the attempts of one request may take together; 60 by default. */
+  /** The most seconds that all waits for one request may take together; 60 by default. */
   readonly budget?: number | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface ClientOptions {
   /** Address of the service: https, or http on this machine. */
   readonly baseUrl: string | URL;
   readonly apiKey: string;
-  /** The header that carries the key; without it, the one that the interface lists for each endpoint. */
+  /** The header for the key; by default the one that the interface lists for each endpoint. */
   readonly keyHeader?: KeyHeader | undefined;
-  /** The way to the service, where it is not a direct one. It is never closed; its own time limits should be off. */
+  /** The way to the service, if it is not a direct connection. The client never closes it. Its own time limits should be off. */
   readonly dispatcher?: Dispatcher | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly retry?: Retry | undefined;
@@ -48,7 +48,7 @@ const optionNames = ['baseUrl', 'apiKey', 'keyHeader', 'dispatcher', 'timeouts',
 const keyHeaders: readonly KeyHeader[] = ['x-api-key', 'bearer'];
 const timeoutNames = ['connect', 'headers', 'idle', 'event', 'total'] as const;
 
-/** Checks the ranges, and also what the types say: a program in JavaScript has no types. Throws UsageError. */
+/** Checks the ranges, and also the types, since JavaScript does not. Throws UsageError. */
 export function checkOptions(options: ClientOptions): void {
   checkNames('option', options, optionNames);
   const { keyHeader, signal, timeouts = {}, retry = {} } = options;

@@ -6,7 +6,7 @@ import { toCutError } from '../operations/search/cut.ts';
 import { createSearchReading } from '../operations/search/reading.ts';
 import { RequestError } from '../transport/errors.ts';
 
-/** A record as a value, and as the service wrote it: JSON.parse rounds numbers above 2^53. */
+/** A record as a value, and as the service wrote it, since JSON.parse rounds numbers above 2^53. */
 export interface Item<T> {
   readonly value: T;
   readonly text: JsonText;
@@ -16,14 +16,13 @@ export interface Item<T> {
 export type Lead = Item<Entity>;
 
 /**
- * The leads of a search, to be read once. Ends without an error only when the service said that the search is done and every
- * lead that it counted has come; otherwise throws a LeadpipeError (`partial`; `unknown` when nothing came) after the last
- * lead that did.
+ * The leads of a search, which can be read once. It ends without an error only if the service said that the search is done, and every lead
+ * that it counted has arrived. Otherwise it throws a LeadpipeError after the last lead (`partial`; `unknown` when nothing arrived).
  */
 export interface Search extends AsyncIterable<Lead> {
   readonly requestId: string | undefined;
   readonly idempotencyKey: string;
-  /** What the service has said so far, and what was odd about it and did no harm. */
+  /** What the service has said so far, and warnings about odd things that did no harm. */
   summary(): {
     readonly leadsSearchId: string | undefined;
     readonly stopReason: string | undefined;

@@ -1,13 +1,13 @@
 import { ConfigurationError, type Facts } from '../errors.ts';
 
-/** Whether a host name is this machine: plain http is allowed for these alone. */
+/** Whether a host name means this machine: only then is plain http allowed. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /**
- * Checks an address of the service: https, or http on this machine; no user-info, no query. Throws
- * ConfigurationError, wherever the address came from.
+ * Checks an address of the service: https, or http on this machine; without credentials and query. Throws ConfigurationError, wherever the
+ * address came from.
  */
 export function toBaseUrl(address: string, source: string): URL {
   const bare = withScheme(address.trim());
@@ -22,7 +22,7 @@ export function toBaseUrl(address: string, source: string): URL {
     throw refused(source, 'it is not a URL', 'Write it as https://host.', error);
   }
   if (url.username !== '' || url.password !== '') {
-    // The address itself is not repeated: it holds a secret.
+    // The address holds a secret, so it is not repeated.
     throw refused(source, 'it contains a user name or password', { is: 'secret_in_address' });
   }
   if (url.search !== '' || url.hash !== '') {
@@ -38,14 +38,14 @@ export function toBaseUrl(address: string, source: string): URL {
   return url;
 }
 
-/** Pure: a host without what has to stand before it, with that; undefined for anything else, which may be a secret. */
+/** Pure: a host without a scheme, with the right one added; undefined for anything else, which may be a secret. */
 export function withScheme(text: string): string | undefined {
   const [, host = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?\/?$/i.exec(text) ?? [];
   const isHost = isLoopback(host) || /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,20}$/i.test(host);
   return isHost && text.length <= 100 ? `${isLoopback(host) ? 'http' : 'https'}://${text}` : undefined;
 }
 
-/** Pure: an address as it is shown and stored. */
+/** Pure: an address in the form in which it is shown and stored. */
 export function toAddressText({ href }: URL): string {
   return href.replace(/\/$/, '');
 }

@@ -1,9 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
 
-/** A shorter key also occurs in ordinary text by chance, and that text would be masked too. */
+/** A shorter key may occur in ordinary text by chance, which would be masked, too. */
 const shortestKey = 8;
 
-/** Pure: a key that can be used. Throws ConfigurationError, which does not repeat it. */
+/** Pure: a valid key. Throws ConfigurationError, which does not repeat it. */
 export function checkKey(key: string, source: string): string {
   const flaw = flawOfKey(key);
   if (flaw === undefined) return key;
@@ -13,7 +13,7 @@ export function checkKey(key: string, source: string): string {
   );
 }
 
-/** Pure: what is wrong with a key; undefined for one that a header can carry, and that can be masked, in JSON too. */
+/** Pure: what is wrong with a key; undefined for one that fits into a header, and can be masked, also in JSON. */
 export function flawOfKey(key: string): string | undefined {
   if (key === '') return 'is empty';
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(key)) {

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 
 /**
- * Checks a value out of a closed list. Throws UsageError, which names the allowed ones and the nearest of them. `words` are
- * what people call parts of these names, and `meant` is what they mean by a name that is not like any of them.
+ * Checks a value from a closed list. Throws UsageError, which names the allowed values and the nearest of them. `words` are other words for
+ * parts of these names, and `meant` other names for whole values.
  */
 export function checkOneOf<Value extends string>(
   name: string,
@@ -20,18 +20,20 @@ export function checkOneOf<Value extends string>(
   );
 }
 
-/** Input can be megabytes of rubbish; a message quotes the beginning of it. */
+/** Input can be megabytes of rubbish, so a message only quotes its beginning. */
 export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** The one that has the words of the value, or begins with it, or is a few keystrokes away; of several, none. */
+/**
+ * The one name with the words of the value, or that begins with it, or that is a few keystrokes away. Undefined where there are several.
+ */
 export function nearest(
   given: string,
   allowed: readonly string[],
   words: Readonly<Record<string, string>> = {},
 ): string | undefined {
-  // From a program, which may not know of types.
+  // Programs may pass any type.
   const value = clip(String(given));
   const ways = [
     withSameWords(value, allowed, words),
@@ -42,7 +44,7 @@ export function nearest(
   return near.length === 1 ? near[0] : undefined;
 }
 
-/** Those that have all the words of the value, whatever stands between them and in whatever number. */
+/** The names with all words of the value, in whatever number and with others between them. */
 function withSameWords(
   value: string,
   allowed: readonly string[],
@@ -55,7 +57,7 @@ function withSameWords(
   return allowed.filter((one) => given.every((word) => wordsOf(one).includes(word)));
 }
 
-/** Those with the fewest wrong keystrokes, of which one in three is allowed. */
+/** The names with the fewest wrong keystrokes, if at most every third is wrong. */
 function mistyped(value: string, allowed: readonly string[]): string[] {
   const edits = new Map(allowed.map((one) => [one, editsBetween(value.toLowerCase(), one)]));
   const fewest = Math.min(...edits.values());
@@ -64,7 +66,7 @@ function mistyped(value: string, allowed: readonly string[]): string[] {
   );
 }
 
-/** Letters added, left out, replaced, or swapped with the next one (optimal string alignment distance). */
+/** The number of letters to add, remove, replace or swap with the next one (optimal string alignment distance). */
 function editsBetween(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);
@@ -83,7 +85,7 @@ function editsBetween(a: string, b: string): number {
   return last[b.length] as number;
 }
 
-/** Pure: the words of a name, in small letters and the singular: `emailAddresses`, `email-addresses`. */
+/** Pure: the words of a name, in lower case and the singular: `emailAddresses`, `email-addresses`. */
 export function wordsOf(name: string): string[] {
   const words = name
     .replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')

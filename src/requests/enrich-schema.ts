@@ -6,13 +6,15 @@ import { isObject } from '../json/object.ts';
 import { sizeOfSchema } from '../json/schema-size.ts';
 import { clip } from './closed-list.ts';
 
-/** What Enrich takes as `enrich_fields`: a JSON Schema whose root is an object with properties. */
+/** The `enrich_fields` of Enrich: a JSON Schema whose root is an object with properties. */
 export type EnrichSchema = EnrichRequest['enrich_fields'];
 
 const fieldTypes = ['string', 'number', 'integer', 'boolean'] as const;
 const fieldForm = 'name, name:type or name:type=description';
 
-/** Pure: a schema of fields like `headcount:integer=number of employees`; `given` is what a message calls one. Throws UsageError. */
+/**
+ * Pure: the schema of fields like `headcount:integer=number of employees`. `given` is the word for a field in messages. Throws UsageError.
+ */
 export function toFieldSchema(fields: readonly string[], given: string): EnrichSchema {
   const properties = new Map<string, EnrichSchema>();
   for (const field of fields) {
@@ -20,7 +22,7 @@ export function toFieldSchema(fields: readonly string[], given: string): EnrichS
     if (properties.has(name)) throw new UsageError(`${given} ${name} is given twice`);
     properties.set(name, property);
   }
-  // From entries: a field may be called __proto__.
+  // Made from entries, because a field may be called __proto__.
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
@@ -44,7 +46,7 @@ function toProperty(field: string, given: string): [name: string, property: Enri
   return [name, description === '' ? shape : { ...shape, description }];
 }
 
-/** Pure: the schema in a file, checked only for being JSON that can be sent as it is; `source` names the file. Throws UsageError. */
+/** Pure: the schema in a file. Only checks that it is JSON which can be sent as it is; `source` names the file. Throws UsageError. */
 export function parseSchema(text: string, source: string): unknown {
   let schema: unknown;
   try {
@@ -91,7 +93,7 @@ export function checkSchemaLimits(value: unknown): EnrichSchema {
   return value;
 }
 
-/** As it will be sent, which is what the limit of bytes counts. */
+/** The text that will be sent. The limit counts its bytes. */
 function textOf(schema: EnrichSchema): string {
   try {
     return JSON.stringify(schema);

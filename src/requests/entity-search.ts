@@ -12,7 +12,7 @@ import { UsageError } from '../errors.ts';
 import { checkOneOf, wordsOf } from './closed-list.ts';
 import { checkList, checkNumber, checkText, type InputNames } from './within-limits.ts';
 
-/** What to find: what both forms of Entity Search take. */
+/** What to find: the input that both forms of Entity Search share. */
 export interface EntitySearchInput {
   readonly entity_type: string;
   readonly objective: string;
@@ -22,7 +22,7 @@ export interface EntitySearchInput {
   readonly dedup_custom_leads?: readonly string[] | undefined;
 }
 
-/** Pure: the body of a streaming search, checked against the interface's limits. Throws UsageError. */
+/** Pure: the body of a streaming search, checked against the limits of the interface. Throws UsageError. */
 export function toEntitySearchRequest(input: EntitySearchInput, names: InputNames): EntitySearchRequest {
   const request = { entity_type: checkStreamEntityType(input.entity_type), ...toSearched(input, names) };
   checkBody(request, names);
@@ -80,7 +80,9 @@ function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: Inpu
   }
 }
 
-/** Checks an entity type for a streaming search; the two that only tasks accept say where to go. Throws UsageError. */
+/**
+ * Checks an entity type for a streaming search. For the two that only tasks accept, the error names the right command. Throws UsageError.
+ */
 export function checkStreamEntityType(value: string): StreamEntityType {
   if (webSearchEntityTypes.some((one) => one === value)) {
     throw new UsageError(`a search can't find ${value}: only a task can, with open web search`, {
@@ -91,7 +93,7 @@ export function checkStreamEntityType(value: string): StreamEntityType {
   return checkOneOf('entity type', value, streamEntityTypes, entityWords);
 }
 
-/** Checks an entity type for a task; two of them need open web search. Throws UsageError. */
+/** Checks an entity type for a task. Two of them need open web search. Throws UsageError. */
 export function checkTaskEntityType(
   value: string,
   enableWebSearch: boolean,
@@ -107,7 +109,7 @@ export function checkTaskEntityType(
   return type;
 }
 
-/** What people call the parts of these names. */
+/** Other words for the parts of these names. */
 export const entityWords: Readonly<Record<string, string>> = {
   people: 'person',
   contact: 'person',

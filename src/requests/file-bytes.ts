@@ -2,7 +2,7 @@ import { createReadStream, promises } from 'node:fs';
 import { UsageError } from '../errors.ts';
 import { reasonOf } from '../files/write-failure.ts';
 
-/** About how many rows a file has: its lines. Undefined where that can't be known beforehand. */
+/** The number of lines of a file, about as many as it has rows. Undefined where it can't be known beforehand. */
 export async function countLines(path: string): Promise<number | undefined> {
   if (path.toLowerCase().endsWith('.xlsx')) return undefined;
   let lines = 0;
@@ -16,7 +16,7 @@ export async function countLines(path: string): Promise<number | undefined> {
   return lines;
 }
 
-/** Whether it can be read twice: a pipe brings its bytes once. */
+/** Whether it can be read twice. A pipe can't. */
 export async function isRegularFile(path: string): Promise<boolean> {
   return await promises.stat(path).then(
     (stats) => stats.isFile(),
@@ -24,7 +24,7 @@ export async function isRegularFile(path: string): Promise<boolean> {
   );
 }
 
-/** The bytes of a file. Throws UsageError, which says what it is for: `name`. */
+/** The bytes of a file. Throws UsageError, in which `name` says what the file is for. */
 export async function* bytesOf(path: string, name: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path);

@@ -8,16 +8,16 @@ const dialects = {
   'draft-07': /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/,
 } as const;
 
-/** How long an answer may be checked: a pattern can take for ever, and the answer is paid for. */
+/** How long the check of an answer may take: a pattern can take forever, and the answer is paid for. */
 const checkMs = 1000;
 const mostDeviations = 5;
 
 /**
- * Checks that a schema is JSON Schema: draft 2020-12, or draft-07 where its `$schema` says so. What it refers to must
- * be in it: nothing is fetched. Formats and keywords that JSON Schema doesn't know say nothing. Throws UsageError.
+ * Checks that a schema is valid JSON Schema: draft 2020-12, or draft-07 if its `$schema` says so. Everything that it refers to must be in
+ * it, since nothing is fetched. Unknown formats and keywords are ignored. Throws UsageError.
  */
 export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichSchema) {
-  // ($async is the validator's own: its check would end after the program.)
+  // $async belongs to the validator: with it, the check would end after the program.
   const ajv = await createValidator($schema);
   let validate: ReturnType<typeof ajv.compile>;
   try {
@@ -27,7 +27,7 @@ export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichS
     throw error instanceof UsageError ? error : toCompileError(error);
   }
   return {
-    /** Where an answer does not follow the schema, a sentence each; none when it does. */
+    /** A sentence for each place where an answer does not follow the schema. */
     deviations(value: unknown): readonly string[] {
       try {
         const follows = runInNewContext('check()', { check: () => validate(value) }, { timeout: checkMs });
@@ -58,7 +58,7 @@ async function createValidator($schema: unknown) {
 
 const validatorOptions: Options = {
   allErrors: true,
-  // An error has the value that it is about.
+  // Adds the wrong value to each error.
   verbose: true,
   strict: false,
   validateFormats: false,
@@ -66,7 +66,7 @@ const validatorOptions: Options = {
   code: { regExp: Object.assign(toPattern, { code: 'new RegExp' }) },
 };
 
-/** Patterns are Unicode by the specification; many in use are valid only without. */
+/** By the specification, patterns are Unicode; but many are only valid without it. */
 function toPattern(pattern: string, flags: string): RegExp {
   try {
     return new RegExp(pattern, flags);
@@ -91,7 +91,7 @@ function toCompileError(error: unknown): UsageError {
 }
 
 function toDeviations(errors: readonly ErrorObject[]): string[] {
-  // Null is how a service says that it found nothing: one sentence, whatever the schema says of the value.
+  // A service may write null for a value that it did not find. This gets one sentence, whatever the schema says.
   const lineOf = (error: ErrorObject): string =>
     error.data === null && error.instancePath !== ''
       ? `no value for "${nameOf(error)}" (null)`
@@ -110,12 +110,12 @@ function toText(error: ErrorObject, whole: string): string {
   return `${instancePath === '' ? whole : `"${nameOf(error)}"`} ${message}${values}`;
 }
 
-/** `a/b` for the JSON pointer `/a/b`. */
+/** Turns the JSON pointer `/a/b` into `a/b`. */
 function nameOf({ instancePath }: ErrorObject): string {
   return instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 200);
 }
 
-/** A value of the schema can be an object, of which String() makes nothing or an error. */
+/** The value may be an object, which String() can't show. */
 function toValueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

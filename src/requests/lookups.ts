@@ -41,7 +41,7 @@ export function checkExtractionType(value: string): wire.ExtractionType {
   return checkOneOf('extraction type', value, extractionTypes, extractionWords);
 }
 
-/** What people call the parts of these names. */
+/** Other words for parts of these names. */
 const extractionWords = {
   twitter: 'x',
   instagram: 'ins',
@@ -72,7 +72,7 @@ export function checkContactType(value: string): wire.ContactType {
   return checkOneOf('contact type', value, contactTypes, contactWords);
 }
 
-/** What people call these. */
+/** Other words for these. */
 const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
 
 /** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
@@ -81,7 +81,7 @@ export function toDeepSearchRequest(
   { query }: { readonly query: string },
   names: InputNames,
 ): wire.DeepSearchRequest {
-  // The document does not trim it. White space says nothing, and would be paid for.
+  // The interface does not trim it. But white space says nothing, and would be paid for.
   return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
 }
 

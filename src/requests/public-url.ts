@@ -35,17 +35,17 @@ export function checkPublicUrl(name: string, target: string): string {
 }
 
 function isPublicHost(hostname: string): boolean {
-  // The URL parser has turned every other spelling of an address (0x7f.1, 2130706433) into the usual one.
+  // The URL parser has turned every form of an address (0x7f.1, 2130706433) into the usual one.
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const version = isIP(host);
   if (version !== 0) return !closed.check(host, version === 4 ? 'ipv4' : 'ipv6');
   return host.includes('.') && !closedNames.test(host);
 }
 
-/** Names that no public server can have (RFC 6761, 6762, 8375; ICANN's internal), and the usual ones of home networks. */
+/** Names that no public server can have (RFC 6761, 6762, 8375; ICANN's internal), and those that home networks use. */
 const closedNames = /\.(?:localhost|local|internal|intranet|lan|home|home\.arpa|corp|test|invalid)$/;
 
-/** Everything in the registries of special-purpose addresses that is not globally reachable. */
+/** All registered special-purpose addresses that can't be reached from the internet. */
 const closedNetworks = [
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24',
   '192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3',

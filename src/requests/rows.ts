@@ -9,38 +9,38 @@ import { isJson } from '../json/valid.ts';
 export const inputFormats = ['csv', 'jsonl', 'text', 'xlsx'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
-/** A row of an input: a record, or why there is none. */
+/** A row of an input: its record, or why it has none. */
 export interface InputRow {
-  /** From 1 on, without the header. */
+  /** From 1, without the header. */
   readonly number: number;
-  /** The line that it begins on, from 1 on. */
+  /** The line on which it begins, from 1. */
   readonly line: number;
-  /** An object of JSON; of CSV, texts by column. Undefined for a row that can't be read. */
+  /** A JSON object; for CSV, the texts by column. Undefined for a row that can't be read. */
   readonly record: JsonText | undefined;
   /** Why it can't be sent. */
   readonly flaw?: string;
 }
 
 export interface Input {
-  /** A workbook has columns and texts as CSV has, and counts as that. */
+  /** The format. A workbook has columns and texts as CSV has, and counts as CSV. */
   readonly format: Exclude<InputFormat, 'xlsx'>;
-  /** Of CSV, in their order. */
+  /** For CSV: the columns in their order. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<InputRow>;
 }
 
 interface InputOptions {
-  /** Undefined: by its content. */
+  /** Undefined: find out from the content. */
   readonly format: InputFormat | undefined;
-  /** What a plain line is called. */
+  /** The name for the text of a plain line. */
   readonly field: string;
-  /** Columns that are looked for: a first line that has one of them is the header of CSV. */
+  /** Columns to look for: if the first line has one of them, it is the header of CSV. */
   readonly wanted: readonly string[];
-  /** What the input is called in messages. */
+  /** The name of the input in messages. */
   readonly what: string;
 }
 
-/** Pure: the format that the name of a file says. A .txt can hold any of them. */
+/** Pure: the format by the extension of a file. A .txt can have any format. */
 export function formatOfName(name: string): InputFormat | undefined {
   const extension = extname(name).toLowerCase();
   if (['.csv', '.tsv'].includes(extension)) return 'csv';
@@ -48,7 +48,7 @@ export function formatOfName(name: string): InputFormat | undefined {
   return ['.jsonl', '.ndjson'].includes(extension) ? 'jsonl' : undefined;
 }
 
-/** Reads as much as tells what the input is. Throws UsageError for one that has an unusable header, or is no text. */
+/** Reads as much as is needed to know the format. Throws UsageError for an unusable header, or for what is not text. */
 export async function openInput(
   bytes: AsyncIterable<Uint8Array | string>,
   { format: asked, field, wanted, what }: InputOptions,
@@ -84,7 +84,7 @@ export async function openInput(
   const delimiter = delimiterOf(firstLine, isWanted);
   const isHeader = headerCells(firstLine, delimiter).some(isWanted);
   const format = given ?? (firstLine.startsWith('{') ? 'jsonl' : isHeader ? 'csv' : 'text');
-  // Of nothing there is no header.
+  // An empty input has no header.
   if (format === 'csv' && head.trim() !== '') return await openCsv(pieces, delimiter, what);
   const toRow = format === 'jsonl' ? toJsonRow : toTextRow(field);
   return { format, columns: undefined, rows: lineRows(pieces, toRow) };
@@ -99,7 +99,7 @@ async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerat
   for (const [at, cells] of rows.entries()) yield { line: at + 2, cells, flaw: undefined };
 }
 
-/** Whether a column is what one of these paths is in. */
+/** Whether a column contains one of these paths. */
 function isOneOf(cell: string, paths: readonly string[]): boolean {
   const name = cell.toLowerCase();
   return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
@@ -116,7 +116,10 @@ const toTextRow =
   (field: string): ToRow =>
   (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
 
-/** Lines end with \n or \r\n: U+2028 is a character as any other. Of one that is too long only the length is known: it may fill the memory. */
+/**
+ * Lines end with \n or \r\n; U+2028 is an ordinary character. Of a line that is too long only the length is kept, since it could fill the
+ * memory.
+ */
 async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<InputRow> {
   let number = 0;
   let line = 1;
@@ -175,20 +178,20 @@ function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow>): Inpu
   return { format: 'csv', columns, rows: rows() };
 }
 
-/** In an object, a second column of the same name would replace the first. */
+/** Names a second column with the same name differently: in an object it would replace the first. */
 function distinct(name: string, before: readonly string[]): string {
   const times = before.filter((one) => one === name).length;
   return times === 0 ? name : `${name} (${times + 1})`;
 }
 
-/** Bytes: a workbook is read as a whole, and what it holds is ten times as much. */
+/** Bytes. A workbook is read as a whole, and its content is ten times as large. */
 const most = 100 * 1024 * 1024;
 
 const zipMark = Buffer.from('PK\u0003\u0004');
 
 /**
- * The rows of the first sheet of a workbook, as texts, and of those behind it that go on with it, under the same header; its
- * header is the first row. Throws UsageError.
+ * The rows of the first sheet of a workbook, as texts, and of the next sheets that have the same header. The first row is the header.
+ * Throws UsageError.
  */
 async function readWorkbook(bytes: AsyncIterator<Uint8Array | string>, what: string): Promise<string[][]> {
   const pieces: Uint8Array[] = [];
@@ -203,7 +206,7 @@ async function readWorkbook(bytes: AsyncIterator<Uint8Array | string>, what: str
       );
     }
   }
-  // Most inputs are no workbooks.
+  // Loaded here, since most inputs are not workbooks.
   const { default: read } = await import('read-excel-file/node');
   const sheets = await read(Buffer.concat(pieces)).catch(() => {
     throw new UsageError(

@@ -4,7 +4,7 @@ import { isJson } from '../json/valid.ts';
 
 export type Template = ReturnType<typeof toTemplate>;
 
-/** Makes a text of a record: `{name}, {links.website}`; `{{` and `}}` are braces. Throws UsageError. */
+/** Makes a text from a record: `{name}, {links.website}`. `{{` and `}}` mean braces. Throws UsageError. */
 export function toTemplate(source: string, name: string) {
   const parts = source.split(/(\{\{|\}\}|\{[^{}]*\})/);
   const paths: string[] = [];
@@ -22,11 +22,11 @@ export function toTemplate(source: string, name: string) {
     throw new UsageError(`${name} uses no column or field`, 'For example: "{name}, {links.website}".');
   const unfound = new Set(paths);
   return {
-    /** The members of a record that it uses, by dot path. */
+    /** The members of a record that the template uses, by dot path. */
     paths,
-    /** Those of them that no record had that was filled in so far. */
+    /** The members that no record so far had. */
     unfound: () => [...unfound],
-    /** Empty where the record has none of them. */
+    /** The text for a record; empty where it has none of the members. */
     fill(record: JsonText): string {
       const view = new JsonView(record);
       let found = false;
@@ -44,7 +44,7 @@ export function toTemplate(source: string, name: string) {
   };
 }
 
-/** Pure: whether a record has the member, of whatever value. */
+/** Pure: whether a record has this member, even with the value null. */
 export function hasPath(view: JsonView, path: string): boolean {
   return foundIn(view, path) !== undefined;
 }
@@ -53,14 +53,14 @@ function foundIn(view: JsonView, path: string): JsonText | undefined {
   return memberOf(view, path) ?? view.at(path) ?? withinText(view, path);
 }
 
-/** Pure: the member of a record, as a text. */
+/** Pure: a member of a record as text. */
 export function textAt(view: JsonView, path: string): string {
   const value = foundIn(view, path);
   if (value === undefined || kindOf(value) === 'null') return '';
   return (stringOf(value) ?? value).trim();
 }
 
-/** Pure: the name that is meant: as it is written, else in capitals or small letters. */
+/** Pure: the name that is meant: exactly, else in another case. */
 export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
   const all = [...names];
   if (all.includes(wanted)) return wanted;
@@ -68,7 +68,7 @@ export function nameIn(names: Iterable<string>, wanted: string): string | undefi
   return all.find((name) => name.toLowerCase() === lower);
 }
 
-/** Pure: the member of a record whose name is meant. */
+/** Pure: the member of a record by such a name. */
 export function memberIn(record: JsonText, name: string): JsonText | undefined {
   return memberOf(new JsonView(record), name);
 }
@@ -80,7 +80,7 @@ function memberOf(view: JsonView, name: string): JsonText | undefined {
   return meant === undefined ? undefined : view.member(meant);
 }
 
-/** A cell of CSV holds objects and arrays as the text of their JSON. */
+/** In a cell of CSV, objects and arrays are the text of their JSON. */
 function withinText(view: JsonView, path: string): JsonText | undefined {
   for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
     const json = containerIn(stringOf(memberOf(view, path.slice(0, dot))));
@@ -90,14 +90,14 @@ function withinText(view: JsonView, path: string): JsonText | undefined {
   return undefined;
 }
 
-/** Pure: a text that is the JSON of an object or an array. */
+/** Pure: the text, if it is the JSON of an object or an array. */
 export function containerIn(text: string | undefined): JsonText | undefined {
   return text !== undefined && /^\s*[{[]/.test(text) && isJson(text) ? text : undefined;
 }
 
 const entityParts = ['links.website', 'website', 'links.linkedin_url', 'linkedin_url'];
 
-/** Pure: who or what a record is, in one line, where it has the name that an entity of the service has; else empty. */
+/** Pure: who or what a record is, in one line, if it has the name of an entity; else empty. */
 export function entityText(record: JsonText): string {
   const view = new JsonView(record);
   const name = textAt(view, 'name');

@@ -3,17 +3,16 @@ import { UsageError } from '../errors.ts';
 import { clip } from './closed-list.ts';
 
 /*
- * What the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own
- * unit, and each message names the input as the caller does, the limit, the unit and what was found. All throw
- * UsageError.
+ * Input that the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own unit, and each
+ * message has the caller's name for the input, the limit, the unit and the value. All functions throw UsageError.
  */
 
-/** Of numbers, also ones that the interface does not know. */
+/** A range of numbers, also for numbers that the interface does not define. */
 type Range = Pick<Limit, 'min' | 'max'> & { readonly unit: Limit['unit'] | 'number' };
 
-/** Checks a text against its limit; returns it as it will be sent (trimmed where the limit says so). */
+/** Checks a text against its limit. Returns what will be sent (trimmed, if the limit says so). */
 export function checkText(limit: Limit, name: string, text: string): string {
-  // From a program, which may not know of types.
+  // Programs may pass any type.
   if (typeof text !== 'string') throw new UsageError(`${name} must be a text`);
   const sent = limit.trimmed ? text.trim() : text;
   const size = limit.unit === 'bytes' ? Buffer.byteLength(sent) : [...sent].length;
@@ -26,7 +25,7 @@ export function checkText(limit: Limit, name: string, text: string): string {
   return sent;
 }
 
-/** Checks a whole number; from a command line it comes as a text, such as `50`. */
+/** Checks a whole number. From a command line it comes as text, such as `50`. */
 export function checkNumber(limit: Range, name: string, given: string | number): number {
   const text = typeof given === 'object' ? 'an object' : String(given);
   const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
@@ -66,7 +65,7 @@ export function checkIdempotencyKey(key: string, { idempotency_key: name }: Inpu
   return key;
 }
 
-/** In words. A position is a number to people, and a limit that nobody reaches is none. */
+/** The range in words. A position is a number to people, and a limit that nobody can reach is left out. */
 function rangeOf(range: Range): string {
   const { min, max, unit } = range;
   if (isOpen(range)) return `a whole number, at least ${min}`;
@@ -79,7 +78,7 @@ function isOpen({ max }: Range): boolean {
   return max === Number.MAX_SAFE_INTEGER;
 }
 
-/** The inputs of requests under the names of the interface, which a program uses too. */
+/** The names of inputs in the interface. Programs use them, too. */
 export const wireNames = {
   objective: 'objective',
   limit: 'limit',
@@ -94,5 +93,5 @@ export const wireNames = {
   idempotency_key: 'Idempotency-Key',
 } as const;
 
-/** What messages call each input: whoever takes `--limit` says `--limit`. */
+/** The name of each input in messages: on the command line, `--limit`. */
 export type InputNames = Readonly<Record<keyof typeof wireNames, string>>;

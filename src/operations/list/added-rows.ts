@@ -8,7 +8,7 @@ import type { OutputTerms } from '../purchase.ts';
 
 export type AddedRows = Awaited<ReturnType<typeof readAddedRows>>;
 
-/** In one line of the file. */
+/** How many are written in one line. */
 const together = 1000;
 
 /**
@@ -42,7 +42,10 @@ export async function readAddedRows(
     }
   }
   return {
-    /** Whether such a row stands there, for which no other row of this run was taken yet. What does not is noted: it is written now. */
+    /**
+     * Whether such a row is in the file and has not been matched with another row of this run. If not, it is remembered, since it is
+     * written now.
+     */
     take(id: bigint, isAnswered: boolean): boolean {
       const row = `${isAnswered ? 'a' : 'f'}${id}`;
       const count = there.get(row) ?? 0;
@@ -50,7 +53,7 @@ export async function readAddedRows(
       else if (options.append === true) written.push(row);
       return count > 0;
     },
-    /** Keeps what was noted, before it is added; returns the name of the file. Throws LocalIoError. */
+    /** Stores what was remembered, before the rows are added. Returns the name of the file. Throws LocalIoError. */
     async keep(folder: string): Promise<string> {
       const before = own?.entries.filter(({ type }) => type === 'adding').length ?? 0;
       const name = `added-${before + 1}.jsonl`;

@@ -26,32 +26,32 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly operationId: string;
   /** Every row was answered before this run, or can't be sent. */
   readonly isIdle: boolean;
-  /** Answers of rows that the input does not have any more. */
+  /** Stored answers of rows that the input no longer has. */
   readonly unseen: number;
-  /** What to throw when all is said: some rows have no result, though every row is in place. */
+  /** The error to throw at the end: some rows have no result, though every row is in place. */
   readonly missing: LeadpipeError | undefined;
 }
 
-/** A list that is worked through, and what is known of it. */
+/** A list that is being worked through, and what is known of it. */
 interface List {
   readonly buyer: Buyer;
   readonly order: ListOrder;
-  /** The unfinished run that is gone on with. */
+  /** The unfinished run that is resumed. */
   readonly own: StoredOperation | undefined;
-  /** Others of the same run, which have bought rows of it, and what they know. */
+  /** Other operations of the same run, which have bought rows of it, and what they know. */
   readonly otherOperations: readonly StoredOperation[];
   readonly others: readonly KnownRows[];
-  /** What it may cost, as was asked for it: the limit of the settings is theirs to change. */
+  /** The limit that was given for this list. The limit of the settings may change. */
   readonly limit: number | undefined;
 }
 
 /**
- * Buys an answer for each row of a list. An unfinished run of the same list, into the same output, is gone on with: what it
- * has bought is not bought again. Throws whatever made it leave the list before its end; LocalIoError, ConfigurationError.
+ * Buys an answer for each row of a list. An unfinished run of the same list into the same output is resumed: what it has bought is not
+ * bought again. Throws the error that ended the list early; LocalIoError, ConfigurationError.
  */
 export async function* runList(given: Buyer, order: ListOrder): Running<FinishedList, ListEvent> {
   const { kind, operation, run, terms, worst } = order;
-  // Rows that can be counted are refused before the first is sent; of others, only what is left of the day is bought.
+  // If the rows can be counted, the limit is checked before the first is sent. Otherwise the run buys what is left of the day.
   const buyer = order.rows.isRepeatable ? given : await withinDay(given, worst);
   if (buyer.spending !== undefined && worst.credits === null) throw toUnknownPrice(worst.setting);
   const wanted: Wanted = {
@@ -81,23 +81,23 @@ export async function* runList(given: Buyer, order: ListOrder): Running<Finished
   }
 }
 
-/** Opens what the rows are kept in and written to, anew or where an earlier run has left them, and buys them. */
+/** Opens the stored rows and the output, new or where an earlier run stopped, and buys the rows. */
 async function* buyRows(list: List): Running<FinishedList, ListEvent> {
   const { buyer, order, others, limit } = list;
   const { context, spending } = buyer;
   const { terms, worst } = order;
   const admit = toAdmit(buyer, worst);
   const id = list.own?.operationId;
-  // What is set aside for the day: what the rest can cost, or all that may be spent where the rows can't be counted.
+  // The credits to reserve for the day: what the rest can cost or, if the rows can't be counted, the whole limit.
   const toReserved = (rest: number | undefined): number =>
     rest === undefined ? (spending?.limit ?? 0) : exact(rest * (worst.credits ?? 0));
   let rest: number | undefined;
   if (id === undefined) {
-    // A list that is refused was never begun: nothing resumes it.
+    // A list that is refused has not begun, so nothing can resume it.
     if (spending !== undefined || admit !== undefined) rest = await countRest(order, others);
     await checkLimit(buyer, order, 0, rest);
   } else if (terms.output !== null) {
-    // Where it is asked for by its ID, nobody has looked yet.
+    // For an operation that was given by its ID, nobody has done this yet.
     await completeAdditionTo(context, terms.output);
   }
   const { journal, operation: own } =
@@ -153,7 +153,7 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
   }
 }
 
-/** Buys and writes the rows, puts the output in place, and writes down how it ended. */
+/** Buys and writes the rows, puts the output into place, and writes down how it ended. */
 async function* work(
   { order, otherOperations, others, own, buyer }: List,
   journal: Journal,
@@ -175,10 +175,10 @@ async function* work(
   };
   if (stop !== undefined) {
     const kept = await delivery.cut();
-    // Whoever reads no more has what it wanted: that is an end.
+    // The reader of the output had what it wanted, so the list has ended.
     const isOver = stop.outcome === 'reader_closed';
     const left = isOver ? terminal(stop.outcome) : ({ type: 'spent', credits: spent } as const);
-    // Where it can't be written, more counts for the day than was spent.
+    // If this can't be written, more counts for the day than was spent.
     await journal.append(left).catch(() => undefined);
     throw toLeft(stop, end, kept, operationId);
   }
@@ -188,7 +188,7 @@ async function* work(
     await putInPlace(journal, delivery, { rows: () => added.keep(folderOf(state, operationId)) });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
-  // What the service answered without a result is answered: the next run of the list buys it again.
+  // A row that the service answered without a result has an answer. The next run of the list buys it again.
   await journal.append(terminal(failed > 0 ? 'partial' : 'complete'));
   const isIdle = (own !== undefined || others.length > 0) && cost.sent === 0;
   return {
@@ -201,7 +201,7 @@ async function* work(
   };
 }
 
-/** Whether the rows ask for something that an operation has sent; undefined where it has sent nothing. */
+/** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
 async function hasSentRow(
   { context }: Buyer,
   order: ListOrder,
@@ -235,13 +235,13 @@ async function countRest(
     counted.add(digest);
     const known = findKnown(digest, all);
     const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown);
-    // What may have been sent counts already.
+    // What may have been sent has been counted.
     if (!isPaid && !(known?.state === 'sent' && known.rows === stored)) rest++;
   }
   return rest;
 }
 
-/** Throws `credits` where the limit, or the balance, does not cover what the list can cost. What it has cost already counts. */
+/** Throws `credits` where the limit or the balance does not cover what the list can cost, including what it has cost. */
 async function checkLimit(
   { connection, context, spending }: Buyer,
   { worst: { credits } }: ListOrder,
@@ -263,7 +263,7 @@ function toGone({ operationId }: StoredOperation): UsageError {
   );
 }
 
-/** Pure: an operation's output, and its options now: its rows may have come from another input since. */
+/** Pure: the output of an operation, and its latest options. */
 export function termsOf({ entries: [intent], last }: StoredOperation): OutputTerms {
   return { output: intent.output, options: last.restarted?.options ?? intent.options };
 }
@@ -273,7 +273,7 @@ function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boo
   return isDeepStrictEqual(a?.sort(), b?.sort());
 }
 
-/** Pure: whether a .part can be what the operation was writing: what is in place has left none. */
+/** Pure: whether a .part can belong to the operation. An output that is in place has none. */
 function mayHavePart({ entries }: StoredOperation): boolean {
   const types = entries.map(({ type }) => type);
   return Math.max(types.lastIndexOf('opened'), types.lastIndexOf('sent')) > types.lastIndexOf('placed');

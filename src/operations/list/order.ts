@@ -12,20 +12,20 @@ import type { WorstCase } from '../spending.ts';
 import type { RowOutcome } from './outcome.ts';
 
 export interface RowSource {
-  /** Whether they can be read as often as one likes, so that they can be counted before anything is sent. */
+  /** Whether they can be read several times, and so be counted before anything is sent. */
   readonly isRepeatable: boolean;
-  /** From the first row on, without taking it away. */
+  /** The rows from the first on. They can still be taken afterwards. */
   look(): AsyncIterable<InputRow>;
   take(): AsyncIterable<InputRow>;
 }
 
-/** Of all rows, those whose number is `index` modulo `of`. */
+/** The rows whose number modulo `of` is `index`. */
 export interface Shard {
   readonly index: number;
   readonly of: number;
 }
 
-/** What decides what is sent for which rows, and what a row costs at most; the cost counts only under a limit. */
+/** What decides what is sent for which rows, and the most that a row can cost; the cost only matters with a limit. */
 export interface RowOrder {
   readonly kind: AnswerKind;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
@@ -37,24 +37,24 @@ export interface RowOrder {
 
 export interface ListOrder extends RowOrder {
   readonly request: RowRequest;
-  /** The name of a run: rows that it has bought are not bought again, on whichever machine. */
+  /** The name of a run. Rows that it has bought are not bought again, on any machine. */
   readonly run: string | undefined;
   readonly terms: OutputTerms;
-  /** The one that is to be gone on with, and no other. */
+  /** The operation to resume, and no other. */
   readonly operation: StoredOperation | undefined;
   /** The most requests at once. */
   readonly concurrency: number;
-  /** Whether a row whose answer was lost is bought again, with another key. */
+  /** Whether to buy a row again, with another key, if its answer was lost. */
   readonly retryUnknown: boolean;
-  /** Milliseconds that a row may wait for the service to have room for it, all in all. */
+  /** How long a row may wait in total for the service to have room, in milliseconds. */
   readonly budgetMs: number;
-  /** Whether an earlier output stands in its place: one without any answer does not replace it. */
+  /** Whether there is an earlier output: it is not replaced by one without any answer. */
   readonly replaces: boolean;
   toRecords(row: InputRow, outcome: RowOutcome): readonly JsonText[];
   open(opening: Opening): Promise<Delivery>;
 }
 
-/** A row with what is sent for it, which it is known by; or with why it can't be sent. */
+/** A row with what is sent for it, by which it is identified, or with the reason why it can't be sent. */
 export type AskedRow = { readonly row: InputRow } & (
   | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
   | { readonly digest?: undefined; readonly flaw: string }
@@ -86,13 +86,13 @@ export async function* askedRows(
   }
 }
 
-/** Who knows most of a request: whoever has its answer, then whoever may have sent it. */
+/** Which of these knows most about a request: one that has its answer, else one that may have sent it. */
 export function findKnown(digest: bigint, all: readonly KnownRows[]) {
   let found: { readonly rows: KnownRows; readonly state: 'answered' | 'sent' | 'unknown' } | undefined;
   for (const rows of all) {
     const state = rows.stateOf(digest);
     if (state === 'answered') return { rows, state };
-    // What was refused for nothing is sent as if for the first time.
+    // A request that was refused at no cost is sent as if for the first time.
     if (state !== undefined && state !== 'failed') found ??= { rows, state };
   }
   return found;

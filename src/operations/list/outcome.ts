@@ -4,7 +4,7 @@ import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { type AnswerKind, failureOf } from '../kinds.ts';
 import { countOf, toThem } from '../wording.ts';
 
-/** What becomes of a row: how its request ended, or why it was never sent. */
+/** The end of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
 
 export interface RowFailure {
@@ -13,12 +13,12 @@ export interface RowFailure {
   readonly charged: Charged;
 }
 
-/** What a row came to: its answer, or why it has no result. */
+/** The result of a row: its answer, or why it has none. */
 export type RowOutcome =
   | { readonly answer: JsonText; readonly failure?: undefined }
   | { readonly answer?: undefined; readonly failure: RowFailure };
 
-/** Pure: of how its request ended. */
+/** Pure: from the end of its request. */
 export function toOutcome(kind: AnswerKind, result: RowResult): RowOutcome {
   if (result.state === 'flawed') return { failure: { message: result.message, charged: 'no' } };
   const { requestId } = result;
@@ -26,26 +26,26 @@ export function toOutcome(kind: AnswerKind, result: RowResult): RowOutcome {
     return { failure: { message: result.message, requestId, charged: result.charged } };
   const { answer } = result;
   const message = failureOf(kind, answer);
-  // Whether an answer without a result is charged, the service does not say.
+  // The interface does not say whether an answer without a result is charged.
   return message === undefined ? { answer } : { failure: { message, requestId, charged: 'maybe' } };
 }
 
-/** How the rows of a run have ended. */
+/** How the rows of a run ended. */
 export const noRows = {
   done: 0,
-  /** Among them: without an answer. */
+  /** Of these: without an answer. */
   failed: 0,
-  /** Among the failed: those that may have been charged. */
+  /** Of the failed: those that may have been charged. */
   unknown: 0,
-  /** Among the failed: those that can't be sent. */
+  /** Of the failed: those that can't be sent. */
   flawed: 0,
   /** Rows that the service answered without a result. */
   resultless: 0,
-  /** Rows whose answer was here before this run. */
+  /** Rows that were answered before this run. */
   earlier: 0,
-  /** Rows that ask for the same as another one of this run. */
+  /** Rows that ask for the same as another row of this run. */
   duplicates: 0,
-  /** Rows that stand in the file since an earlier run, and were not added again. */
+  /** Rows that an earlier run added to the file, and that were not added again. */
   there: 0,
 };
 
@@ -53,14 +53,14 @@ export type ListCounts = Readonly<typeof noRows>;
 
 export interface ListEnd {
   readonly counts: ListCounts;
-  /** What this run has sent, whatever earlier ones have. */
+  /** Only of what this run has sent. */
   readonly cost: {
     readonly sent: number;
-    /** Of the requests that were sent: how many may have been charged. */
+    /** How many of the sent requests may have been charged. */
     readonly bought: number;
     readonly charged: Charged;
   };
-  /** The first of those that can't be sent. */
+  /** The first lines that can't be sent. */
   readonly flawedLines: readonly number[];
   readonly stop: LeadpipeError | undefined;
 }
@@ -70,7 +70,7 @@ export function chargedIn(stored: StoredRows, { resultless }: ListCounts): Charg
   return stored.answered() > resultless ? 'yes' : 'maybe';
 }
 
-/** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` holds the rows where they are not in place. */
+/** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` holds the rows if they are not in place. */
 export function toMissing(
   { counts, cost, flawedLines }: ListEnd,
   isIdle: boolean,
@@ -102,7 +102,7 @@ export function toMissing(
   });
 }
 
-/** Pure: why a list was left before its end: what is written stays, and what is bought is here. */
+/** Pure: the error of a list that stopped early. What was written stays, and what was bought is stored. */
 export function toLeft(
   stop: LeadpipeError,
   { counts: { done }, cost }: ListEnd,

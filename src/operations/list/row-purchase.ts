@@ -9,29 +9,29 @@ import type { RowEnd, StoredRows } from '../journal/rows.ts';
 import { kinds } from '../kinds.ts';
 import type { ListOrder, SendableRow } from './order.ts';
 
-/** How a row was sent before, by this operation or another of the same run. */
+/** How a row was sent before, by this operation or another one of the same run. */
 interface SentBefore {
   readonly isOwn: boolean;
-  /** Its answer was lost, and it is bought again with another key; else it may have been sent, and is sent again with the same key. */
+  /** Its answer was lost, and it is bought again with another key. Otherwise it may have been sent, and is sent again with the same key. */
   readonly isLost: boolean;
   readonly key: string | undefined;
 }
 
-/** How often a row that the service had no room for goes back to the others. */
+/** How often a row can be put back because the service had no room for it. */
 const mostAttempts = 30;
-/** Between two attempts, where the service does not say how long: the first, and the longest. */
+/** The first and the longest wait between two attempts, where the service does not say how long. */
 const pauseMs = 1000;
 const longestPauseMs = 30_000;
 /**
- * Rows that have their intents on the disk before there is room for them, so that a free slot waits for the service and not
- * for the disk. As many may look sent after a kill, and were not: whoever goes on with the list sends them with their keys.
+ * How many rows are stored before there is room to send them, so that a free slot never waits for the disk. After a kill, so many rows may
+ * seem to be sent although they were not; whoever resumes the list sends them with their keys.
  */
 const mostAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 /**
- * `late` ends what is under way; once `halt` aborts, nothing more is sent. `stopWith` is called with what holds for every row, and
- * not for one: nothing more is sent after it.
+ * `late` ends the requests that are under way. After `halt`, nothing more is sent. `stopWith` is called with an error that concerns all
+ * rows; nothing more is sent after it.
  */
 export function createRowPurchases(
   { connection, context: { clock, random, zone } }: Buyer,
@@ -45,30 +45,30 @@ export function createRowPurchases(
   const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, halt);
   const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
-  // A row that the service has no room for goes back to the others.
+  // A row that the service has no room for is put back, and tried later.
   const client = connection.newClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** Buys a row. Throws what it has stopped the list with, and why it was not sent. */
+  /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */
   async function buy(
     { row: { number, line }, request, body, digest }: SendableRow,
     before: SentBefore | undefined,
   ): Promise<RowEnd> {
     const again = before?.isLost === true;
     const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, number, body]));
-    // What is bought again has one key for all that have lost the same answer: so it is bought again once.
+    // All rows that have lost the same answer get the same new key, so that it is bought again only once.
     const key = again ? toKey(first) : first;
     let mayBeSent = before?.isLost === false;
     let isIntended = mayBeSent && before?.isOwn === true;
-    // Refused this time, it may have been charged an earlier time all the same.
+    // This refusal cost nothing, but an earlier attempt may have been charged.
     const inDoubt = (end: RowEnd): RowEnd =>
       (again || mayBeSent) && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
     const intend = async (): Promise<void> => {
       if (!isIntended) await stored.intend({ number, line, digest, key, body });
       isIntended = true;
     };
-    /** How the request ended survives this process when it returns, and a power cut when it resolves. */
+    /** Stores how the request ended. When this returns, it survives this process; when it resolves, a power cut. */
     const settle = async (found: RowEnd): Promise<RowEnd> => {
       const end = inDoubt(found);
       await stored.settle(digest, number, end.state === 'unknown' ? { ...end, key } : end);
@@ -82,7 +82,7 @@ export function createRowPurchases(
       await ahead.take();
       try {
         if (halt.aborted) throw notSent;
-        // What is known of a row that is bought again holds until it is sent.
+        // For a row that is bought again, the earlier entry stays valid until it is sent.
         if (!again) await intend();
         await slots.take();
         const since = clock.monotonic();
@@ -94,27 +94,27 @@ export function createRowPurchases(
           ended = settle({ state: 'answered', answer: text, requestId });
         } catch (error) {
           if (!isOfRow(error)) {
-            // Before there is room for the next.
+            // Before there is room for the next row.
             stopWith(error);
             throw error;
           }
           if (error.fault === 'busy') {
             busy = error;
             slots.busy(since);
-            // Nobody waits an hour without a word: it holds for all rows.
+            // Nobody waits an hour without being told, and it concerns all rows.
             if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now(), zone));
           } else ended = settle(toFailed(error, isFree));
         } finally {
           slots.free();
         }
-        // The service had room for an earlier try, whose answer was lost.
+        // The service accepted an earlier attempt, whose answer was lost.
         if (busy !== undefined && busy.details.charged !== 'no') mayBeSent = true;
         if (busy !== undefined && halt.aborted) throw notSent;
       } catch (error) {
         stopWith(error);
         const isUnsent = error instanceof LeadpipeError && error.details.charged === 'no';
         if (isUnsent && isIntended && !mayBeSent && !again) {
-          // So that it does not look as if it may have been charged. Where that can't be written, the reason is known.
+          // So that it does not seem to be charged. If this can't be written, the error is thrown anyway.
           await stored.settle(digest, number, toFailed(error, isFree)).catch(() => undefined);
         }
         throw error;
@@ -128,10 +128,10 @@ export function createRowPurchases(
         await wait(clock, ms, halt);
         continue;
       }
-      // Nothing has come for as long: it will be no better for the others.
+      // No row was answered in all that time, so others would not be either.
       if (answeredAt < begun) stopWith(busy);
       const end = toFailed(busy, isFree);
-      // One that may have been sent before stays one.
+      // A row that may have been sent before stays in doubt.
       return mayBeSent ? inDoubt(end) : await settle(end);
     }
   }
@@ -139,7 +139,7 @@ export function createRowPurchases(
   return { slots, buy };
 }
 
-/** Pure: the service wants to be left alone for longer than any row waits. */
+/** Pure: the error of a service that asks for a longer wait than any row may have. */
 function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
   const ms = error.retryAfterMs ?? 0;
   const until = toMinutes(new Date(now.getTime() + ms), zone);
@@ -149,7 +149,7 @@ function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
   );
 }
 
-/** What holds for every row, and not for one: nothing more is sent after it. */
+/** Faults that concern all rows: nothing more is sent after them. */
 const stoppingFaults: readonly Fault[] = [
   'unsent',
   'proxy_credentials',
@@ -164,23 +164,23 @@ const stoppingFaults: readonly Fault[] = [
   'undocumented',
 ];
 
-/** The same for the same row of the same list, wherever and however often it is sent. */
+/** Always the same key for the same row of the same list. */
 function toKey(said: string): string {
   return `lp-${hash('sha256', said).slice(0, 40)}`;
 }
 
-/** Whether it went wrong for this row, and may go well for the next. */
+/** Whether only this row failed, and the next may succeed. */
 function isOfRow(error: unknown): error is RequestError {
   return error instanceof RequestError && !stoppingFaults.includes(error.fault);
 }
 
-/** Pure: how the request of a row ended that brought no answer. `isFree`: the service charges nothing, whatever it brings. */
+/** Pure: the end of a request without an answer. `isFree`: the service charges nothing at all. */
 function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   const { outcome, message, details } = error;
   const { charged = 'maybe', requestId } = details;
   if (charged === 'no' && outcome !== 'unknown')
     return { state: 'failed', outcome, message, requestId, charged };
-  // The service has a request with this key: it is from an earlier run, whose answer is not here.
+  // The service has a request with this key, from an earlier run whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
   const brought = error instanceof RequestError ? error.body : undefined;
   const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
@@ -188,12 +188,12 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, brought };
 }
 
-/** Without a refusal for this long, one more is allowed. */
+/** After so many milliseconds without a refusal, one more request is allowed. */
 const quietMs = 2000;
 
 /**
- * How many requests may be under way at once. `most` is what was asked for, and never exceeded. Halved on a refusal, it grows again
- * one by one.
+ * How many requests may be under way at once. `most` was asked for, and is never exceeded. The number is halved by a refusal, and then
+ * grows by one at a time.
  */
 function createSlots(clock: Clock, most: number, halt: AbortSignal) {
   const waiting: (() => void)[] = [];
@@ -215,7 +215,7 @@ function createSlots(clock: Clock, most: number, halt: AbortSignal) {
 
   halt.addEventListener('abort', admit);
   return {
-    /** Resolves when there is room, which the caller frees, or when nothing more is sent. */
+    /** Resolves when there is room, which the caller must free, or when nothing more is sent. */
     take: () =>
       new Promise<void>((resolve) => {
         waiting.push(resolve);
@@ -225,9 +225,9 @@ function createSlots(clock: Clock, most: number, halt: AbortSignal) {
       used--;
       admit();
     },
-    /** The service has refused a request of that time (monotonic) because of too many at once. */
+    /** The service had too many requests at once, and refused one that began at this time (monotonic). */
     busy(since: number): void {
-      // Those that went out before the last change say nothing about it.
+      // Requests that were sent before the last change say nothing about it.
       if (since < changed && allowed < most) return;
       allowed = Math.max(1, Math.floor(allowed / 2));
       changed = clock.monotonic();

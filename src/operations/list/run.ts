@@ -20,21 +20,21 @@ import {
 } from './outcome.ts';
 import { createRowPurchases } from './row-purchase.ts';
 
-/** What happens while a list is worked through, for whoever runs it to show. */
+/** What happens while a list is worked through. Its caller shows it. */
 export type ListEvent =
-  /** An unfinished run of the same list is gone on with; the rest can cost so many credits, where that is known. */
+  /** An unfinished run of the same list is resumed. The rest can cost so many credits, if that is known. */
   | { readonly is: 'resuming'; readonly operation: StoredOperation; readonly credits: number | undefined }
-  /** It is bought, and something is known of earlier runs. */
+  /** It is bought, and there are earlier runs to tell about. */
   | { readonly is: 'earlier'; readonly found: Extract<Earlier, { is: 'new' }> }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
-  /** So many rows are done by now. */
+  /** So many rows have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
-  /** It was stopped, and waits up to `seconds` for so many answers that are under way. */
+  /** The run was stopped, and waits up to `seconds` for so many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number };
 
-/** What is known of a list beside its order. */
+/** What is known of a list besides its order. */
 interface KnownList {
-  /** What the keys of the rows are derived from, beside the row and its request. */
+  /** The keys of the rows are derived from this, the row and its request. */
   readonly keyBase: string;
   readonly stored: StoredRows;
   readonly others: readonly KnownRows[];
@@ -46,14 +46,14 @@ interface Item {
   result?: RowResult;
 }
 
-/** Lines that can be named in a sentence. */
+/** How many lines a sentence can name. */
 const mostLines = 5;
-/** Requests under way when the run is stopped have this long to bring their answers. */
+/** How long to wait for answers when the run is stopped. */
 const graceSeconds = 10;
 
 /**
- * Works through a list: each row is sent once its intent is on the disk, and written, in the order of the input, once its answer
- * is. Rows whose request has an answer already are not sent. Never throws for a row; what stops the whole is in the end. Throws
+ * Works through a list. Each row is sent when its intent is on the disk, and written, in the order of the input, when its answer is. Rows
+ * that have an answer already are not sent. Never throws because of one row; an error that concerns the whole list is in the result. Throws
  * LocalIoError.
  */
 export async function* workThrough(
@@ -75,14 +75,14 @@ export async function* workThrough(
   const credits = order.worst.credits ?? 0;
   const late = new AbortController();
   const halt = new AbortController();
-  // Each request listens to them, and that is no leak.
+  // Each request adds a listener, which is no leak.
   setMaxListeners(0, late.signal, halt.signal);
   let stop: LeadpipeError | undefined;
-  /** Answers that are waited for since it was stopped, until that is told. */
+  /** How many answers are waited for after a stop, until that has been reported. */
   let awaited = 0;
   let isRead = false;
   const waiting: (() => void)[] = [];
-  /** Resolves when something has become of a row, or of all. */
+  /** Resolves when a row, or the list, has changed. */
   const change = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
   const changed = (): void => {
     for (const next of waiting.splice(0)) next();
@@ -94,7 +94,7 @@ export async function* workThrough(
     changed();
   };
   const stopped = (): void => {
-    // What is under way is paid for.
+    // Requests that are under way are paid for.
     awaited = slots.used;
     stopWith(new StoppedError(signal));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
@@ -124,7 +124,7 @@ export async function* workThrough(
       else if (known.state === 'answered') counts.earlier++;
       return await known.rows.endOf(digest);
     }
-    // Other rows may ask for the same: until here nothing was waited for.
+    // No await before this: another row may ask for the same.
     const end = buyReserved(asked, known).finally(() => underWay.delete(digest));
     underWay.set(digest, end);
     return await end;
@@ -132,7 +132,7 @@ export async function* workThrough(
 
   async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowEnd> {
     const isOwn = known?.rows === stored;
-    // What it may have cost has been counted already.
+    // Its possible cost has been counted already.
     if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
     const isLost = known?.state === 'unknown';
     const before = known && { isOwn, isLost, key: await known.rows.keyOf(row.digest) };
@@ -154,7 +154,7 @@ export async function* workThrough(
     }
   }
 
-  /** Waits for what is under way, where the limit covers this row only if that costs less than it may. */
+  /** Reserves the cost of this row. If the limit does not cover it, waits for rows that are under way, which may turn out to cost less. */
   async function reserve(): Promise<void> {
     while (spending !== undefined && !spending.reserve(credits)) {
       if (stop !== undefined) throw stop;
@@ -169,7 +169,7 @@ export async function* workThrough(
   async function read(): Promise<void> {
     for await (const asked of askedRows(order, order.rows.take())) {
       while (items.length >= window && stop === undefined) await change();
-      // Those that can be sent do not wait until all others are read.
+      // Don't read all rows before the first are sent.
       if (items.length > order.concurrency) await new Promise((resolve) => setImmediate(resolve));
       if (stop !== undefined) return;
       const item: Item = { asked };
@@ -190,7 +190,7 @@ export async function* workThrough(
     });
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
       const made = order.toRecords(row, outcome);
-      // One that can't be sent is known by what it is.
+      // A row that can't be sent is identified by its content.
       const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
       const isThere = added.take(id, state === 'answered');
       if (isThere) counts.there++;
@@ -219,7 +219,7 @@ export async function* workThrough(
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         changed();
-        // What is under way is paid for: its answers are kept, though they can't be written.
+        // Answers that are under way are paid for, and so are stored even if they can't be written.
         try {
           yield* write(ready);
         } catch (error) {
@@ -235,7 +235,7 @@ export async function* workThrough(
   }
 }
 
-/** Those that can be written now: from the first on, as far as they are done. */
+/** The rows that can be written now: those that have ended, from the first on. */
 function takeReady(items: Item[]): Item[] {
   const open = items.findIndex(({ result }) => result === undefined);
   return items.splice(0, open === -1 ? items.length : open);

@@ -12,7 +12,7 @@ import { type Listed, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, openFor, purchase, putInPlace, toIntent } from '../purchase.ts';
 import { type ReadTerms, readInto, type TaskReading } from './reading.ts';
 
-/** Buys a task and leaves it to run; undefined after a preview. Throws as `createTask`. */
+/** Buys a task and does not wait for it; undefined after a preview. Throws as `createTask`. */
 export async function* buyTask(
   buyer: Buyer,
   order: Order<'task create'>,
@@ -45,7 +45,7 @@ export async function* buyTask(
         await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
         await putInPlace(journal, delivery);
       } finally {
-        // Behind the last byte, and all the same where the output fails: it does not take the ID with it.
+        // After the last byte of output, and also if the output fails, so that the ID is not lost.
         yield { is: 'created', task };
       }
       return task;
@@ -54,9 +54,9 @@ export async function* buyTask(
 }
 
 /**
- * Creates the task whose intent, with key and exact body, is in the journal. A request that surely cost nothing is
- * closed there; one whose answer was lost stays open. `again` is for one that may have been sent by an earlier run.
- * Throws RequestError, StoppedError and LocalIoError.
+ * Creates the task. The journal already has the intent, with the key and the exact body. If the request certainly cost nothing, the
+ * operation ends in the journal; if its answer was lost, the operation stays open. `again`: an earlier run may have sent it. Throws
+ * RequestError, StoppedError and LocalIoError.
  */
 export async function createTask(
   client: Client,
@@ -74,7 +74,7 @@ export async function createTask(
       error instanceof LeadpipeError &&
       (again ? provesNothingBought(error) : error.details.charged === 'no')
     ) {
-      // What the service said matters more than a journal that can't be written.
+      // The service's error matters more than a failure to write the journal.
       await journal.append(toTerminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
     throw again ? toDoubtful(error) : error;
@@ -95,7 +95,7 @@ export async function createTask(
   return answer;
 }
 
-/** Buys a task and follows it to its end; undefined after a preview. Throws as `readInto`. */
+/** Buys a task and reads it to its end; undefined after a preview. Throws as `readInto`. */
 export async function* runTask(
   buyer: Buyer,
   order: Order<'task run'>,
@@ -114,10 +114,7 @@ export async function* runTask(
   });
 }
 
-/**
- * Follows a task that is there, from the position `pts`: it costs nothing, and a record of it is kept where that can be.
- * Throws as `readInto`.
- */
+/** Reads an existing task from position `pts`. This is free, and is recorded where possible. Throws as `readInto`. */
 export async function* waitForTask(
   buyer: Buyer,
   { leadsSearchId, pts }: { readonly leadsSearchId: string; readonly pts: number },

@@ -13,16 +13,16 @@ import {
   type Waiting,
 } from './patience.ts';
 
-/** How long the service may be away while a task is followed. */
+/** How long the service may be unreachable while a task is followed. */
 const outageMs = 10 * 60_000;
-/** How often status may count more leads than fetch has before it is an error. */
+/** How often status may count more leads than fetch returns before that is an error. */
 const mostContradictions = 5;
 
 export interface TaskToRead {
   readonly leadsSearchId: string;
   readonly num: number;
   readonly poll: PollTimes;
-  /** Milliseconds after which to give up waiting. */
+  /** How long to wait, in milliseconds. */
   readonly patienceMs?: number | undefined;
   /** When this process created it, on the monotonic clock. */
   readonly createdAt?: number | undefined;
@@ -31,7 +31,7 @@ export interface TaskToRead {
 export interface TaskSummary {
   position: number;
   readyCount: number;
-  /** The last one seen. */
+  /** The last state that was seen. */
   state: TaskState | undefined;
   stopReason: string | undefined;
   requestId: string | undefined;
@@ -49,7 +49,7 @@ export function toUnread(position: number): TaskSummary {
   };
 }
 
-/** A page, and what happens until it is there. */
+/** The pages, and what happens in between. */
 type Reading = AsyncGenerator<OperationEvent | { readonly is: 'page'; readonly page: Page }, void, void>;
 
 /**
@@ -83,7 +83,7 @@ export async function* readTask(
     seen.readyCount = ready;
   }
 
-  /** Takes a status; returns whether it shows progress. */
+  /** Takes a status. Returns whether it shows progress. */
   function see(status: Status, id: string | undefined): boolean {
     const progress = status.status !== seen.state || status.ready_count > seen.readyCount;
     seen.requestId = id ?? seen.requestId;
@@ -103,7 +103,7 @@ export async function* readTask(
     return page;
   }
 
-  /** Reads on from the position until it has reached what is ready. */
+  /** Reads from the position to what is ready. */
   async function* readPages(ready: number): Reading {
     for (let end = ready; seen.position < end; end = seen.readyCount) {
       const page = yield* ask(readNext);
@@ -139,7 +139,7 @@ export async function* readTask(
   }
 
   try {
-    // What is ready is known from the first page on.
+    // How much is ready is known from the first page on.
     yield* to === 'end' ? readToEnd() : readPages(Number.POSITIVE_INFINITY);
   } catch (cause) {
     const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;

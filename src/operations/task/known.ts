@@ -5,23 +5,23 @@ import { lastOf } from '../journal/entries.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
 
-/** A task as this machine knows it; `null` is what it does not know. */
+/** A task as this machine knows it; `null` for what it does not know. */
 export interface KnownTask {
-  /** The newest operation on it, whose position and output these are. */
+  /** The newest operation on it; the position and the output are those of this operation. */
   readonly operation_id: string;
   readonly time: string;
-  /** Null while the answer to its creation has not been seen. */
+  /** Null while the answer to its creation has not arrived. */
   readonly leads_search_id: string | null;
   readonly entity_type: string | null;
   readonly objective: string | null;
-  /** As last seen: the task may have gone on since. */
+  /** The last state that was seen. The task may have continued since. */
   readonly state: TaskState | null;
   readonly position: number;
   readonly ready_count: number | null;
   readonly output: string | null;
 }
 
-/** Pure: the tasks of these operations, which come oldest first; newest first, one row per task. */
+/** Pure: the tasks of these operations (oldest first); newest first, one record per task. */
 export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[] {
   const tasks = new Map<string, KnownTask>();
   for (const operation of operations) {
@@ -29,7 +29,7 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
     if (task === undefined) continue;
     const key = task.leads_search_id ?? task.operation_id;
     const earlier = tasks.get(key);
-    // Newest last, so that the whole only has to be turned round.
+    // The newest comes last, so that the result only has to be reversed.
     tasks.delete(key);
     tasks.set(key, {
       ...task,
@@ -43,8 +43,8 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
 }
 
 /**
- * Asks the service about each task that was not seen to end, which costs nothing: `others` belong to another address or key, and are
- * not asked about; the service does not know the `missing` any more. Throws what a status throws, but `not_found`.
+ * Asks the service about each task that was not seen to end, which is free. `others` belong to another address or key, and are not asked
+ * about; the service no longer knows the `missing`. Throws what a status throws, except `not_found`.
  */
 export async function refreshTasks(
   buyer: Buyer,
@@ -74,7 +74,7 @@ export async function refreshTasks(
   return { tasks: refreshed, others, missing };
 }
 
-/** Undefined for an operation that knows of no task: it was refused, saw nothing, or is of another kind. */
+/** Undefined for an operation without a task: it was refused, read nothing, or is of another kind. */
 function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | undefined {
   const [intent, ...rest] = entries;
   if (!isTask(intent.command)) return undefined;

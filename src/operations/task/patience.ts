@@ -6,13 +6,13 @@ import { RequestError } from '../../transport/errors.ts';
 import type { Running } from '../events.ts';
 import { countOf } from '../wording.ts';
 
-/** Milliseconds between two polls of a task, once it is clear that it takes a while: the shortest and the longest. */
+/** The shortest and the longest wait between two polls of a task that takes long, in milliseconds. */
 export interface PollTimes {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** Many tasks are done soon: before the usual times come these, where they are shorter. */
+/** Many tasks end soon, so these waits come first, where they are shorter. */
 const soonMs = [500, 1000, 2000];
 export const settledPoll = soonMs.length;
 const growth = 1.5;
@@ -30,9 +30,9 @@ type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
 
 export interface PatienceOptions {
   readonly poll: PollTimes;
-  /** How long the service may be away; 0 makes the first temporary failure the last. */
+  /** How long the service may be unreachable. With 0, the first temporary failure ends the run. */
   readonly outageMs: number;
-  /** When this process created the task, on the monotonic clock: for a while the service may not find it. */
+  /** When this process created the task, on the monotonic clock: for a while, the service may not find it. */
   readonly createdAt?: number | undefined;
 }
 
@@ -42,13 +42,13 @@ export interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** How long a task that has just been created may be unknown to the service. */
+/** How long the service may not find a task that has just been created. */
 const findableMs = 10_000;
 const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
 /**
- * Asks again, after a wait, for as long as the fault deserves it, and says so at the first fault in a row: someone may wonder why
- * nothing happens. Throws what `ask` threw last, and StoppedError.
+ * Asks again after a wait, as often as the fault allows, and reports the first fault in a row, since the user sees nothing happen. Throws
+ * the last error of `ask`, and StoppedError.
  */
 export function createPatience(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
@@ -82,20 +82,20 @@ function readFaultOf(error: unknown): ReadFault | undefined {
   if (error instanceof PageError) return error.empty ? 'empty' : 'garbled';
   if (!(error instanceof RequestError)) return undefined;
   if (error.fault === 'missing') return error.fault;
-  // Everything else has been tried again on the way; an outage deserves more patience than that.
+  // Other faults have been retried already. For an outage, it is worth waiting longer.
   return error.outcome === 'temporary' ? 'outage' : undefined;
 }
 
-/** Pure: the wait before a try; all are parts of the time between two polls (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
+/** Pure: the wait before a try, as a part of the time between two polls (5 s: 1, 2, 3 s; 5, 10, … 60 s). */
 function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: number): number {
   if (fault === 'outage') return pollWaitMs(settledPoll + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);
 }
 
-/** A page that can't be: it is never printed, and asked for again. */
+/** A page that contradicts the interface: it is never printed, and requested again. */
 export class PageError extends LeadpipeError {
-  /** Whether it was without entities where there should be some. */
+  /** Whether it had no entities although it should have some. */
   readonly empty: boolean;
 
   constructor(message: string, empty: boolean, requestId: string | undefined) {

@@ -17,28 +17,28 @@ import type { PollTimes } from './patience.ts';
 export interface ReadTerms {
   readonly num: number;
   readonly poll: PollTimes;
-  /** Milliseconds after which to give up waiting. */
+  /** How long to wait, in milliseconds. */
   readonly patienceMs?: number | undefined;
-  /** Whether each record says where it stands. */
+  /** Whether each record has its position. */
   readonly positions: boolean;
 }
 
 export interface TaskReading {
   readonly leadsSearchId: string;
   readonly summary: TaskSummary;
-  /** Why there may be more than was read; undefined when the task has ended and all of it was delivered. */
+  /** Why there may be more; undefined when the task has ended and all of it was delivered. */
   readonly failure: unknown;
-  /** Leads that were delivered, with those that earlier runs put into the same file. */
+  /** Leads that were delivered, including those of earlier runs in the same file. */
   readonly leads: number;
-  /** Leads beside them that were dropped here: an earlier run of the list has delivered them. */
+  /** Leads that were dropped on this machine, because an earlier run of the list delivered them. */
   readonly excluded: number;
-  /** Where no operation can be resumed: whether to go on is to wait for its end, or to fetch once more. */
+  /** Where no operation can be resumed: whether the way on is to wait for the end of the task, or to fetch once more. */
   readonly goOn: 'wait' | 'fetch';
   /** The operation to resume; undefined without a journal. */
   readonly operationId: string | undefined;
-  /** The key that this run bought the task with; undefined for a task that was there before. */
+  /** The key with which this run bought the task; undefined for a task that existed before. */
   readonly bought: string | undefined;
-  /** Of the request to quote to support. */
+  /** The ID of a request, for questions to support. */
   readonly requestId: string | undefined;
 }
 
@@ -50,9 +50,9 @@ export interface TaskRun {
   readonly journal: Journal;
   /** Undefined where the leads count for no list. */
   readonly filter?: LeadFilter;
-  /** Positions that earlier runs of this operation put into the same file; undefined for a first run. */
+  /** How many positions earlier runs of this operation have put into the same file; undefined for a first run. */
   readonly earlier?: number;
-  /** How many of these, or of those in front, were dropped. */
+  /** How many of these, or of the positions before, were dropped. */
   readonly earlierExcluded?: number;
 }
 
@@ -61,21 +61,20 @@ export interface Begun {
   /** The first position of the whole output. */
   readonly start: number;
   readonly from: number;
-  /** Set when this operation created it. */
+  /** Set if this operation created the task. */
   readonly created?:
     | {
         readonly requestId: string | undefined;
         readonly idempotencyKey: string;
-        /** When this process did, on the monotonic clock. */
+        /** When this process created it, on the monotonic clock. */
         readonly at?: number;
       }
     | undefined;
 }
 
 /**
- * Delivers the leads of a task as they become ready, up to its end; where it is `fetching`, those that are ready now. Throws
- * `partial` after a task that ended in error, with every row in place, and whatever made it leave the task earlier, with what is
- * needed to go on.
+ * Delivers the leads of a task as they become ready, up to its end; when `fetching`, only those that are ready now. Throws `partial` after
+ * a task that ended in error, with every row in place. Throws whatever ended the reading early, with what is needed to go on.
  */
 export async function* readInto(
   run: TaskRun,
@@ -110,12 +109,12 @@ export async function* readInto(
       if (fresh.length > 0) await delivery.write(fresh);
       yield { is: 'delivered', records: fresh.length };
       const dropped = records.length - fresh.length;
-      // What was written is counted, also when it can't be written down.
+      // What was written counts, even if the journal can't be written.
       summary.position += value.count;
       leads += fresh.length;
       excluded += dropped;
       if (operationId !== undefined) {
-        // What the journal counts as delivered is on the disk.
+        // What the journal counts as delivered must be on the disk.
         const length = await delivery.sync();
         await filter.sync();
         const found = pts === start ? enrichFieldsOf(entities) : [];
@@ -155,28 +154,28 @@ export function enrichFieldsOf(records: readonly JsonText[]): string[] {
   return [...new Set(names)];
 }
 
-/** Pure: records that say where they stand, so that a consumer can drop repeats. */
+/** Pure: records with their positions, so that a consumer can drop repeated ones. */
 function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
   const id = ['leads_search_id', JSON.stringify(leadsSearchId)] as const;
   return records.map((record, index) => withMembers([id, ['position', String(pts + index)]], record));
 }
 
-/** Puts the output in place, or leaves it as it is where the task was left, and says what it came to. */
+/** Puts the output into place, or leaves it if the reading stopped early, and reports the result. */
 async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   const { delivery, journal } = run;
   const { state, warnings } = reading.summary;
   const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
   if (failure !== undefined && run.earlier === undefined && isRefused(failure, reading)) {
-    // What the service said matters more than a journal that can't be written.
+    // The service's error matters more than a failure to write the journal.
     await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
   const left = failure === undefined ? undefined : toLeftError(failure, reading, await delivery.cut());
   if (left?.outcome === 'reader_closed') {
-    // It has what it wanted.
+    // The reader of the output had what it wanted.
     await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
-  // A reader that went away is told nothing: there may be no one to tell.
+  // If the reader of the output went away, nobody may be there to read this.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
   yield { is: 'ended' };
@@ -184,7 +183,7 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   return reading;
 }
 
-/** The journal knows that everything is there before the file appears, and that it appeared after. */
+/** The journal says that everything is there before the file appears, and that it appeared afterwards. */
 async function place({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
   const { state = null, readyCount } = reading.summary;
   await putInPlace(journal, delivery, {
@@ -207,7 +206,7 @@ function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: Task
   };
 }
 
-/** Pure: the error of a reading that was left before its end; `kept` is the file that holds its rows. */
+/** Pure: the error of a reading that stopped early. `kept` is the file with its rows. */
 function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string | undefined): LeadpipeError {
   const { summary, leads, excluded, leadsSearchId, bought, goOn, operationId } = reading;
   const requestId = failure.details.requestId ?? reading.requestId;
@@ -225,7 +224,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
       : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
-  // Nothing is known of a task that was never seen.
+  // Without a state, nothing is known about the task.
   const isKnown = state !== undefined || bought !== undefined;
   // rule: states.background
   const runs = ended ? 'has ended' : 'keeps running at the service';
@@ -249,13 +248,13 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   );
 }
 
-/** Pure: whether there is nothing to go on with: no task, no access. */
+/** Pure: whether there is nothing to resume: no task, or no access. */
 function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): boolean {
   const refused = failure instanceof RequestError && !['temporary', 'interface'].includes(failure.outcome);
   return refused && bought === undefined && leads === 0;
 }
 
-/** Pure: the error of a task that ended in `error`, once everything it will ever have is written. */
+/** Pure: the error of a task that ended in `error`, when everything that it brought has been written. */
 function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
   const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;
@@ -273,7 +272,7 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   });
 }
 
-/** Pure: the error of a task whose creation was left in doubt: the operation knows its key and its bytes. */
+/** Pure: the error of a task whose creation may have succeeded. The operation has its key and its bytes. */
 function toUnbegunError(error: unknown, operationId: string | undefined): unknown {
   if (!(error instanceof LeadpipeError) || operationId === undefined) return error;
   const { charged } = error.details;

@@ -27,23 +27,23 @@ export function toTaskProgress({ entries }: Pick<StoredOperation, 'entries'>) {
   const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
   return {
     intent,
-    /** Undefined while the answer to its creation has not been seen. */
+    /** Undefined while the answer to its creation has not arrived. */
     leadsSearchId: intent.leads_search_id ?? lastOf(entries, 'created')?.leads_search_id,
     requestId: lastOf(entries, 'created')?.request_id ?? undefined,
     /** The first position of the output. */
     start,
     position: page?.next ?? start,
-    /** How many of the leads in front of it were dropped. */
+    /** How many of the leads before it were dropped. */
     excluded: countPages(counted).excluded,
-    /** The first position of the last page: where to go on for a reader who may not have had all of it. */
+    /** The first position of the last page: the reader of a pipe may not have had all of it. */
     lastPage: page?.pts ?? start,
-    /** Bytes of the output that count; undefined where it has no length, or may not have been opened. */
+    /** The valid bytes of the output; undefined where it has no length, or may not have been opened. */
     outputLength: (place as EntryOf<'page' | 'opened'> | undefined)?.output_length ?? undefined,
-    /** Of which columns were made. */
+    /** The columns were made from these. */
     enrichFields: counted.find((entry): entry is EntryOf<'page'> => entry.type === 'page')?.enrich_fields,
-    /** Set when only the name of the output may be missing. */
+    /** Set when only the file's name may be missing. */
     written: lastOf(counted, 'written'),
-    // Whoever reads no more has what it wanted, and can ask for more all the same.
+    // The reader of the output had what it wanted, and can still ask for more.
     terminal: lastOf(
       entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
       'terminal',
@@ -58,17 +58,17 @@ export function purchaseOf({ idempotency_key, body }: Intent) {
 }
 
 export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
-  /** Whether a creation is sent again although the service may have forgotten its key. */
+  /** Whether to send a creation again although the service may have forgotten its key. */
   readonly replay: boolean;
-  /** Whether what stands in the .part is of this operation. */
+  /** Whether the .part belongs to this operation. */
   readonly isOurs: boolean;
 }
 
 export type OpenAgain = (progress: TaskProgress, opening: Opening) => Promise<Delivery>;
 
 /**
- * Ends an operation that is over, and of which only the last line of its journal may be missing; undefined where there is more to do.
- * Throws what the operation ended with.
+ * Ends an operation that is complete except for the last line of its journal; undefined where there is more to do. Throws the error that
+ * the operation ended with.
  */
 export async function finishTask(journal: Journal, operation: StoredOperation): Promise<true | undefined> {
   const { excluded, intent, terminal, written, position, start } = toTaskProgress(operation);
@@ -98,7 +98,7 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
   return true;
 }
 
-/** Whether the file has its name already, and only the news of it was lost. A workbook is made of its rows. */
+/** Whether the file is in place already, and only the journal does not say so. A workbook is made from its rows. */
 async function isInPlace(
   { options, output }: Intent,
   { output_length }: NonNullable<TaskProgress['written']>,
@@ -124,8 +124,8 @@ export async function isTaskPartOurs(
 }
 
 /**
- * Goes on from the last position that the journal counts, into the same file; where its rows are not there any more, all of the task
- * is read again, which costs nothing. Throws as `readInto`.
+ * Goes on from the last position in the journal, into the same file. If its rows are no longer there, the whole task is read again, which
+ * is free. Throws as `readInto`.
  */
 export async function* resumeTask(
   buyer: Buyer,
@@ -146,12 +146,12 @@ export async function* resumeTask(
   const list = await listOf(buyer, [operationId], intent, (line) => warnings.push(line));
   yield* warningsOf(warnings);
   const client = connection.newClient(buyer.waits);
-  /** The task, whose creation is sent again, with the same key and the same bytes, where its answer was never seen. */
+  /** The ID of the task. If the answer to its creation was lost, the creation is sent again, with the same key and the same bytes. */
   const begin = async (
     { position, start, lastPage, requestId }: TaskProgress,
     inFile: boolean,
   ): Promise<Begun> => {
-    // Nobody knows whether the reader of a pipe got the last leads, so they are written again.
+    // The reader of a pipe may not have got the last leads, so they are written again.
     const from = inFile ? position : lastPage;
     const bought = purchaseOf(intent);
     if (leadsSearchId !== undefined) {
@@ -194,7 +194,7 @@ export async function* resumeTask(
       await delivery.cut();
     }
   }
-  // Versions before put the rows of --append straight into the file: they stay there, and the rest is added.
+  // Earlier versions wrote the rows of --append directly into the file: these stay, and the rest is added.
   const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
   if (intent.output === null || isInFile) return yield* read(progress, 'new');
   if (outputLength !== undefined && isOurs) {
