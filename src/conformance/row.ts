@@ -3,49 +3,49 @@ import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Answer, type KeyName, type Request, RowError, type TestedService } from './service.ts';
 import { envelope, flawsOf, listIn, memberOf, quoted, results, type Shape } from './shapes.ts';
 
-/** What is wrong, one line each; empty when nothing. */
+/** What is wrong, one line each; empty when nothing is. */
 export type Problems = readonly string[];
 
 export type Check = (answer: Answer) => Problems;
-/** What a row of several requests does, and finds wrong. */
+/** The steps of a row with several requests. Returns what is wrong. */
 export type Steps = (service: TestedService) => Promise<Problems>;
 
-/** Statuses; a check, which stands for a 200 that it finds nothing in; or both. */
+/** Allowed statuses; a check, which a 200 must pass; or both. */
 export type Expectation = number | readonly number[] | Check | Expected;
 
 export interface Expected {
   readonly status: readonly number[];
   /**
-   * Of an error; those that the document has for the status, unless they are given. The type's place in the envelope is
-   * not documented, and neither that it is always there.
+   * The allowed error types; by default those that the interface lists for the status. Where the envelope has the type, and whether it
+   * always has one, is not documented.
    */
   readonly types?: readonly ErrorType[];
   readonly check?: Check;
 }
 
-/** Something done with the service that ends with an answer. */
+/** Steps that end with an answer. */
 export interface Sample {
-  /** The dearest requests that it may send: what a row may cost is known before anything is sent. */
+  /** The most expensive requests that it may send: the cost of a row must be known before anything is sent. */
   readonly sends: readonly Request[];
   readonly take: (service: TestedService) => Promise<Answer>;
 }
 
 export interface Row {
-  /** `<section>/<name>`, stable: people put it in their notes. */
+  /** `<section>/<name>`. It never changes, since people keep it in their notes. */
   readonly id: string;
   readonly rule: string;
   readonly expected: string;
-  /** The keys that it needs beside the main one. */
+  /** The keys that it needs besides the main one. */
   readonly keys: readonly KeyName[];
-  /** The requests that a service which keeps the rules may charge to the main account; shared ones are the same object. */
+  /** The requests that a correct service may charge to the main account. Shared requests are the same object. */
   readonly pays: readonly Request[];
-  /** What is wrong, by the last answer of the service; throws RowError where that can't be judged. */
+  /** Runs the row, and returns what is wrong with the last answer. Throws RowError where that can't be decided. */
   readonly run: Steps;
 }
 
 /**
- * `skipped` has a reason that the document allows: not enabled here, or no credits. `left_out` is what the user did not
- * ask for, or has no key for.
+ * `skipped`: for a reason that the interface allows (not enabled here, or no credits). `left_out`: the user did not ask for it, or has no
+ * key for it.
  */
 export type Verdict = 'passed' | 'failed' | 'skipped' | 'left_out';
 
@@ -59,7 +59,7 @@ export interface RowResult {
   readonly request_id: string | null;
 }
 
-/** The reason of a row that is skipped for lack of credits. */
+/** The reason of rows that are skipped because credits are missing. */
 export const noCredits = 'no credits left for this';
 
 export function sectionOf({ id }: Row): string {
@@ -68,12 +68,12 @@ export function sectionOf({ id }: Row): string {
 
 type Table<Value> = Readonly<Record<string, Value>>;
 
-/** Rows by `<name>: <rule>`, with what they send and what must come. */
+/** Rows by `<name>: <rule>`, with their requests and what must be answered. */
 export function rows(prefix: string, some: Table<readonly [Request | Sample, Expectation]>): Row[] {
   return Object.entries(some).map(([key, [sample, expectation]]) => {
     const { sends, take } = sampleOf(sample);
     const expected = toExpected(expectation);
-    // What is refused costs nothing; a sample may have needed more than that.
+    // What is refused costs nothing, but a sample may have paid for earlier requests.
     const pays = 'take' in sample || expected.status.includes(200) ? sends : [];
     return toRow(prefix + key, sends, pays, expected, async (service) => {
       service.last = await take(service);
@@ -82,17 +82,17 @@ export function rows(prefix: string, some: Table<readonly [Request | Sample, Exp
   });
 }
 
-/** Rows whose answers are all as expected, with what they send. */
+/** Rows with the same expectation, and the requests that they send. */
 export function table(prefix: string, expect: Expectation, some: Table<Request | Sample>): Row[] {
   return Object.entries(some).flatMap(([key, sample]) => rows(prefix, { [key]: [sample, expect] }));
 }
 
-/** Rows that look at the same answer, with what they see in it. */
+/** Rows that check the same answer. */
 export function checks(prefix: string, sample: Request | Sample, some: Table<Check>): Row[] {
   return Object.entries(some).flatMap(([key, check]) => rows(prefix, { [key]: [sample, check] }));
 }
 
-/** Rows of several requests, of which `sends` are those that may be charged. */
+/** Rows of several requests. `sends` are those that may be charged. */
 export function scenarios(
   prefix: string,
   sends: readonly Request[],
@@ -134,7 +134,7 @@ export function sampleOf(sample: Request | Sample): Sample {
   return 'take' in sample ? sample : { sends: [sample], take: (service) => service.send(sample) };
 }
 
-/** What an answer breaks. Throws RowError when its status is another one. */
+/** What is wrong with an answer. Throws RowError when it has another status. */
 export function problemsOf(answer: Answer, expectation: Expectation): Problems {
   const { status, types, check } = toExpected(expectation);
   if (!status.includes(answer.status))
@@ -165,14 +165,14 @@ export function documentedType(answer: Answer): ErrorType | undefined {
   return candidates(answer).flatMap((one) => errorRows.filter(({ type }) => type === one))[0]?.type;
 }
 
-/** Of a key whose account has no credits: 402, unless it is free, but not 422. */
+/** For a key whose account has no credits: 402, or 200 if the request is free, but not 422. */
 export const unpaid = [402, 200];
 
 export function unless(holds: boolean, problem: string): Problems {
   return holds ? [] : [problem];
 }
 
-/** What was found, and what it should be. */
+/** Compares what was found with what it should be. */
 export function same(what: string, found: unknown, wanted: unknown): Problems {
   return unless(found === wanted, `${what} is ${quoted(found)}, not ${quoted(wanted)}`);
 }
@@ -188,13 +188,13 @@ export const resultLike =
   ({ json }) =>
     flawsOf(results[of][memberOf(json, 'success') === false ? 'without' : 'with'], json);
 
-/** The members at these paths are exactly these. */
+/** Checks that the members at these paths are exactly these. */
 export function holds(wanted: Readonly<Record<string, unknown>>): Check {
   return ({ json }) =>
     Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value));
 }
 
-/** A list in the answer has no more items than so many, which are called `what`. */
+/** Checks that a list in the answer has at most so many items; `what` is their name. */
 export function atMost(most: number, list: string, what = list): Check {
   return ({ json }) => {
     const { length } = listIn(json, list);
@@ -223,7 +223,7 @@ export function isPaid({ endpoint, apiKey = 'main' }: Request): boolean {
   return endpoints[endpoint].method === 'POST' && apiKey === 'main';
 }
 
-/** What rows may be charged for, in all. */
+/** All requests that these rows may be charged for. */
 export function paidRequestsOf(rows: readonly Row[]): Request[] {
   return [...new Set(rows.flatMap(({ pays }) => pays))];
 }

@@ -17,7 +17,7 @@ import { createTaskRows, fetchRows, runningRows, statusRows } from './sections/t
 import { type Answer, type Request, RowError, type ServiceOptions, TestedService } from './service.ts';
 import { envelope, flawsOf } from './shapes.ts';
 
-/** Every row, in the order in which they run: the balance first, while nothing of this run is under way. */
+/** All rows, in the order in which they run. The balance comes first, while nothing of this run is under way. */
 export const rows: readonly Row[] = [
   balanceRows,
   settlementRows,
@@ -37,11 +37,11 @@ export const rows: readonly Row[] = [
 ].flat();
 
 export interface ConformanceOptions extends ServiceOptions {
-  /** Only rows that cost nothing. */
+  /** Only free rows. */
   readonly free: boolean;
-  /** What may be spent, with what a request costs at most; absent = as much as the rows need. */
+  /** The limit, and the most that a request costs; without it, as much as the rows need. */
   readonly budget?: { readonly credits: number; readonly costOf: (request: Request) => number } | undefined;
-  /** Takes the keys out of what the service sent. */
+  /** Removes the keys from what the service sent. */
   mask(text: string): string;
 }
 
@@ -62,7 +62,7 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
   const { mask, keys, free, budget } = options;
   const service = new TestedService(options);
   const costOf = (request: Request): number => budget?.costOf(request) ?? 0;
-  /** Requests of rows before this one. */
+  /** Requests of earlier rows. */
   const sent = new Set<Request>();
   let spent = 0;
 
@@ -81,7 +81,7 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       const { answer, message } = error;
-      // What should have been refused may be charged.
+      // A request that should have been refused may be charged.
       if (answer?.status === 200) spent += costOf(answer.request);
       return (answer && excused(answer)) ?? { result: 'failed', got: message, answer };
     }
@@ -118,7 +118,7 @@ export async function* runRows(rows: readonly Row[], options: ConformanceOptions
     );
 }
 
-/** Asks once before all rows: without a service that answers and takes the key, hundreds of rows would fail. */
+/** Asks once before all rows: if the service did not answer, or refused the key, hundreds of rows would fail. */
 async function greet(service: TestedService): Promise<void> {
   const { status } = await service.send({ endpoint: 'balance' }).catch((error) => {
     if (!(error instanceof RowError)) throw error;
@@ -136,10 +136,10 @@ async function greet(service: TestedService): Promise<void> {
   });
 }
 
-/** What is not enabled here, or can't be paid, says nothing about the rule. */
+/** A request that is not enabled here, or can't be paid, says nothing about the rule. */
 function excused(answer: Answer): Judgement | undefined {
   const { status, request } = answer;
-  // An answer without the error envelope may come from a proxy, not from the service.
+  // Without the error envelope, the answer may come from a proxy.
   if (flawsOf(envelope, answer.json).length > 0) return undefined;
   const type = documentedType(answer);
   if (status === 503 && (type ?? 'service_unavailable') === 'service_unavailable')
@@ -149,7 +149,7 @@ function excused(answer: Answer): Judgement | undefined {
   return undefined;
 }
 
-/** The status, of an error the type that was found, and the first few problems. */
+/** The status, the type of an error, and the first problems. */
 function toJudgement(answer: Answer, problems: Problems): Judgement {
   const type = answer.status < 400 ? undefined : documentedType(answer);
   const summary = type === undefined ? String(answer.status) : `${answer.status} ${type}`;

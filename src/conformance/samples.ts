@@ -2,9 +2,9 @@ import type { EndpointName } from '../contract/endpoints.ts';
 import { type Sample, sampleOf } from './row.ts';
 import { type Request, searchIdOf, type TestedService } from './service.ts';
 
-/** Requests that are right in every way and cost little; a row changes the one thing it is about. */
+/** Correct requests that cost little. A row changes the one thing that it is about. */
 
-/** Words that hardly anybody fits. */
+/** Words that fit hardly anybody. */
 export const rare = { objective: 'zzqx-conformance kwyjibo' };
 const company = { entity_type: 'company', objective: 'software companies', limit: 1 };
 
@@ -20,7 +20,7 @@ const bodies = {
   extract: { type: 'github_user_followers', target: 'octocat', limit: 1 },
 } as const satisfies Partial<Record<EndpointName, object>>;
 
-/** Without `limit`, which these ignore: a hundred items are paid for at most. */
+/** Without `limit`, which is ignored here: at most a hundred items are paid for. */
 export const pageList = {
   type: 'web2list',
   target: 'https://example.com/',
@@ -33,7 +33,7 @@ export type PostEndpoint = keyof typeof bodies;
 export type Form = 'search' | 'createTask';
 export const postEndpoints = Object.keys(bodies) as PostEndpoint[];
 
-/** How the document calls an endpoint, and rows do. */
+/** The name of an endpoint in the interface, which rows use, too. */
 export function nameOf(endpoint: EndpointName): string {
   const others: Record<string, string> = {
     createTask: 'create_task',
@@ -43,20 +43,20 @@ export function nameOf(endpoint: EndpointName): string {
   return others[endpoint] ?? endpoint;
 }
 
-/** `change` of the body, and `more` of the request. */
+/** A request with a `change` of the body, and `more` of the request. */
 export function post(endpoint: PostEndpoint, change: object = {}, more: Partial<Request> = {}): Request {
   return { endpoint, body: { ...bodies[endpoint], ...change }, ...more };
 }
 
 export const unknownTask = { leads_search_id: 'conformance-no-such-task' };
 
-/** A right request of any endpoint; those that read a task name one that nobody has. */
+/** A correct request to any endpoint. Those that read a task name one that does not exist. */
 export function anyRequest(endpoint: EndpointName): Request {
   if (endpoint === 'status' || endpoint === 'fetch') return { endpoint, query: unknownTask };
   return endpoint === 'balance' ? { endpoint } : post(endpoint);
 }
 
-/** Done once in a run, for all rows that look at it. */
+/** Done once in a run, for all rows that need it. */
 export function once<T>(
   take: (service: TestedService) => Promise<T>,
 ): (service: TestedService) => Promise<T> {
@@ -68,7 +68,7 @@ export function once<T>(
   };
 }
 
-/** An answer that several rows look at. */
+/** An answer that several rows check. */
 export function shared(sample: Request | Sample): Sample {
   const { sends, take } = sampleOf(sample);
   return { sends, take: once(take) };
@@ -76,7 +76,7 @@ export function shared(sample: Request | Sample): Sample {
 
 type TaskEndpoint = 'status' | 'fetch';
 
-/** A task as soon as it is created. */
+/** A task that has just been created. */
 export function ofNewTask(endpoint: TaskEndpoint, change: object): Sample {
   const create = post('createTask', change);
   return {
@@ -93,7 +93,7 @@ const finishedTask = once(async (service) => {
   return id;
 });
 
-/** The task of seven leads that has ended; `tail` stands behind its ID. */
+/** A finished task with seven leads. `tail` is added to its ID. */
 export function ofFinishedTask(
   endpoint: TaskEndpoint,
   query: Readonly<Record<string, string>> = {},

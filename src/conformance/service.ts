@@ -5,7 +5,7 @@ import { LeadpipeError, stoppedBy } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { memberOf, numberIn, quoted } from './shapes.ts';
 
-/** The API keys that rows ask for beside the main one; rows whose key is missing are left out. */
+/** The API keys that rows need besides the main one. Rows whose key is missing are left out. */
 export const furtherKeys = {
   other: 'an active key of another account',
   sibling: 'another active key of the same account',
@@ -20,14 +20,14 @@ export const furtherKeys = {
 export type KeyName = 'main' | keyof typeof furtherKeys;
 export type Keys = Readonly<{ main: string } & Partial<Record<KeyName, string>>>;
 
-/** A request as it goes out. What is left out is as the interface wants it. */
+/** A request. What is left out is as the interface requires it. */
 export interface Request {
   readonly endpoint: EndpointName;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** What goes out in place of the body as JSON. */
+  /** The bytes to send in place of the JSON body. */
   readonly bytes?: (json: string) => string | Uint8Array;
-  /** null leaves the header out. */
+  /** null: without this header. */
   readonly contentType?: string | null;
   /**
    * A label: requests with the same one share a key, that is new in every run. Without a label each POST gets a key
@@ -35,15 +35,15 @@ export interface Request {
    */
   readonly idempotencyKey?: string | number | null;
   readonly apiKey?: KeyName | 'none' | 'unknown';
-  /** Which header carries the key, where that is the point. */
+  /** The header for the key, where the row is about that. */
   readonly keyHeader?: KeyHeader;
-  /** This text instead of a key. */
+  /** A text to send in place of a key. */
   readonly authorization?: string;
 }
 
 export interface Answer {
   readonly request: Request;
-  /** The Idempotency-Key that went out. */
+  /** The Idempotency-Key that was sent. */
   readonly sentKey: string | undefined;
   readonly status: number;
   readonly headers: Headers;
@@ -52,7 +52,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** Why a row does not pass, in words; an `answer` that is not as wanted may excuse it: 402 and 503 say nothing of the rule. */
+/** Why a row does not pass. If the `answer` is 402 or 503, the row may be excused, since these say nothing about the rule. */
 export class RowError extends Error {
   override readonly name = 'RowError';
   readonly answer: Answer | undefined;
@@ -75,34 +75,34 @@ export interface ServiceOptions {
   readonly newKey: () => string;
   readonly signal: AbortSignal;
   readonly userAgent: string;
-  /** Where the form that the document lists first for each endpoint is not the one to use. */
+  /** The header for the key, if it is not the one that the interface lists first for each endpoint. */
   readonly keyHeader?: KeyHeader | undefined;
   readonly secondsFor: (endpoint: EndpointName) => number;
   readonly trace?: ((line: string) => void) | undefined;
-  /** The most milliseconds between two polls of a task or the balance; the first few follow sooner. */
+  /** The most milliseconds between two polls of a task or the balance. The first polls come sooner. */
   readonly pollMs: number;
 }
 
-/** The first pauses between polls, as parts of the longest: what is quick is soon over, and what is slow is not asked often. */
+/** The first pauses between polls, as parts of the longest one. */
 const firstPauses = [0.1, 0.2, 0.5];
-/** Of what may never come, and of what ends some time. */
+/** How often to poll for what may never happen, and for what ends at some time. */
 const mostPolls = { few: 60, many: 1200 };
-/** For how many of the longest pauses the balance must not have moved: after what was never seen to be charged, and at least. */
+/** For how many of the longest pauses the balance must stay the same: after a request that was never seen to be charged, and at least. */
 const quietPauses = { unseen: 3, least: 0.3 };
 
-/** One way from a row to the wire, on which nothing is checked or followed, and what rows wait for. */
+/** Sends the requests of rows, without any checks or retries, and waits for what rows need. */
 export class TestedService {
   readonly #options: ServiceOptions;
   readonly #labelled = new Map<string, string>();
-  /** What answered other than with 503: operations, and with them the types that are enabled one by one. */
+  /** Operations, and types that are enabled one by one, that answered with another status than 503. */
   readonly #enabled = new Set<string>();
-  /** How long after an answer the balance moved at most, by what had been asked for. */
+  /** By endpoint, the longest time between an answer and the change of the balance. */
   readonly #slowest = new Map<EndpointName, number>();
-  /** What can still move the balance, since it was steady, and whether it was admitted; and when the last answer came. */
+  /** What can still change the balance, and whether it was admitted; and the time of the last answer. */
   readonly #moving = new Map(Object.keys(endpoints).map((name) => [name as EndpointName, false]));
   #answered: number;
   #steady: number | undefined;
-  /** The answer that came last, or that a row looks at. */
+  /** The last answer, or the one that a row checks. */
   last: Answer | undefined;
 
   constructor(options: ServiceOptions) {
@@ -115,29 +115,31 @@ export class TestedService {
     return this.#options.clock.monotonic();
   }
 
-  /** Lets so much time pass without a request. */
+  /** Waits without sending anything. */
   async pause(ms: number): Promise<void> {
     await wait(this.#options.clock, ms, this.#options.signal);
   }
 
-  /** Throws LeadpipeError once the run was stopped; the signal says how it ends. */
+  /** Throws LeadpipeError when the run was stopped. */
   throwIfStopped(): void {
     const { signal } = this.#options;
     if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'the check was stopped');
   }
 
-  /** Whether the same was answered, by the operation or for its type. */
+  /** Whether this operation, or its type, has answered before. */
   isEnabled(request: Request): boolean {
     return this.#enabled.has(namesOf(request).at(-1) as string);
   }
 
-  /** A task of an earlier row may still run: where there is no room, nothing was admitted, and it is sent again. */
+  /**
+   * Sends a request. If there is no room because the task of an earlier row is still running, nothing was admitted, and it is sent again.
+   */
   async send(request: Request): Promise<Answer> {
     const isMain = (request.apiKey ?? 'main') === 'main';
     return await this.#poll(mostPolls.few, request, ({ status }) => status !== 429 || !isMain);
   }
 
-  /** An answer with one of these statuses; throws RowError for any other. */
+  /** An answer with one of these statuses. Throws RowError for any other. */
   async accepted(request: Request, ...statuses: readonly number[]): Promise<Answer> {
     const answer = await this.send(request);
     const wanted = statuses.length > 0 ? statuses : [200];
@@ -145,7 +147,7 @@ export class TestedService {
     throw new RowError(`${request.endpoint}: ${answer.status} instead of ${wanted.join(' or ')}`, answer);
   }
 
-  /** The status of a task once it is as wanted, or the task has ended. */
+  /** The status of a task when it is as wanted, or when the task has ended. */
   async statusWhen(id: string, wanted?: (seen: ReturnType<typeof statusOf>) => boolean): Promise<Answer> {
     const request: Request = { endpoint: 'status', query: { leads_search_id: id } };
     const isThere = (answer: Answer): boolean => hasEnded(answer) || wanted?.(statusOf(answer)) === true;
@@ -161,7 +163,7 @@ export class TestedService {
     return answer;
   }
 
-  /** The balance as soon as it is as wanted, or the last one where it does not become so. */
+  /** The balance when it is as wanted; the last one if that never happens. */
   async balanceWhen(wanted: (credits: number) => boolean): Promise<number> {
     let polls = 0;
     const last = await this.#poll(mostPolls.few, { endpoint: 'balance' }, (answer) => {
@@ -173,7 +175,7 @@ export class TestedService {
     return creditsOf(last);
   }
 
-  /** The credits of the balance once nothing moves it any more. */
+  /** The balance, when nothing changes it any more. */
   async steadyBalance(): Promise<number> {
     let since = this.#answered;
     let last = this.#steady;
@@ -183,7 +185,7 @@ export class TestedService {
       last = now;
       const left = since + this.#quietMs() - this.time();
       if (left <= 0) {
-        // What moved nothing has cost nothing: it may be as slow as others, if any were seen.
+        // A request that changed nothing was free, or is slower than all others.
         if (this.#steady !== undefined && last !== this.#steady) this.#learn(since - this.#answered);
         else if (this.#slowest.size > 0) this.#learn(Math.max(...this.#slowest.values()));
         this.#moving.clear();
@@ -200,7 +202,7 @@ export class TestedService {
       if (isAdmitted) this.#slowest.set(name, Math.max(ms, this.#slowest.get(name) ?? 0));
   }
 
-  /** How long the balance must not have moved: longer than any settlement of this kind that was seen. */
+  /** How long the balance must stay the same: longer than any settlement of this kind took. */
   #quietMs(): number {
     const { pollMs } = this.#options;
     const times = [...this.#moving.keys()].map((name) => {
@@ -214,7 +216,7 @@ export class TestedService {
     return this.#options.pollMs * (firstPauses[polls] ?? 1);
   }
 
-  /** Asks until it is enough, or was asked often enough. */
+  /** Asks until the answer is as wanted, or until it has asked often enough. */
   async #poll(most: number, request: Request, isEnough: (answer: Answer) => boolean): Promise<Answer> {
     for (let polls = 0; ; polls++) {
       const answer = await this.#exchange(request);
@@ -249,13 +251,13 @@ export class TestedService {
         headers,
         redirect: 'manual',
         signal: AbortSignal.any([limit.signal, signal]),
-        // Bytes and not a text, to which fetch would add a Content-Type of its own.
+        // Bytes, because fetch would add a Content-Type of its own to a text.
         ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(bytes?.(json) ?? json)) }),
       });
       const text = await response.text();
       const { status } = response;
       trace?.(`< ${status}`);
-      // A replay or a conflict comes from an earlier request that was admitted.
+      // A replay or a conflict shows that an earlier request was admitted.
       if ([200, 402, 409].includes(status)) for (const name of namesOf(request)) this.#enabled.add(name);
       if (method === 'POST') this.#moving.set(endpoint, this.#moving.get(endpoint) || status === 200);
       if (endpoint !== 'balance') this.#answered = this.time();
@@ -292,14 +294,14 @@ export class TestedService {
   }
 }
 
-/** The operation, and the type in it that is enabled by itself. */
+/** The operation, and the type in it that can be enabled separately. */
 function namesOf({ endpoint, body }: Request): string[] {
   const asked = memberOf(body, 'entity_type') ?? memberOf(body, 'contact_type');
   const type = [...entityTypes, ...contactTypes].find((one) => one === asked);
   return type === undefined ? [endpoint] : [endpoint, `${endpoint} ${type}`];
 }
 
-/** Undefined for what is none. */
+/** Undefined for what is not JSON. */
 export function toJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -308,7 +310,7 @@ export function toJson(text: string): unknown {
   }
 }
 
-/** The task that an answer of create_task names. */
+/** The task ID in an answer of create_task. */
 export function searchIdOf(answer: Answer): string {
   const id = memberOf(answer.json, 'leads_search_id');
   if (answer.status !== 200 || typeof id !== 'string')
@@ -322,7 +324,7 @@ export function creditsOf(answer: Answer): number {
   return credits;
 }
 
-/** What a status says of a task. */
+/** The status of a task in an answer. */
 export function statusOf({ json }: Answer) {
   return {
     status: memberOf(json, 'status.status'),

@@ -3,13 +3,13 @@ import { isObject } from '../json/object.ts';
 
 const maxQuoted = 60;
 
-/** A value as JSON, or as much of it as can be shown. */
+/** A value as JSON, cut to what can be shown. */
 export function quoted(value: unknown): string {
   const text = value === undefined ? 'absent' : beginning(value, maxQuoted + 1);
   return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
 }
 
-/** The first `length` characters of a value as JSON, or a few more. A service may nest deeper than JSON.stringify can go. */
+/** At least the first `length` characters of a value as JSON. A service may nest deeper than JSON.stringify allows. */
 function beginning(value: unknown, length: number): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const isList = Array.isArray(value);
@@ -28,25 +28,25 @@ export function listIn(value: unknown, path: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** What stands under a path of names. */
+/** The value at a path of names. */
 export function memberOf(value: unknown, path: string): unknown {
   const inner = (outer: unknown, name: string): unknown => (isObject(outer) ? outer[name] : undefined);
   return path.split('.').reduce(inner, value);
 }
 
-/** NaN for anything but a number: an object may not even be converted. */
+/** NaN for anything but a number: some objects can't even be converted. */
 export function numberIn(value: unknown, path: string): number {
   const number = memberOf(value, path);
   return typeof number === 'number' ? number : Number.NaN;
 }
 
-/** Says what a value should be, where it is not. */
+/** Returns true, or what the value should be. */
 type Test = (value: unknown) => true | string;
 
-/** In an object that has no other members; elsewhere they are allowed, since the document tells clients to ignore them. */
+/** Marks an object that may have no other members. Elsewhere they are allowed, since clients must ignore them. */
 const closed = Symbol('closed');
 
-/** What a JSON value looks like: a test, a list, or an object, of which the names with `?` may be absent. */
+/** The form of a JSON value: a test, a list, or an object; names with `?` may be absent. */
 export type Shape = Test | readonly [Shape] | { readonly [name: string]: Shape; readonly [closed]?: true };
 
 /** What is wrong with a value, one line each, with the place as a path from `$`. */
@@ -91,12 +91,12 @@ const timestamp = matching(
   'a UTC RFC 3339 timestamp',
 );
 
-/** The resources of the document, field by field. Present by default is not present always: clients tolerate absent fields. */
+/** The resources of the interface, field by field. "Present by default" does not mean always: clients tolerate absent fields. */
 export const entities: Shape = [
   { 'name?': text, 'links?': object, 'description?': text, 'score?': { score: text, reason: text } },
 ];
 
-/** Each value *generally* holds content and reference: where they are, they are texts. */
+/** Values *generally* have content and reference. If they have, these are texts. */
 const enrichedValue: Test = (value) => {
   const parts = isObject(value) ? [value.content, value.reference] : [];
   return (

@@ -7,23 +7,23 @@ import { listIn } from './shapes.ts';
 
 export type Events = ReturnType<typeof eventsOf>;
 
-/** The parser keeps a trailing CR back: lines end with LF alone before it sees them. */
+/** The parser waits after a CR at the end, so line ends become LF first. */
 function linesOf({ text }: Answer): string {
   return text.replace(/\r\n?/g, '\n');
 }
 
-/** What is not a frame as the document has it: one line `data: <payload>`, followed by a blank line. */
+/** What is not a frame of the documented form: one line `data: <payload>` and a blank line. */
 export function oddFrames(answer: Answer): string[] {
   const text = linesOf(answer);
   const frames = text.split(/\n{2,}/).filter((frame) => frame !== '');
-  // Comments are part of Server-Sent Events, and say nothing.
+  // Comments are part of Server-Sent Events, and are ignored.
   const odd = frames.filter((frame) => !/^(:.*\n?)*(data: .+)?$/.test(frame));
-  // A frame without its blank line is none: the parser drops it without a word.
+  // The parser drops a frame without its blank line.
   return /\n\n$/.test(text) || text === '' ? odd : [...odd, 'the last frame, without a blank line after it'];
 }
 
 export function eventsOf(answer: Answer) {
-  /** All frames, in order. */
+  /** All frames, in their order. */
   const payloads: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => payloads.push(data) });
   parser.feed(linesOf(answer));
@@ -34,13 +34,13 @@ export function eventsOf(answer: Answer) {
     batches: batches.map(({ event }) => event),
     dones: events.filter(({ object }) => object === 'entity_search_done').map(({ event }) => event),
     entities: batches.flatMap(({ event }) => listIn(event, 'entities').filter(isObject)),
-    /** The same as they were written. */
+    /** The same, as they were written. */
     texts: batches.flatMap(({ payload }) => entityTexts(payload)),
     leadsSearchId: batches.map(({ event }) => event.leads_search_id).find((id) => typeof id === 'string'),
   };
 }
 
-/** Anything that is not a JSON object counts as an event that the document does not know. */
+/** Anything that is not a JSON object counts as an unknown event. */
 function toEvent(payload: string): { payload: string; event: Record<string, unknown>; object: unknown } {
   const event = toJson(payload);
   return isObject(event)
@@ -48,22 +48,22 @@ function toEvent(payload: string): { payload: string; event: Record<string, unkn
     : { payload, event: {}, object: undefined };
 }
 
-/** The entities of a page or a batch as they were written: a text can be compared however deep it is nested. */
+/** The entities of a page or a batch as they were written: texts can be compared however deep they are. */
 function entityTexts(json: JsonText): JsonText[] {
   return arrayItems(objectMembers(json).get('entities') ?? '').filter((item) => item.startsWith('{'));
 }
 
-/** Those of a page. */
+/** The entities of a page. */
 export function leadsIn({ json, text }: Answer): JsonText[] {
   return json === undefined ? [] : entityTexts(text);
 }
 
-/** Undefined where a lead has none, or none that is a text. */
+/** Undefined where a lead has no name, or one that is not a text. */
 export function nameIn(lead: JsonText): string | undefined {
   return stringOf(objectMembers(lead).get('name'));
 }
 
-/** Score and reason may differ from search to search. Without name and links it is the whole. */
+/** Score and reason may differ from search to search, so name and links identify a lead; without them, all of it. */
 export function identityOf(entity: JsonText): string {
   const members = objectMembers(entity);
   const [name, links] = [members.get('name'), members.get('links')];

@@ -3,17 +3,17 @@ import { allMembers, arrayItems, type JsonText, kindOf } from '../json/text.ts';
 import { toTerminalLines } from '../output/clean.ts';
 
 const plain = /^[\x20-\x5b\x5d-\x7e]*$/;
-/** Values deeper than this come as a text: a client that is written with less care would overflow its stack. */
+/** Deeper values become text: a client that is less careful would overflow its stack. */
 const deepest = 100;
 
-/** Pure: the value of JSON as an agent can take it. */
+/** Pure: a JSON value in the form that agents get. */
 export function toAgentValue(text: JsonText): unknown {
   return JSON.parse(toAgentJson(text));
 }
 
 /**
- * Pure: JSON as an agent can take it, on one line: every text and name cleaned as for a terminal, and a number that JSON.parse
- * would round (IDs are larger than 2^53) as a text. Lines stay lines: they are what an answer in prose is made of.
+ * Pure: JSON for agents, on one line: texts and names are cleaned as for a terminal, and a number that JSON.parse would round (IDs are
+ * larger than 2^53) becomes text. Line breaks in texts stay, since an answer in prose needs them.
  */
 export function toAgentJson(text: JsonText, depth = 0): JsonText {
   const value = text.trim();

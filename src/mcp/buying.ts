@@ -29,25 +29,25 @@ import { createProgress, type Tell } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
-/** A request that is checked, and may cost. */
+/** A request that has been checked, and may cost. */
 export interface Wanted<Kind extends ToolKind = ToolKind> {
   readonly kind: Kind;
   readonly body: BodyOf<Kind>;
-  /** Whether what earlier searches of this machine brought is left out. */
+  /** Whether leads that earlier searches on this machine brought are excluded. */
   readonly onlyNew: boolean;
 }
 
-/** What came of one that was bought, now or before. */
+/** The result of a purchase, made now or before. */
 export interface Bought {
-  /** The first of the operations that the records are kept under. */
+  /** The first of the operations that hold the records. */
   readonly operationId: string | undefined;
   readonly charged: 'no' | 'maybe' | 'yes';
-  /** What else is known of it, as clients read it. */
+  /** Everything else that clients get to know about it. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText | undefined;
-  /** Leads that came and could not be kept: they are here or nowhere. */
+  /** Leads that arrived and could not be stored: the call must return them. */
   readonly unkept?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
   readonly error?: LeadpipeError | undefined;
@@ -55,7 +55,7 @@ export interface Bought {
   readonly hasBrought?: boolean;
 }
 
-/** What one can cost that is not bought yet; `isCounted` by the limit of the session already. */
+/** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
 export interface Unbought {
   readonly worst: WorstCase;
   readonly isCounted: boolean;
@@ -64,8 +64,8 @@ export interface Unbought {
 const lookAgainMs = 500;
 
 /**
- * Gives what is stored, goes on with what was left, or buys, also once more where it is wanted `again`; where it may not buy, says
- * what it can cost. Of all processes that are asked for the same at the same time one does.
+ * Returns what is stored, continues what was left, or buys; with `again`, buys in any case. Where it may not buy, returns the possible
+ * cost. If several processes are asked for the same at the same time, only one buys.
  */
 export async function settle(
   buyer: Buyer,
@@ -87,7 +87,7 @@ export async function settle(
   }
 }
 
-/** For what takes moments: to look for a purchase, and to write down that one begins. Throws when the signal aborts. */
+/** Locks for moments: to look for an earlier purchase, and to record that one begins. Throws when the signal aborts. */
 async function lockBeginning({ connection, context }: Buyer, wanted: Wanted): Promise<FolderLock> {
   const { clock, directories, pid, random, signal } = context;
   const name = hash('sha256', `${connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
@@ -101,7 +101,7 @@ async function lockBeginning({ connection, context }: Buyer, wanted: Wanted): Pr
   }
 }
 
-/** `begun` is called when it is on the disk. */
+/** `begun` is called when the purchase has been recorded. */
 async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
@@ -145,7 +145,7 @@ async function settleAs(
 
 type Watch = <T>(operation: Running<T>, show?: (event: OperationEvent) => void) => Promise<T>;
 
-/** Its leads stay at the service, and count for their list by its ID. */
+/** The leads of a task stay at the service, and count for their list by the task's ID. */
 async function task(buyer: Buyer, ordered: Order<'task create'>, watch: Watch, warn: (line: string) => void) {
   const { order, list } = await toListed(buyer, ordered, warn);
   const bought = await watch(buyTask(buyer, order, openInto([])));
@@ -169,7 +169,7 @@ async function answer(buyer: Buyer, order: Order<AnswerKind>, watch: Watch) {
   return { operationId: ids?.operationId, charged: 'yes', answer: text, facts } as const;
 }
 
-/** Leads are read from where they are kept; those of a search that brought some and was cut are a result, and no error. */
+/** The leads are read from where they are stored. If a search brought some and was then cut, that is a result, and no error. */
 async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, watch: Watch): Promise<Bought> {
   const { context } = buyer;
   const delivered: JsonText[] = [];
@@ -181,7 +181,7 @@ async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, wa
   const goOn = (left: Extract<Earlier, { is: 'rest' }>): Promise<unknown> =>
     withOperation(context, left.operation.operationId, async (journal, operation) => {
       const rest = await readRest(context, operation);
-      // It was decided that something is missing: it has come meanwhile.
+      // Something was missing before, and has arrived meanwhile.
       if (rest.request === undefined)
         throw new UsageError('all leads that the search asked for have arrived');
       const missing = { ...order, body: rest.request };
@@ -192,7 +192,7 @@ async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, wa
     () => undefined,
     (thrown: unknown) => {
       const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
-      // A rest that could not be had takes nothing away from what came before.
+      // If the rest fails, what arrived before stays valid.
       if (isBegun && (thrown.details.charged === 'yes' || isRest)) return thrown;
       throw thrown;
     },
@@ -217,7 +217,7 @@ async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, wa
   };
 }
 
-/** What is bought is kept, and read from there; in memory it stays for as long as the call goes on. */
+/** What is bought is stored, and read from there. If it can't be stored, it stays in memory during the call. */
 function openInto(delivered: JsonText[]): OpenDelivery {
   return async () => ({
     file: undefined,
@@ -236,17 +236,17 @@ function toOrder<Kind extends ToolKind>({ kind, body, onlyNew }: Wanted, earlier
   const sent = again?.entries[0];
   return {
     kind: kind as Kind,
-    // To the byte what was sent, without what its list has got since.
+    // Exactly what was sent, without what its list has got since.
     body: sent === undefined ? (body as BodyOf<Kind>) : JSON.parse(sent.body ?? '{}'),
     list: sent === undefined ? { onlyNew } : { name: sent.list },
     again,
     keep: true,
-    // What marks an operation that a tool began; others are for the command that began them to go on with.
+    // Marks an operation of a tool. Others are only resumed by the commands that began them.
     terms: { output: null, options: { tool: true } },
   };
 }
 
-/** What was bought before, and is given again for nothing. Throws `no_result` where the service had finished without one. */
+/** What was bought before, again and for free. Throws `no_result` where the service had finished without a result. */
 async function toStored(
   { context }: Buyer,
   { first, operation }: Extract<Earlier, { is: 'stored' }>,
@@ -277,7 +277,7 @@ async function toStored(
   return { operationId, charged: 'no', facts, answer };
 }
 
-/** The error that it ended with, once more. */
+/** The error with which the operation ended, again. */
 function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
   const { outcome, message, error_type, request_id, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.entries[0];

@@ -14,16 +14,16 @@ import { createSession, type Session } from './session.ts';
 import type { McpOptions } from './tool.ts';
 
 /**
- * Clients of the earlier revisions have a session each, and seldom say that they go. The oldest make room, but never while a call
- * is under way in them: it may be buying.
+ * Clients of the earlier revisions have a session each, and rarely say when they leave. The oldest are removed, except during a call, which
+ * may be buying.
  */
 const mostSessions = 100;
 
 const path = '/mcp';
 
 /**
- * Serves Streamable HTTP on 127.0.0.1 until `context.signal` aborts. `port` 0 takes any free one; `listening` gets the
- * address. Throws LocalIoError where the port is taken.
+ * Serves Streamable HTTP on 127.0.0.1 until `context.signal` aborts. `port` 0 means any free one; `listening` gets the address. Throws
+ * LocalIoError where the port is taken.
  */
 export async function serveHttp(
   context: Context,
@@ -61,12 +61,12 @@ export async function serveHttp(
   await closed;
 }
 
-/** An error of the protocol, to a request that has no place to answer it. */
+/** A protocol error, as the answer to a request that can't be handled. */
 function refuse(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }
 
-/** A page in a browser can reach this machine, under a name of its own too: neither may spend anything here. */
+/** Refuses web pages: in a browser they can reach this machine, even under a name of their own, and must not spend anything. */
 function refusalOf({ headers, url }: Request, port: number): Response | undefined {
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   const host = headers.get('host')?.toLowerCase() ?? '';
@@ -77,7 +77,7 @@ function refusalOf({ headers, url }: Request, port: number): Response | undefine
   return new URL(url).pathname === path ? undefined : refuse(404, -32_000, `the endpoint is ${path}`);
 }
 
-/** Clients that begin with `initialize` keep a session, in which they can be asked something. */
+/** A client that begins with `initialize` has a session, in which it can be asked questions. */
 function createEarlierRevisions(session: Session, onerror: (error: Error) => void) {
   type Transport = WebStandardStreamableHTTPServerTransport;
   const sessions = new Map<string, { transport: Transport; calls: { underWay: number } }>();

@@ -22,38 +22,38 @@ import type { Tell } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
-/** Who calls. */
+/** The client that calls. */
 export interface Caller {
-  /** Aborted when it gives the call up. */
+  /** Aborts when the client gives up the call. */
   readonly signal: AbortSignal;
-  /** How the call goes, of a `total` that is known. */
+  /** Returns a function that reports progress; `total` is known for some calls. */
   readonly tellOf: (total: number | undefined) => Tell;
   readonly canAsk: boolean;
-  /** Puts a question to the person, where the client is asked while it waits; others are by the result of the call. */
+  /** Asks the person a question, if the client can be asked while it waits. Others are asked by the result of the call. */
   readonly elicit: ((question: ElicitRequestFormParams) => Promise<{ readonly action: string }>) | undefined;
-  /** What the client says the person answered, by the mark of the question, where it was asked by an earlier call. */
+  /** The person's answer to a question of an earlier call, which `mark` names. */
   readonly answer: { readonly mark: string; readonly action: unknown } | undefined;
 }
 
-/** What a call asks for: all of it is bought by one run, which whoever asks for the same meanwhile joins. */
+/** What a call asks for. One run buys it, and calls for the same join this run. */
 interface Errand {
   readonly name: string;
   readonly wanted: readonly Wanted[];
-  /** Whether it is bought once more, whatever came before. */
+  /** Whether to buy it again, even if it was bought before. */
   readonly again: boolean;
   readonly isRows: boolean;
-  /** In words for the person. */
+  /** In words, for the person. */
   readonly what: string;
 }
 
 type Outcome = Bought | LeadpipeError;
 type Came = { readonly outcomes: readonly Outcome[]; readonly creditsLeft: number | undefined } | Question;
-/** What the client has to ask the person before it calls again. */
+/** The client must ask the person this, and then call again. */
 type Question = { readonly question: InputRequiredResult };
 
 interface Run {
   readonly done: Promise<Came>;
-  /** Of those who wait for it. */
+  /** Of all calls that wait for it. */
   readonly tellers: Set<Tell>;
   readonly stop: AbortController;
 }
@@ -63,28 +63,28 @@ interface PaidResult {
   readonly isError: boolean;
 }
 
-/** Questions that nobody answers are forgotten, the oldest first. */
+/** The oldest unanswered questions are forgotten. */
 const mostOpen = 1000;
-/** Rows of a call that are looked up at the same time. */
+/** How many rows of a call are looked up at the same time. */
 const mostAtOnce = 4;
-/** Errors that hold for the next row too. */
+/** Errors that would also concern the next row. */
 const general = ['authentication', 'credits', 'configuration', 'local_io', 'interrupted', 'terminated'];
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
   const all = new Set<Run>();
   const joinable = new Map<string, Run>();
-  /** What was asked about, by the mark of the question. */
+  /** What each question is about, by its mark. */
   const questions = new Map<string, string>();
   let isClosed = false;
-  /** The limit of settings that could not be read when the session began. */
+  /** Read again if the settings could not be read when the session began. */
   let limit = spending;
 
-  /** Runs a call of a paid tool; one with `rows` is a call for each of them. Throws LeadpipeError where nothing came. */
+  /** Runs a call of a paid tool. With `rows`, it is a call for each of them. Throws LeadpipeError where nothing arrived. */
   async function call(tool: PaidRow, args: Arguments, caller: Caller): Promise<PaidResult | Question> {
     const rows = args.rows as readonly string[] | undefined;
     const isRows = rows !== undefined;
     const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
-    /** Rows that ask for the same are bought once. */
+    /** Rows that ask for the same are bought only once. */
     const wanted = new Map<string, Wanted>();
     const names: string[] = [];
     for (const one of each) {
@@ -131,22 +131,22 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     return { result, isError: false };
   }
 
-  /** Joins the same errand where one is under way; else looks what is there, asks the person, and buys. */
+  /** Joins a run for the same, if there is one. Otherwise looks for what is stored, asks the person, and buys. */
   async function follow(errand: Errand, caller: Caller, tell: Tell): Promise<Came> {
     const { mark = '', action } = caller.answer ?? {};
-    // An answer counts once, and for what was asked.
+    // An answer is valid once, and only for what was asked.
     const isAnswered = questions.get(mark) === errand.name && questions.delete(mark);
     if (isAnswered && action !== 'accept') throw toDeclined();
     const find = () => (errand.again || isAnswered ? undefined : joinable.get(errand.name));
     let run = find();
     while (run?.stop.signal.aborted && !isClosed) {
-      // It is putting away what arrived, and is gone on with then.
+      // That run is ending, and storing what arrived. After that it can be continued.
       await run.done.catch(() => undefined);
       run = find();
     }
     const { tellers, stop, done } = run ?? begin(errand, confirm && !isAnswered ? caller : undefined);
     tellers.add(tell);
-    // The last one to give it up stops it.
+    // When the last caller gives up, the run is stopped.
     const leave = (): void => {
       if (tellers.delete(tell) && tellers.size === 0) stop.abort('interrupted');
     };
@@ -183,7 +183,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   }
 
   async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
-    // Many are refused before the first is bought.
+    // If a limit refuses many, this is found before the first is bought.
     const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
     let settled = await settleAll(buyer, errand, !looksFirst, tell);
     const unbought = settled.filter((one) => 'worst' in one);
@@ -199,7 +199,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
   }
 
-  /** Throws where the person does not agree, or can't be asked; gives the question where the client has to put it by itself. */
+  /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
   async function ask({ canAsk, elicit }: Caller, { what, name }: Errand, worst: WorstCase) {
     if (!canAsk) {
       const words =
@@ -263,7 +263,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       count,
       next: records.length < count ? records.length : undefined,
     });
-    // Where nothing was kept, what is not shown now can't be read later.
+    // If nothing is stored, what is not shown now is lost.
     if (unkept !== undefined) return toList(unkept, unkept.length);
     if (kind === 'extract' && answer !== undefined) {
       const items = await kinds.extract.recordsOf(answer, signal);
@@ -280,7 +280,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
 
   return {
     call,
-    /** Stops what is under way, as Ctrl-C does; resolves when what arrived is put away. */
+    /** Stops what is running, as Ctrl-C does. Resolves when what arrived has been stored. */
     async close(): Promise<void> {
       isClosed = true;
       for (const { stop } of all) stop.abort(context.signal.aborted ? context.signal.reason : 'interrupted');
@@ -289,7 +289,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   };
 }
 
-/** An error is the outcome of its own row; one that holds for all is not tried for each. */
+/** Each row has its own error. After an error that concerns all rows, the others are not tried. */
 async function settleAll(
   buyer: Buyer,
   { wanted, again, isRows }: Errand,
@@ -321,7 +321,7 @@ async function settleAll(
   return outcomes;
 }
 
-/** Pure: what all of them together have cost. */
+/** Pure: what all of them together cost. */
 function chargedOf(outcomes: readonly Outcome[]) {
   const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details : one).charged);
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';

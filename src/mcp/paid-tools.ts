@@ -16,7 +16,7 @@ const listOf = ({ max }: { readonly max: number }) =>
   ({ type: 'array', items: string, maxItems: max }) as const;
 const limitOf = ({ min, max, default: usual }: { min: number; max: number; default?: number }) =>
   ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
-/** More would keep a client waiting for longer than most of them do. */
+/** With more rows, most clients would not wait long enough. */
 const mostRows = 50;
 
 const usualLimit = limits.entityLimit.default;

@@ -2,22 +2,22 @@ import { type Clock, every } from '../clock.ts';
 import { type OperationEvent, type Running, runToEnd } from '../operations/events.ts';
 import { countOf } from '../operations/wording.ts';
 
-/** Tells how a call goes, and how many leads have come. */
+/** Reports the progress of a call, and how many leads have arrived. */
 export type Tell = (message: string, leads?: number) => void;
 
-/** Clients give up on a call of which they hear nothing for a minute; most of them wait on when they hear something. */
+/** Clients give up if they hear nothing for a minute; most of them wait longer if they hear something. */
 const everyMs = 5000;
 /** A stream can bring a hundred batches in a second. */
 const soonestMs = 250;
 
-/** Watches one call; `before` leads are here already. */
+/** Watches one call. `before`: leads that had arrived already. */
 export function createProgress(clock: Clock, tell: Tell, before = 0) {
   const begun = clock.monotonic();
   let state = '';
   let leads = before;
   let said = Number.NEGATIVE_INFINITY;
 
-  /** Runs `work`, and says from time to time that it goes on. */
+  /** Runs `work`, and reports from time to time that it is still running. */
   async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
     state = what;
     tell(state, leads);
@@ -34,7 +34,7 @@ export function createProgress(clock: Clock, tell: Tell, before = 0) {
   const waits = (error: Error, ms: number): undefined =>
     void tell(`trying again in ${Math.ceil(ms / 1000)} s: ${error.message}`, leads);
 
-  /** Runs an operation, and shows how it goes. */
+  /** Runs an operation, and reports its progress. */
   const follow = <T>(
     what: string,
     operation: Running<T>,

@@ -17,7 +17,7 @@ import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
 import { checkArguments, type FreeCall, type McpOptions, type Result, toDefinition } from './tool.ts';
 
-/** What an agent reads before anything else; every conversation pays for it. */
+/** What an agent reads first. Every conversation pays for it. */
 const instructions = [
   'Finds leads (people, companies, creators, stores), looks up contacts, answers questions, fills in fields, and extracts lists.',
   'search, task_create, contact, research, enrich and extract cost credits; everything else is free.',
@@ -29,14 +29,14 @@ const instructions = [
   'An error says whether it was charged, and what to do.',
 ].join('\n');
 
-/** Every tool. All agents pay for this list in every conversation: it has to stay below 12 kB. */
+/** All tools. Every conversation pays for this list, so it has to stay below 12 kB. */
 export const tools = [...paidTools, ...freeTools];
 
 export type Session = ReturnType<typeof createSession>;
 
 type Request = ServerContext['mcpReq'];
 
-/** All that agents do while the server runs: its clients share what is bought, and the limit. */
+/** What all clients of the server share: running purchases, and the limit. */
 export function createSession(context: Context, options: McpOptions) {
   const { connect, say, describe } = options;
   const paid = createPaidCalls(context, options);
@@ -55,7 +55,7 @@ export function createSession(context: Context, options: McpOptions) {
       const caller = {
         signal,
         tellOf: (total: number | undefined) => createTell(request, total),
-        // A form can be shown by whoever says so, and by whoever says nothing of forms or addresses.
+        // A client can show a form if it says so, or if it names neither forms nor addresses.
         canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
         // Clients of the earlier revisions are asked while they wait.
         elicit:
@@ -82,11 +82,11 @@ export function createSession(context: Context, options: McpOptions) {
   }
 
   return {
-    /** For one client; `calls` counts those of it that have no answer yet. */
+    /** A server for one client. `calls` counts its calls without an answer. */
     createServer(calls = { underWay: 0 }): Server {
       const server = new Server(
         { name: 'leadpipe', version: context.version },
-        // Arguments are checked here, with messages that say what to do; the SDK's validator would only be loaded.
+        // Arguments are checked in tool.ts, with messages that say what to do. The SDK's validator is not needed.
         {
           capabilities: { tools: {} },
           instructions,
@@ -111,22 +111,22 @@ export function createSession(context: Context, options: McpOptions) {
       });
       return server;
     },
-    /** Stops what is under way; resolves when what arrived is put away. */
+    /** Stops what is running. Resolves when what arrived has been stored. */
     close: paid.close,
   };
 }
 
-/** As long as people take to answer. */
+/** How long people may take to answer. */
 const askedMs = 600_000;
 
-/** The same twice: for clients that look at the structure, and for those that look at the text. */
+/** The result twice, for clients that read the structure and for those that read the text. */
 function toCallResult(result: Result, isError = false): CallToolResult {
   const text = toAgentJson(JSON.stringify(result));
   const content = [{ type: 'text', text } as const];
   return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
 }
 
-/** Of a search, progress is how many of `total` leads have come. It has to grow: a message between counts as a little of one. */
+/** The progress of a search is the number of its `total` leads. The number must grow, so a message in between adds a little. */
 function createTell({ _meta, notify }: Request, total: number | undefined): Tell {
   const token = _meta?.progressToken;
   if (token === undefined) return () => {};
@@ -140,7 +140,7 @@ function createTell({ _meta, notify }: Request, total: number | undefined): Tell
       ...(total === undefined ? {} : { total: Math.max(total, reported) }),
       message: toTerminalText(message),
     };
-    // Whoever does not listen any more misses nothing.
+    // A client that no longer listens needs no progress.
     void notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
 }

@@ -16,11 +16,11 @@ import { UsageError } from '../errors.ts';
 import { createSession } from './session.ts';
 import type { McpOptions } from './tool.ts';
 
-/** For so long, what is under way goes on when the client has gone: it is paid for. */
+/** How long running purchases go on when the client has left: they are paid for. */
 const graceMs = 5000;
-/** And for so long when the process is told to end, which it has to within a second. */
+/** The same when the process is told to end, which must happen within a second. */
 const lastMs = 600;
-/** Characters: far more than any call needs. */
+/** Characters; far more than a call needs. */
 const longestLine = 10 * 1024 ** 2;
 
 /**
@@ -62,7 +62,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
       output.write(`${JSON.stringify(refusal)}\n`);
       return;
     }
-    // One that listens is never answered.
+    // `subscriptions/listen` is never answered.
     if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id);
     else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
       settle(message.params?.requestId as RequestId);

@@ -7,8 +7,8 @@ import type { StoredOperation } from '../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
 
 /**
- * All records of an operation and of those that went on with it, some at a time; nothing at all, not even an empty batch, where
- * nothing is kept any more. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
+ * All records of an operation and of those that continued it, some at a time. Yields nothing, not even an empty batch, where nothing is
+ * stored any more. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
  */
 export async function* readStored(
   stateDir: string,
@@ -33,7 +33,7 @@ export async function* readStored(
   }
 }
 
-/** Records from a position on, and how many there are in all; undefined where nothing is kept. */
+/** Records from a position on, and the number of all; undefined where nothing is stored. */
 export async function readSome(all: AsyncIterable<readonly JsonText[]>, from: number, most: number) {
   const records: JsonText[] = [];
   let count: number | undefined;

@@ -9,7 +9,7 @@ import type { Spending } from '../operations/spending.ts';
 import type { InputNames } from '../requests/within-limits.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 
-/** What is known of an argument or of a member of a result, in JSON Schema. */
+/** An argument, or a member of a result, in JSON Schema. */
 interface Schema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object';
   readonly minimum?: number;
@@ -23,29 +23,29 @@ interface Schema {
 // biome-ignore lint/suspicious/noExplicitAny: as each schema says
 export type Arguments = Readonly<Record<string, any>>;
 
-/** What a client gets; members that are undefined are left out. */
+/** The result for a client. Undefined members are left out. */
 export type Result = Readonly<Record<string, unknown>>;
 
-/** What the server is started with. */
+/** The options of the server. */
 export interface McpOptions {
-  /** Opens a connection for as long as `work` takes. */
+  /** Opens a connection while `work` runs. */
   readonly connect: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
-  /** What the whole session may spend, in worst cases. */
+  /** The limit for the worst cases of the whole session. */
   readonly spending: Spending | undefined;
   /** Whether the person is asked before each purchase. */
   readonly confirm: boolean;
-  /** An error as clients read it. */
+  /** An error in the form that clients get. */
   describe(error: unknown): Result;
   /**
-   * Writes records into a new file of this name, as the command line writes those of such an operation (undefined for a task); gives
-   * its path. Throws UsageError for a name that may not be written, LocalIoError, and what reading the records throws.
+   * Writes records into a new file with this name, in the form that the command line gives to such an operation (undefined for a task).
+   * Returns its path. Throws UsageError for a name that is not allowed, LocalIoError, and what reading the records throws.
    */
   save(
     name: string,
     intent: Intent | undefined,
     records: AsyncIterable<readonly JsonText[]>,
   ): Promise<string>;
-  /** Tells the person who started it, not the client. */
+  /** Tells something to the person who started the server, and not to the client. */
   say(line: string): void;
 }
 
@@ -53,7 +53,7 @@ export interface FreeCall {
   readonly context: Context;
   readonly options: McpOptions;
   readonly signal: AbortSignal;
-  /** Runs `work` with a client, and says meanwhile how it goes. */
+  /** Runs `work` with a client, and reports that it is running. */
   read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
 
@@ -76,26 +76,26 @@ export interface FreeRow extends ToolRow {
 
 export interface PaidRow extends ToolRow {
   readonly kind: ToolKind;
-  /** The argument that `rows` stand for, where many can be looked up in one call. */
+  /** The argument that `rows` replaces, in tools that can look up many at once. */
   readonly row?: string;
-  /** Checked against the limits of the service. Throws UsageError. */
+  /** Makes the request, and checks it against the limits of the service. Throws UsageError. */
   toBody(given: Arguments, names: InputNames): Wanted['body'] | Promise<Wanted['body']>;
   /** What the person is asked about. */
   about(given: Arguments): string;
-  /** What the records are called in the result; undefined for one answer, or none. */
+  /** The name of the records in the result; undefined for a single answer, or none. */
   readonly records?: 'leads' | 'items';
-  /** What an answer that came does not keep of what was asked, a line each. */
+  /** The points in which an answer is not as asked, one line each. */
   warningsOf?(given: Arguments, answer: JsonText): Promise<readonly string[]>;
 }
 
-/** Pure: a tool as clients get it. */
+/** Pure: a tool's definition for clients. */
 export function toDefinition(row: ToolRow) {
   const { name, title, description, annotations, takes, required, gives, always } = row;
   const inputSchema = { type: 'object', properties: takes, required, additionalProperties: false } as const;
   const outputSchema = {
     type: 'object',
     properties: { ...gives, error: {} },
-    // An error has `error` alone, and clients look at that too.
+    // An error only has `error`, and clients check that, too.
     anyOf: [{ required: always }, { required: ['error'] }],
   } as const;
   return { name, title, description, inputSchema, outputSchema, annotations };
@@ -107,7 +107,7 @@ export const integer = { type: 'integer' } as const;
 export const list = { type: 'array' } as const;
 export const object = { type: 'object' } as const;
 
-/** Of what gives records: how many a result holds, and where it begins. */
+/** For tools that return records: how many a result has, and where it begins. */
 export const show = {
   type: 'integer',
   minimum: 0,
@@ -130,8 +130,8 @@ function isText(value: unknown): boolean {
 }
 
 /**
- * Pure: the arguments of a call, with what is left out filled in; `rows` can stand for the one called `row`. Lengths are checked
- * with the request. Throws UsageError, also for a name that the tool does not know: a misspelt limit would be paid for.
+ * Pure: the arguments of a call, with defaults. `rows` can replace the argument called `row`. Lengths are checked with the request. Throws
+ * UsageError, also for an unknown name: a misspelt limit would cost money.
  */
 export function checkArguments(
   { name, takes, required = [] }: ToolRow,
@@ -147,7 +147,7 @@ export function checkArguments(
         `It takes ${Object.keys(takes).join(', ') || 'none'}.`,
       );
     }
-    // Some clients send null for what is left out. For a number it could be meant as none, and would be the usual one.
+    // Some clients send null for what is left out. For a number it could mean "none", and not the default.
     if (value === null && schema.type !== 'integer') continue;
     const [what, isOne] = types[schema.type];
     if (!isOne(value)) throw new UsageError(`${argument} takes ${what}`);

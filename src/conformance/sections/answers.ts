@@ -28,10 +28,10 @@ import { contactResult, listIn, memberOf, quoted } from '../shapes.ts';
 import { eventsOf, nameIn } from '../stream.ts';
 import { choiceRows, integerRows, textRows } from './fields.ts';
 
-/** Somebody whom the service knows, so that there is something to find. */
+/** A person that the service knows, so that there is something to find. */
 const known = shared(post('search', { entity_type: 'person', objective: 'founders in Berlin' }));
 
-/** An answer about somebody who is known; `make` puts the name and the description into the request. */
+/** An answer about a known person. `make` puts the name and the description into the request. */
 function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) => object, usual = {}): Sample {
   return {
     sends: [...known.sends, post(endpoint, usual)],
@@ -50,7 +50,7 @@ const contactOf = (contact_type: 'email' | 'phone'): Sample => {
   const what = contact_type === 'email' ? 'email address' : 'phone number';
   return aboutKnown('contactSearch', (who) => ({ objective: ` ${what} of ${who}\t\n` }), { contact_type });
 };
-/** One that finds something, and so is charged. */
+/** A lookup that finds something, and so is charged. */
 export const foundContact = contactOf('email');
 
 /** request repeats what was asked for. How else an objective is normalized is not documented. */
@@ -143,7 +143,7 @@ export const enrichRows: readonly Row[] = [
       ...wide(properties / 2),
       more: schemaOf(wide(properties / 2, 'inner')),
     }),
-    // What counts as a level is not documented: 5 and 14 objects in each other are within and over 12 in every reading.
+    // What counts as a level is not documented. 5 and 14 nested objects are within and over 12 in every reading.
     'nested-too-deep: the schema has at most 12 levels of nesting': deep(levels + 2),
     'over-256-kib: the schema has at most 256 KiB': described(bytes),
   }),
@@ -155,7 +155,7 @@ export const enrichRows: readonly Row[] = [
 ];
 
 const ofPage = (change: object) => post('extract', { ...pageList, ...change });
-/** Nobody has so many followers that they cost anything. */
+/** Nobody has so many followers that this would cost anything. */
 const nowhere = { target: 'zzqx-conformance-kwyjibo' };
 const fewItems = shared(post('extract', { limit: 3 }));
 const fromPage = shared(ofPage({ limit: 1 }));
@@ -163,14 +163,14 @@ const fromPage = shared(ofPage({ limit: 1 }));
 const echoes = (wanted: Readonly<Record<string, unknown>>): Check =>
   holds(Object.fromEntries(Object.entries(wanted).map(([name, value]) => [`metadata.${name}`, value])));
 
-/** What is sent as type and target comes back. */
+/** The answer repeats type and target. */
 const echo = (type: string, target: string): [Request, Check] => [
   post('extract', { type, target }),
   echoes({ type, target }),
 ];
 const echoRule = 'metadata repeats type and target as they were sent';
 
-/** Hosts that nobody can reach from the internet, by what they are. */
+/** Hosts that can't be reached from the internet, by their kind. */
 const notPublic = {
   localhost: 'localhost localhost. app.localhost',
   loopback: '127.0.0.1 127.9.9.9 [::1] 2130706433 0x7f.1 [::ffff:127.0.0.1]',
@@ -248,7 +248,7 @@ export const extractRows: readonly Row[] = [
     extractionTypes.filter((type) => type !== 'web2list'),
     (type) => ({ target: targetOf(type) }),
   ),
-  // Addresses: a handle of this length may be wrong for other reasons.
+  // Not for addresses: a handle of this length may be wrong for other reasons.
   ...textRows('extract', limits.extractTarget, pageList.target, pageList),
   ...table('extract/', 200, {
     'instruction-is-null: instruction is a string or null': post('extract', { instruction: null }),

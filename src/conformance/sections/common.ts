@@ -30,12 +30,12 @@ import { balance } from '../shapes.ts';
 import { foundContact } from './answers.ts';
 import { costOf } from './settlement.ts';
 
-/** What the document says of all endpoints, or of several. */
+/** Rules about all endpoints, or several. */
 
-/** The status of a bad header is not documented: what fits a bad request or a bad key will do. */
+/** The status for a bad header is not documented: that of a bad request or of a bad key is accepted. */
 const badKey: Expectation = { status: [422, 409], types: ['invalid_request_error', 'idempotency_error'] };
 
-/** What makes another request of the usual one. */
+/** What turns the usual request into another one. */
 const others: Readonly<Record<PostEndpoint, object>> = {
   search: { objective: 'fintech companies' },
   createTask: { objective: 'fintech companies' },
@@ -64,14 +64,14 @@ const oneObject = 'one JSON object stands in a body, and nothing after it';
 const mostBytes = 'a body has at most 1 MiB';
 const mostOfKey = 'an Idempotency-Key has at most 128 characters';
 const jsonRule = 'media-type: JSON is answered as application/json';
-/** By what the document says of a key that is left out: what must come, and the row. */
+/** What the interface says about a missing key: the expected answer, and the row. */
 const withoutKey = {
   required: [badKey, 'without-key: create_task requires an Idempotency-Key'],
   optional: [generatedKey, 'generated-key: a key that is left out is generated and returned'],
   recommended: [200, 'without-key: a streaming search needs no Idempotency-Key'],
 } as const;
 
-/** A request whose Idempotency-Key an earlier one had; `change` makes it another request. */
+/** Rows for a request with the Idempotency-Key of an earlier one. `change` makes it another request. */
 function repeated(one: PostEndpoint, rule: string, change: object = {}): Row[] {
   const key = `common/${nameOf(one)}-${rule}`;
   const first = post(one, {}, { idempotencyKey: key });
@@ -98,7 +98,7 @@ function rowsOf(one: PostEndpoint): Row[] {
       [`malformed-json: ${noObject}`]: { bytes: (json) => json.slice(0, -1) },
       [`empty-body: ${noObject}`]: { bytes: () => '' },
       [`array: ${noObject}`]: { bytes: (json) => `[${json}]` },
-      // What else a body must not be stands in the document beside the limit of its size.
+      // Where the interface limits the size of a body, it also says what else a body must not be.
       ...(bodyLimit && {
         [`null: ${noObject}`]: { bytes: () => 'null' },
         [`two-objects: ${oneObject}`]: { bytes: (json) => json + json },
@@ -151,7 +151,7 @@ const all = Object.keys(endpoints) as EndpointName[];
 
 function keyRows(one: EndpointName): Row[] {
   const by = (apiKey: KeyName | 'none' | 'unknown'): Request => ({ ...anyRequest(one), apiKey });
-  // Which access Enrich and Deep Search take, and whether reading a task takes any, is not documented.
+  // Which access Enrich and Deep Search need, and whether reading a task needs any, is not documented.
   const isScoped = endpoints[one].access !== 'any' && endpoints[one].method === 'POST';
   return [
     ...table(`authentication/${nameOf(one)}-`, 401, {
@@ -186,7 +186,7 @@ export const authenticationRows: readonly Row[] = [
   }),
 ];
 
-/** What an account that can't pay gets: 402, unless the same costs nobody anything. */
+/** What an account without credits gets: 402, unless the same request is free for everybody. */
 function poor(rule: string, apiKey: KeyName, request: Request, usual: Request | Sample = request): Row[] {
   const { sends, take } = sampleOf(usual);
   const asked = { ...request, apiKey };

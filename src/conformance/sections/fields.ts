@@ -3,7 +3,7 @@ import { type Expectation, type Row, table, unpaid } from '../row.ts';
 import { nameOf, type PostEndpoint, post } from '../samples.ts';
 import type { Request } from '../service.ts';
 
-/** The rows of a field, by what the document says of it. `change` is what else of the body differs from the usual one. */
+/** The rows of a field, by its rule. `change` is how the rest of the body differs from the usual one. */
 
 /** Rows by `<rest of the name>: <rest of the rule>`, with the value that each sends. */
 function rowsOf(endpoint: PostEndpoint, field: string, change: object = {}, more: Partial<Request> = {}) {
@@ -17,7 +17,7 @@ function rowsOf(endpoint: PostEndpoint, field: string, change: object = {}, more
   };
 }
 
-/** Characters of one to four bytes; the last one is of two UTF-16 units. */
+/** Characters of one to four bytes. The last one has two UTF-16 units. */
 const letters = {
   '': 'x',
   '-of-2-byte-letters': 'é',
@@ -25,7 +25,7 @@ const letters = {
   '-of-4-byte-letters': '🙂',
 };
 
-/** A text with a limit in bytes or in Unicode characters; `beginning` is how each sample begins. */
+/** A text with a limit in bytes or in Unicode characters. Each sample begins with `beginning`. */
 export function textRows(
   endpoint: PostEndpoint,
   { field, unit, max, min, trimmed }: Limit,
@@ -41,7 +41,7 @@ export function textRows(
   });
   return [
     ...rows(422, {
-      // Of what it does not need, absence and null are not tried.
+      // For a field that is not required, absence and null are not tried.
       ...(min > 0 && {
         'missing: is required': undefined,
         'null: is a string': null,
@@ -58,7 +58,7 @@ export function textRows(
   ];
 }
 
-/** A whole number; by `change` the most costs the least. */
+/** A whole number. With `change`, the highest value costs least. */
 export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, change: object): Row[] {
   const least = `is at least ${min}`;
   const rows = rowsOf(endpoint, field, change);
@@ -72,7 +72,7 @@ export function integerRows(endpoint: PostEndpoint, { field, min, max }: Limit, 
       'null: is an integer': null,
       'a-truth-value: is an integer': true,
     }),
-    // It may cost thousands of credits: an account without any is told so, and not that it is invalid.
+    // It may cost thousands of credits, so an account without any must be told so, and not that the value is invalid.
     ...rowsOf(endpoint, field, {}, { apiKey: 'no_credits' })(unpaid, { [`${max}: is at most ${max}`]: max }),
   ];
 }
@@ -93,7 +93,7 @@ export function listRows(endpoint: PostEndpoint, { field, max }: Limit): Row[] {
   ];
 }
 
-/** One of the values that the document lists, with the change that each of them takes. */
+/** One of the values that the interface lists, with the change that each of them needs. */
 export function choiceRows<Value extends string>(
   endpoint: PostEndpoint,
   field: string,

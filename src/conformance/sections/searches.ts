@@ -30,7 +30,7 @@ import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
 export function searchRows(form: Form): Row[] {
   const prefix = `${nameOf(form)}/`;
   const isTask = form === 'createTask';
-  /** What the types that only tasks have must be refused with. */
+  /** How types that only tasks have must be refused. */
   const webSearch = (id: string, change: object) =>
     Object.fromEntries(
       webSearchEntityTypes.map((type) => [
@@ -70,16 +70,16 @@ function changeFor(type: EntityType): object {
   return { objective, ...(webSearchEntityTypes.some((one) => one === type) && { enable_web_search: true }) };
 }
 
-/** What a search found. */
+/** The result of a search. */
 export interface Found {
   readonly leads: readonly JsonText[];
-  /** How many leads it gave, and was charged for. A page may be short: the status of a task says it. */
+  /** How many leads it returned, and was charged for. A page may be short, so the status of a task says it. */
   readonly count: number;
   readonly id: string | undefined;
   readonly stopReason: unknown;
 }
 
-/** Searches in either form, to the end. */
+/** Runs a search in either form, to its end. */
 export async function find(service: TestedService, request: Request): Promise<Found> {
   const answer = await service.accepted(request);
   if (request.endpoint === 'search') {
@@ -99,11 +99,11 @@ function foundOnce(form: Form, limit: number) {
   return { request, take: once((service) => find(service, request)) };
 }
 
-/** The same leads for all rows that look at them or exclude them, and a few more, so that some are left. */
+/** The same leads for all rows that check or exclude them, and a few more, so that some are left. */
 const three = { search: foundOnce('search', 3), createTask: foundOnce('createTask', 3) };
 const six = { search: foundOnce('search', 6), createTask: foundOnce('createTask', 6) };
 
-/** What both forms leave out when they are told to. */
+/** What both forms must exclude. */
 function exclusionRows(form: Form): Row[] {
   function excluding(rule: string, other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads'): Row[] {
     const isById = by === 'dedup_service_leads';
@@ -122,7 +122,7 @@ function exclusionRows(form: Form): Row[] {
         ...found.leads
           .filter((lead) => excluded.has(sameness(lead)))
           .map((lead) => `${quoted(nameIn(lead))} came although it was excluded`),
-        // Six were there, and three of them are not excluded.
+        // There were six, and three of them are not excluded.
         ...unless(more.leads.length !== 6 || count > 0, 'nothing came, although more was there'),
         ...unless(stopReason !== 'limit' || count >= 3, `the limit of 3 is reached with ${count} leads`),
       ];
@@ -152,7 +152,7 @@ function exclusionRows(form: Form): Row[] {
 
 const field = 'headcount';
 
-/** Enrichment is only there where it was asked for. */
+/** Enrichment must only be there where it was requested. */
 function enrichedRows(form: Form): Row[] {
   const prefix = `${nameOf(form)}/`;
   const enriched = post(form, { limit: 3, enrich_fields: [field] });
@@ -186,7 +186,7 @@ const events =
   (answer) =>
     check(eventsOf(answer));
 
-/** One stream that most rows look at: twelve leads are mostly more than a batch. */
+/** A stream that most rows check: twelve leads are mostly more than one batch. */
 const streamRows = checks('events/', shared(post('search', { limit })), {
   'media-type: a search is answered as text/event-stream': header('Content-Type', (value) =>
     /^text\/event-stream\s*(;|$)/i.test(value),

@@ -11,9 +11,9 @@ import {
 import { creditsOf, notTried, type Request, searchIdOf, type TestedService } from '../service.ts';
 import { find } from './searches.ts';
 
-/** What is charged, by balances before and after. Nobody else may spend from the account meanwhile. */
+/** What is charged, by balances before and after. Nobody else may use the account meanwhile. */
 
-/** What something costs, and its result. What was reserved before may have been given back meanwhile. */
+/** The cost of something, and its result. Meanwhile an earlier reservation may be released. */
 export async function costOf<T>(service: TestedService, run: () => Promise<T>): Promise<[cost: number, T]> {
   const before = await service.steadyBalance();
   const result = await run();
@@ -30,7 +30,7 @@ async function chargesNothing(service: TestedService, run: () => Promise<unknown
 }
 
 const manyLeads = 10;
-/** Something of which there is little. */
+/** Leads of which there are only a few. */
 const scarce = { objective: 'satellite software companies in Portugal', limit: 20 };
 
 function searchRows(form: Form): Row[] {
@@ -40,7 +40,7 @@ function searchRows(form: Form): Row[] {
   const none = post(form, { ...rare, limit: manyLeads });
   const few = post(form, scarce);
 
-  /** Two searches, of which the second may not cost more for each lead, nor less; and the cost of the first. */
+  /** Two searches, of which the second must have the same price for each lead; and the cost of the first. */
   async function samePrice(service: TestedService, requests: readonly [Request, Request]) {
     const [cheap, { count: some }] = await costOf(service, () => find(service, requests[0]));
     const [dear, { count: more }] = await costOf(service, () => find(service, requests[1]));
@@ -86,7 +86,7 @@ async function complete(service: TestedService, request: Request, ...statuses: n
   return answer;
 }
 
-/** Again with the same key after the first was settled. */
+/** The same key again, after the first request was settled. */
 function duplicate(endpoint: PostEndpoint): Row[] {
   const name = `settlement/${nameOf(endpoint)}-duplicate`;
   const request = post(endpoint, {}, { idempotencyKey: name });
@@ -98,7 +98,7 @@ function duplicate(endpoint: PostEndpoint): Row[] {
   });
 }
 
-/** Twice in the same moment, which must come to one: one is refused, or both have the same answer. */
+/** Twice at the same moment: one must be refused, or both must have the same answer. */
 function sameMoment(endpoint: PostEndpoint): Row[] {
   const name = `settlement/${nameOf(endpoint)}-at-once`;
   const isTask = endpoint === 'createTask';
@@ -113,7 +113,7 @@ function sameMoment(endpoint: PostEndpoint): Row[] {
       const given = answers.filter(({ status }) => status === 200);
       const texts = new Set(given.map((answer) => (isTask ? searchIdOf(answer) : answer.text)));
       const isOne = texts.size === 1 && (given.length === 1 || isTask || endpoint === 'extract');
-      // Whoever finds something once may not find it again: how much of what costs is in an answer is, roughly, its length.
+      // A request may not find the same twice. The length of an answer roughly shows how much of it is charged.
       const isTwice = two > one && (given[0]?.text.length ?? 0) <= single.text.length;
       const prices = `${amount(two)} for both, but ${amount(one)} for one`;
       return [...unless(isOne, `${given.length} were answered`), ...unless(!isTwice, prices)];

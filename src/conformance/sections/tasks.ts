@@ -76,7 +76,7 @@ export const createTaskRows: readonly Row[] = [
       return unless(searchIdOf(one) !== searchIdOf(two), 'leads_search_id is the same');
     },
   }),
-  // An objective that finds nothing: a default of 100 leads would cost 100 credits.
+  // An objective that finds nothing: by default, 100 leads would cost 100 credits.
   ...checks('create_task/', ofNewTask('fetch', { ...rare, limit: undefined }), {
     'default-limit: limit is 100 by default': holds({ limit: 100 }),
   }),
@@ -102,7 +102,7 @@ function taskIdRows(endpoint: 'status' | 'fetch'): Row[] {
 
 const sizes = [10, 40, 100].map((limit) => post('createTask', { limit }));
 
-/** A task that was seen running with something ready, between two balances; of growing size until one runs for long enough. */
+/** A task that was seen running with leads ready, between two balances. Its size grows until it runs long enough. */
 const runningTask = once(async (service) => {
   for (const request of sizes) {
     const before = await service.steadyBalance();
@@ -140,7 +140,7 @@ export const runningRows: readonly Row[] = [
       );
     },
   }),
-  // After something was spent: an account that nobody knows has as much as a new one.
+  // After something was spent: otherwise an unknown account would have the same balance.
   ...scenarios('balance/', [], {
     'foreign-user: the API key alone decides the account: no identifier is accepted': async (service) => {
       const own = await service.steadyBalance();
@@ -164,7 +164,7 @@ function isOver(answer: Answer): Problems {
 }
 
 const watched = post('createTask', { limit: 3 });
-/** How often as long as a watched task an unwatched one is left alone; a second try, since no two take the same time. */
+/** How many times as long to leave a task unwatched as another one took; with a second try, since no two take the same time. */
 const unwatched = [4, 12].map((times) => ({ times, create: post('createTask', { limit: 3 }) }));
 
 export const statusRows: readonly Row[] = [
@@ -226,7 +226,7 @@ function entitiesOf({ json }: Answer): readonly unknown[] {
   return listIn(json, 'entities');
 }
 
-/** A page that repeats what it was asked for. */
+/** A page that repeats what was requested. */
 function echoed(pts: number, num: number, more = {}): [Sample, Check] {
   return [ofTask({ pts: `${pts}`, num: `${num}` }), holds({ pts, num, ...more })];
 }
