@@ -15,7 +15,7 @@ import { type LocalKey, localKeys } from './keys.ts';
 import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
-/** Who asks: 401 and 403 for a key that must not, 503 where the operation is switched off. */
+/** The caller. Throws 401 and 403 for a key without access, 503 where the operation is switched off. */
 // rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
 export function authenticate(
   service: Service,
@@ -63,13 +63,13 @@ function hasExpired({ store, switches, now }: Service, fingerprint: string): boo
   return now() - (seen?.at ?? 0) >= switches.key_lifetime_s * 1000;
 }
 
-/** An operation, entity type or contact type may be switched off here. */
+/** An operation, entity type or contact type may be switched off. */
 // rule: general.rollout
 export function checkEnabled({ switches }: Service, name: string): void {
   if (switches.disabled.split(/[\s,]+/).includes(name)) throw new Refusal(503, `${name} is not enabled here`);
 }
 
-/** What a request costs at most: `price` for each of `units`. */
+/** The most that a request can cost: `price` for each of `units`. */
 interface Cost {
   readonly price: number;
   readonly units: number;
@@ -112,7 +112,7 @@ export async function takeIn<Wanted extends Cost>(
     );
     if (known?.isSame === 0)
       throw new Refusal(409, 'the Idempotency-Key was already used for another request');
-    // It can't read what that one made, and a second one would be charged to the same account.
+    // This request can't read that task, and a second task would be charged to the same account.
     if (known?.isReadable === 0)
       throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
     if (known !== undefined) return known;
@@ -136,14 +136,14 @@ export async function takeIn<Wanted extends Cost>(
     return undefined;
   });
   if (earlier === undefined && fault?.refusal) {
-    // A rehearsed failure of a request that was admitted: the reservation is released, the key is used.
+    // A failure from the scenario, after admission: the reservation is released, and the key stays used.
     store.transaction((rows) => settle(rows, requestId, 0, now()));
     throw fault.refusal;
   }
   return { wanted, earlier };
 }
 
-/** An admitted request with the same key: whether it was the same, and the caller's, and what became of it. */
+/** An admitted request with the same key: whether it is the same, whether the caller sent it, and its state. */
 interface Earlier {
   readonly isSame: number;
   readonly isReadable: number;
@@ -171,7 +171,7 @@ async function receive({ operation, incoming, outgoing }: Exchange) {
   return { bytes, idempotencyKey, ...parse(bytes) };
 }
 
-/** Where the document states no limit: more than this no field needs, and memory has an end. */
+/** For endpoints without a documented limit: no field needs more, and memory is limited. */
 const mostBytes = 16 * limits.requestBody.max;
 
 /** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
@@ -201,7 +201,7 @@ function parse(bytes: Buffer) {
     const names = isObject(fields) ? allMembers(text).map(([name]) => name) : undefined;
     if (isObject(fields) && new Set(names).size === names?.length) return { text, fields };
   } catch {
-    // Neither is what can't be read.
+    // What can't be read is not JSON.
   }
   throw invalid('the request body must be one JSON object in UTF-8, with each field once');
 }
@@ -211,7 +211,7 @@ export function alreadyExists(): Refusal {
   return new Refusal(409, message, { type: 'request_already_exists' });
 }
 
-/** What a request did: its answer as JSON text, and how many units of its cost it used. */
+/** The result of a request: its answer as JSON text, and how many units of its cost it used. */
 export interface Outcome {
   readonly text: string;
   readonly units: number;
@@ -219,13 +219,13 @@ export interface Outcome {
 
 interface Job extends Cost {
   readonly work: () => Outcome | Promise<Outcome>;
-  /** Stores the answer, which repetitions then get instead of 409. */
+  /** Stores the answer: repetitions then get it instead of 409. */
   readonly keepAnswer?: boolean;
 }
 
 /**
- * Answers what a paid request asks for, once: admission with its reservation, the work, settlement, and only then the
- * answer. A failure releases the reservation; the idempotency key stays used, since the request was admitted.
+ * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. A failure releases the
+ * reservation. The idempotency key stays used, since the request was admitted.
  */
 // rule: contact.settled, contact.released
 export function billed(toJob: (service: Service, received: Received) => Job) {

@@ -9,12 +9,12 @@ import { allMembers, objectOf, piecesOf } from '../json/text.ts';
 import { invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
-/** Thrown for a catalogue file that can't be used; the message names the file and the line. */
+/** Thrown for an unusable catalogue file. The message names the file and the line. */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
 }
 
-/** A catalogue as it is stored: its kind, its bytes, and the text that they are. */
+/** A catalogue as it is stored: its kind, its bytes, and its text. */
 export type CatalogueFile = ReturnType<typeof readCatalogueFile>;
 
 /** The user's own leads: .jsonl, .ndjson, or .csv with a header. Throws CatalogueError, UsageError. */
@@ -49,10 +49,7 @@ function* jsonLines(text: string): Generator<Line> {
     if (line.trim() !== '') yield [index + 1, line.trim()];
 }
 
-/**
- * Members that are not part of what a search returns: the search makes its own, they are private, or they say
- * where the lead stood in the search that it is from.
- */
+/** Members that a search does not return: it makes its own, they are private, or they give the position in an earlier search. */
 const withheld = ['score', 'enrich_fields', 'entity_type', 'facts', 'contact', 'email', 'phone'];
 withheld.push('leads_search_id', 'position');
 const notFacts = [...withheld, 'name', 'description', 'links'];
@@ -83,14 +80,14 @@ function toLead(json: string): NewLead {
   return {
     ...{ entityType, name, description, facts: [...facts], sources: [...sources] },
     links: [...scalarsOf(raw.get('links'))],
-    // A carriage return between two values of it would end a line of the event stream.
+    // A carriage return between two values would end a line of the event stream.
     record: except(withheld).replaceAll('\r', ''),
     email: contact.get('email')?.trim() || null,
     phone: contact.get('phone')?.trim() || null,
   };
 }
 
-/** The texts and numbers of an object, the latter as they were written; nested values are neither. */
+/** The texts and numbers of an object, numbers as they were written. Leaves out nested values. */
 function scalarsOf(json = ''): Map<string, string> {
   const scalars = allMembers(json).filter(([, raw]) => /^["\dtf-]/.test(raw));
   return new Map(scalars.map(([name, raw]) => [name, raw.startsWith('"') ? JSON.parse(raw) : raw]));
@@ -104,10 +101,10 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Characters of a text that are read as CSV at once. */
+/** How many characters are parsed as CSV at once. */
 const pieceLength = 1 << 16;
 
-/** Each row as the JSON line that says the same. */
+/** Each row as a line of JSON. */
 async function* csvLines(path: string, text: string): AsyncGenerator<Line> {
   const [header = ''] = /^[^\n\r]*/.exec(text.trimStart()) ?? [];
   const delimiter = delimiterOf(header, (cell) => cell === 'name');
@@ -130,7 +127,7 @@ const ownColumns = ['name', 'description', 'entity_type', 'email', 'phone', 'sco
 
 function toJson(row: ReadonlyMap<string, string>): string {
   const left = new Map([...row].filter(([column, value]) => value !== '' && !ownColumns.includes(column)));
-  // The columns of enriched fields: a search's own CSV has two for each, with a prefix where the name was taken already.
+  // The columns of enriched fields: the CSV of a search has two for each, with a prefix where the name is taken.
   const enriched: [string, string][] = [];
   for (const column of row.keys()) {
     const field = /^(?:enrich_fields\.)*(.+)_reference$/.exec(column)?.[1] ?? '';
@@ -141,7 +138,7 @@ function toJson(row: ReadonlyMap<string, string>): string {
     left.delete(answer);
     left.delete(column);
   }
-  // All links as one JSON object; `website` and `linkedin_url` beside it are there for reading.
+  // All links as one JSON object. `website` and `linkedin_url` are repeated beside it for people.
   const written = left.get('links') ?? '';
   const isWritten = isObject(parsed(written));
   if (isWritten) left.delete('links');

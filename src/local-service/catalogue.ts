@@ -11,9 +11,9 @@ import { phrase, toIndexText } from './objective.ts';
 import { createSearch, typeWord } from './search.ts';
 import { withoutAccents } from './vocabulary.ts';
 
-/** Raised when the tables or what is written into them change: an index of an older form is not read. */
+/** Increase this when the tables or their content change: indexes of an older form are not read. */
 const form = 11;
-/** Indexes of catalogues that were used lately are kept. */
+/** So many indexes of recently used catalogues stay. */
 const indexesKept = 4;
 
 export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
@@ -23,21 +23,21 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
   const path = await indexOf(stateDir, file === undefined ? demonstrationFile() : readCatalogueFile(file));
   const rows = openFile(path, 'immutable');
   const search = createSearch(rows);
-  // WebAssembly is slow at first. In a large catalogue that must not hold up the first request, and all others with it.
+  // WebAssembly is slow at first. With a large catalogue, that would hold up the first request and all others.
   if (file !== undefined) await search(undefined, 'a lead');
   return {
     fictional: file === undefined,
     close: rows.close,
     search,
     all: (type: EntityType): Lead[] => leadsFrom(rows, `leads WHERE ${ofType} ORDER BY id`, type),
-    /** Leads with exactly one of these as their plain name, or as the bare address of a link; a few hundred at most. */
+    /** Leads whose plain name, or the bare address of a link, is one of these; a few hundred at most. */
     called: (aliases: readonly string[]): Lead[] =>
       leadsFrom(
         rows,
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
         JSON.stringify(aliases),
       ),
-    /** Leads that have a host in their links or facts, `most` of them. */
+    /** At most `most` leads that have a host in their links or facts. */
     mentioning: (host: string, most: number): Lead[] =>
       leadsFrom(
         rows,
@@ -48,8 +48,8 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
 }
 
 /**
- * The index of a catalogue, made when there is none of that content yet. It is written under another name and renamed when
- * whole, and never changed after that, so any number of processes may read it without a lock.
+ * The index of a catalogue, which is made if there is none for this content. It is written under another name, renamed when it is complete,
+ * and never changed afterwards, so any number of processes may read it without a lock.
  */
 async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
   const hash = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
@@ -92,16 +92,16 @@ const schema = `
   );
 `;
 
-/** Facts that say where a lead is. A place that is asked for is never made up for by other words. */
+/** Facts that say where a lead is. If a place is asked for, other words can't replace it. */
 const placeFacts = /^(city|country|location|region|state)$/;
-/** Facts that say what a lead is. A word that is in one of these says more than the same word elsewhere. */
+/** Facts that say what a lead is. A word in one of these counts more than elsewhere. */
 const kindFacts =
   /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage|city|country|location|region|state)$/;
 
-/** A word that nobody writes, so that no phrase goes on from one fact to the next. */
+/** A word that nobody writes, so that no phrase spans two facts. */
 const apart = ' ǀ ';
 
-/** Fills a new database with leads, and gives everything else its turn in between. */
+/** Fills a new database with leads, and pauses between them for other work. */
 async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promise<void> {
   rows.exec(schema);
   let id = 0;
@@ -134,7 +134,7 @@ async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promis
   );
 }
 
-/** The same lead has the same name and the same links. Without links, two are the same when nothing differs. */
+/** The same for leads with the same name and links. Without links, everything must be the same. */
 function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
   const addresses = links.map(([, link]) => link).sort();
   const whole = JSON.stringify([record, facts, email, phone]);
@@ -148,7 +148,7 @@ function placeNames(place: string): string[] {
   return [lower, ...lower.split(/[,;/()]+/).map((part) => part.trim())].filter((part) => part.length > 1);
 }
 
-/** An address without what is written in different ways: scheme, `www.`, the last slash, letter case. */
+/** An address without the parts that vary: scheme, `www.`, the last slash, case. */
 export function bareAddress(address: string): string {
   return address
     .toLowerCase()
@@ -157,7 +157,7 @@ export function bareAddress(address: string): string {
     .replace(/(?<![/.])[/.]+$/, '');
 }
 
-/** A text as its words alone, each between two spaces: without letter case, accents and punctuation. */
+/** The words of a text, each between two spaces, without case, accents and punctuation. */
 export function plainText(text: string): string {
   const letters = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   return ` ${letters.replace(/[^\p{L}\p{N}]+/gu, ' ').trim()} `;

@@ -5,9 +5,9 @@ import { factsByWord, stopWords } from './vocabulary.ts';
 export interface Condition {
   readonly low: number;
   readonly high: number;
-  /** "Not over 100k": the number is not to be in the range. */
+  /** "Not over 100k": the number must not be in the range. */
   readonly denied: boolean;
-  /** Words that may name the fact, the likeliest first. */
+  /** Words that may name the fact, the most likely first. */
   readonly nouns: readonly string[];
   readonly text: string;
 }
@@ -20,7 +20,7 @@ const multipliers: Readonly<Record<string, number>> = {
 const unit = Object.keys(multipliers)
   .sort((a, b) => b.length - a.length)
   .join('|');
-// The look-behinds keep a long word or number from being tried again at each of its characters.
+// The look-behinds prevent that a long word or number is tried again at each of its characters.
 const number = (name: string) =>
   `[$€£]?\\s?(?<${name}>(?<!\\d,?)\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${unit})?(?![\\p{Script=Latin}\\d])`;
 const nounsBefore = '(?:粉丝|登録者|フォロワー|従業員|社員)[数量]?[がは]?';
@@ -36,7 +36,7 @@ const ranges: Readonly<Record<string, (a: number, b: number) => [low: number, hi
   below: (a) => [0, a * (1 - Number.EPSILON)],
 };
 
-/** How numbers are asked for, the longer before what it contains: with words or signs in front, or with signs behind. */
+/** The forms of conditions, longer ones before those that they contain: with words or signs before the number, or signs after it. */
 const patterns = [
   ['between', between] as const,
   ...vocabulary.conditions.map(([range = '', words = '', signs = '', behind = '']) => {
@@ -50,10 +50,10 @@ const mostConditions = 20;
 const deniedBefore = /(?:^|\s)(?:not|no|never|without|nicht|ohne|pas|sans|sin)(?=\s|$)/i;
 const ofYears = /^(?:after|before|since|nach|vor|seit|après|avant|depuis|después|antes|desde)|年/i;
 
-/** Cuts the number conditions out of an objective. The words around them stay, apart: they may be more than a noun. */
+/** Cuts the number conditions out of an objective. The words around them stay, because they may say more. */
 export function takeConditions(text: string): { conditions: Condition[]; rest: string } {
   const conditions: Condition[] = [];
-  // As thousands are divided in German and Spanish, and in French: "100.000", "100 000".
+  // Thousands may be separated as in German and Spanish, or in French: "100.000", "100 000".
   let rest = text.replace(/\b\d{1,3}(?:[. ]\d{3})+\b/g, (digits) => digits.replaceAll(/[. ]/g, ''));
   for (const [range, pattern] of patterns) {
     for (let match = pattern.exec(rest); match !== null; match = pattern.exec(rest)) {
@@ -66,7 +66,7 @@ export function takeConditions(text: string): { conditions: Condition[]; rest: s
       // "founded after 2020 with …": a year belongs to the word before it.
       const isYear = ofYears.test(said);
       const nouns = isYear ? [...wordsBefore, ...wordsAfter, 'founded'] : [...wordsAfter, ...wordsBefore];
-      // A Japanese number counts heads: of those who work there, unless another noun is named.
+      // A Japanese number of people means employees, unless another noun is named.
       if (/[人名]/.test(said)) nouns.push('従業員', 'フォロワー');
       conditions.push({ low, high, denied, nouns, text: denied ? `not ${said}` : said });
       const shown = kept.replace(new RegExp(nounsBefore, 'gu'), ' ');
@@ -88,7 +88,7 @@ export function numberIn(fact: string): number | undefined {
   return a === undefined ? undefined : toNumber(a, aUnit);
 }
 
-/** The fact a condition is about, among those the catalogue has as numbers, and the word that said so. */
+/** The fact that a condition is about, among the catalogue's numeric facts, and the word that named it. */
 export function factOf({ nouns }: Condition, names: readonly string[]) {
   for (const word of nouns) {
     const singular = word.replace(/s$/, '');
@@ -106,7 +106,7 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-/** The noun after a number ends at the next preposition, "of" and "in" right after the number apart. */
+/** The noun after a number ends at the next preposition, except "of" and "in" directly after the number. */
 function untilStop(after: string[]): string[] {
   const start = ['of', 'in', "d'", 'de'].includes(after[0] ?? '') ? 1 : 0;
   const end = after.findIndex(

@@ -12,20 +12,20 @@ export type Rows = Omit<ReturnType<typeof openFile>, 'close'>;
 
 let sqlite: Sqlite3Static;
 
-/** Starts SQLite, once in a process and before anything is opened: WebAssembly starts asynchronously. */
+/** Starts SQLite. Needed once in a process, before a file is opened, since WebAssembly starts asynchronously. */
 export async function loadSqlite(): Promise<void> {
   if (sqlite !== undefined) return;
-  // It takes its settings from here, and leaves nothing there. What it would write to the console it throws too.
+  // SQLite reads its settings from this global, and removes it. Its console messages are thrown as errors, too.
   Object.assign(globalThis, { sqlite3ApiConfig: { warn: () => {}, error: () => {} } });
   sqlite = await startSqlite();
   installFiles(sqlite);
 }
 
-/** Of a file that is no database, a full disk and whatever else SQLite says. */
+/** For a file that is not a database, a full disk, and other errors of SQLite. */
 export const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'SQLite3Error';
 
-/** Opens a file as it is; `immutable` where nobody writes to it any more. */
+/** Opens an existing file; `immutable` if nobody writes to it any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
   const connection = new sqlite.oo1.DB(name, 'w');
@@ -45,7 +45,7 @@ export function openFile(path: string, how?: 'immutable') {
       yield row as Row;
     }
   }
-  // To its end, whatever it is for: a statement that is under way would keep the transaction's view open.
+  // Reads all rows: an unfinished statement would keep the transaction's view open.
   const all = <Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row[] => {
     const statement = prepared(sql);
     try {
@@ -59,9 +59,9 @@ export function openFile(path: string, how?: 'immutable') {
     get: <Row = Record<string, unknown>>(sql: string, values?: BindingSpec) => all<Row>(sql, values)[0],
     run: (sql: string, values?: BindingSpec): void => void all(sql, values),
     exec: (sql: string): void => void connection.exec(sql),
-    /** Gives each row to `take`: after a handful, which takes a few milliseconds, everything else gets its turn. */
+    /** Passes each row to `take`, and pauses for other work every few milliseconds. */
     async each<Row>(sql: string, values: BindingSpec, take: (row: Row) => void): Promise<void> {
-      // A statement of its own: another request may ask the same in the meantime.
+      // A statement of its own, since another request may run the same one meanwhile.
       const statement = connection.prepare(sql);
       try {
         let count = 0;
@@ -74,12 +74,12 @@ export function openFile(path: string, how?: 'immutable') {
         statement.finalize();
       }
     },
-    /** With all its statements. */
+    /** Also ends its statements. */
     close: () => connection.close(),
   };
 }
 
-/** A column of the row: by SQLite's own functions, since what the package has around them takes eight times as long. */
+/** A column of the row, by SQLite's own functions: those of the package take eight times as long. */
 function cellOf({ pointer }: PreparedStatement, at: number): string | number | null {
   const { capi, wasm } = sqlite;
   switch (wasm.exports.sqlite3_column_type(pointer, at)) {
@@ -94,7 +94,7 @@ function cellOf({ pointer }: PreparedStatement, at: number): string | number | n
   }
 }
 
-/** For the user alone, where there is none: another process may have made it just now. */
+/** Makes a file that only this user can read, unless there is one: another process may just have made it. */
 export function createFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
 }

@@ -6,12 +6,12 @@ import type { CatalogueFile } from './catalogue-file.ts';
 import type { Lead } from './lead.ts';
 
 /**
- * The demonstration catalogue: invented leads of all nine entity types, in the form of anybody's own. Addresses are
- * on the reserved `.example` domain and phone numbers in ranges kept for fiction, so that none reaches anyone.
+ * The demonstration catalogue: invented leads of all nine entity types, in the same form as a user's own. Addresses are in the reserved
+ * `.example` domain and phone numbers in ranges reserved for fiction, so that they reach nobody.
  */
 export function demonstrationFile(): CatalogueFile {
   const file = join(import.meta.dirname, 'demonstration.jsonl');
-  // The build packs it.
+  // The build compresses it.
   const isPacked = existsSync(`${file}.br`);
   const content = readFileSync(isPacked ? `${file}.br` : file);
   const text = () => (isPacked ? brotliDecompressSync(content) : content).toString();
@@ -20,8 +20,8 @@ export function demonstrationFile(): CatalogueFile {
 }
 
 /**
- * The file says nothing twice, which makes the package 74 kB smaller: `{city}` stands for that fact of the lead, and
- * `{name:-}` for its name as addresses have it, with this sign between its words (`0`: with none).
+ * The file says nothing twice, which makes the package 74 kB smaller. `{city}` means that fact of the lead, and `{name:-}` its name as in
+ * addresses, with this sign between its words (`0`: with none).
  */
 function filled(line: string): string {
   if (line === '') return line;
@@ -34,7 +34,7 @@ function filled(line: string): string {
   });
 }
 
-/** The facts by which leads are found; of creators where nothing else stands. */
+/** The facts by which leads are found. Types without a row have those of creators. */
 const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where: string, ...string[]]>>> = {
   person: ['title', 'city', 'industry'],
   company: ['industry', 'city'],
@@ -44,7 +44,7 @@ const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where
 };
 const mostNamed = 15;
 
-/** What a search that found nothing might have looked for, line by line. */
+/** Examples of what a search that found nothing could look for, one per line. */
 export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] {
   const facts = telling[type] ?? ['topic', 'language', 'country'];
   const known = facts.map((fact) => {

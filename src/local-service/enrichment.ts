@@ -23,7 +23,7 @@ export function toSchema(value: unknown, source: string): Schema {
   return value;
 }
 
-/** What may be known under the name of a property. */
+/** Returns what is known under the name of a property. */
 type Source = (property: string) => string | undefined;
 
 /** Fills a schema from a lead of the catalogue and the given context; undefined when nothing is known. */
@@ -34,7 +34,7 @@ export function fillSchema(schema: Schema, context: string, lead: Lead | undefin
   return fillObject(schema, (property) => given.get(bareName(property)) ?? answerOf?.(property)?.text);
 }
 
-/** What nothing is known of is null where it may be, else an empty text where there must be one, else absent. */
+/** An unknown property is null if that is allowed, else an empty text if it is required, else absent. */
 function fillObject({ properties, required }: Schema, source: Source): object | undefined {
   if (!isObject(properties)) return undefined;
   const filled = Object.entries(properties).flatMap(([property, part]) => {
@@ -69,7 +69,7 @@ function fill(property: string, schema: unknown, source: Source): unknown {
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
     const asked = bareName(text);
-    // An object may have a toString of its own.
+    // An object may have its own toString.
     const scalars = schema.enum.filter((value) => typeof value !== 'object');
     return scalars.find((value) => bareName(String(value)) === asked);
   }
@@ -83,7 +83,7 @@ function toType(text: string, schema: Schema): unknown {
   return isBoolean ? /^(true|yes)$/i.test(text) : undefined;
 }
 
-/** What the context says in so many words: JSON members, or lines like `City: Berlin`. */
+/** The values in the context: JSON members, or lines like `City: Berlin`. */
 function readContext(context: string): Map<string, string> {
   const said = new Map<string, string>();
   const note = (name: string, value: unknown): void => {
@@ -96,13 +96,13 @@ function readContext(context: string): Map<string, string> {
   } catch {
     for (const line of context.split('\n')) for (const [name, value] of pairsOf(line)) note(name, value);
   }
-  // The look-behind keeps a long word without an @ from being tried at each of its characters.
+  // The look-behind prevents that a long word without an @ is tried at each of its characters.
   const email = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
   if (email !== undefined && !said.has('email')) said.set('email', email);
   return said;
 }
 
-/** `City: Berlin`, or several of them in a line; a value goes on until the next name. */
+/** `City: Berlin`, or several in one line. A value ends at the next name. */
 function pairsOf(line: string): [name: string, value: string][] {
   const names = [...line.matchAll(/(?:^|[;,])\s*(\p{L}[\p{L}\p{N} _-]{0,40}):\s/gu)];
   return names.map((match, index) => {

@@ -46,8 +46,8 @@ function toSearch(service: Service, { fields }: Received, isTask: boolean) {
 type Search = ReturnType<typeof toSearch>;
 
 /**
- * Takes a search in, finds its leads and records them all; what of them is delivered or ready is `ready_count`. Where
- * an earlier request had the same key, that one.
+ * Admits a search, finds its leads and stores them all; `ready_count` says how many are delivered or ready. If an earlier request had the
+ * same key, returns that one.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
   const { store, now, switches } = service;
@@ -61,7 +61,7 @@ export async function beginSearch(service: Service, exchange: Exchange) {
   const searchId = `ls_${randomUUID()}`;
   const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
   store.transaction((rows) => {
-    // A task belongs to no process: any of them takes it further.
+    // A task belongs to no process: any process continues it.
     rows.run('UPDATE requests SET search_id = ?, owner = iif(?, NULL, owner) WHERE request_id = ?', [
       ...[searchId, isTask ? 1 : 0, requestId],
     ]);
@@ -100,7 +100,7 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
     if (leads.length === search.limit) stopReason = 'limit';
     if (stopReason !== undefined) break;
   }
-  // The interface has no place for it: it is said beside the answer, where somebody listens.
+  // The interface has no place for this, so it is printed.
   if (!fits && catalogue.fictional && hint !== undefined)
     for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
   stopReason ??= 'source_finished';
@@ -111,7 +111,7 @@ function nameKey(name: string): string {
   return name.trim().normalize('NFC').toLowerCase();
 }
 
-/** The leads that earlier searches of the same account delivered; other searches are none of its business. */
+/** The leads that earlier searches of the same account delivered; searches of other accounts are ignored. */
 function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
   const delivered = store.transaction((rows) =>
     rows.all<{ identity: string }>(
@@ -123,12 +123,12 @@ function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly st
   return new Set(delivered.map(({ identity }) => identity));
 }
 
-/** SQLite reads a text up to its first NUL, and what goes on after it is another ID. */
+/** SQLite reads a text only up to its first NUL, so an ID with one would mean another ID. */
 export function isWhole(searchId: string): boolean {
   return !searchId.includes('\0');
 }
 
-/** The entity as it is sent: the catalogue's own text, to which the search adds what it says about it. */
+/** The entity as it is sent: the catalogue's own text, with what the search adds. */
 // rule: entity.fields, entity.enrich-fields, entity.not-enriched
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
   const answerOf = answersOf(lead);
@@ -172,7 +172,7 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
   }
 }
 
-/** Sends batch after batch, up to `most`, no faster than they are taken. */
+/** Sends batch after batch, `most` leads at most, as fast as the client reads. */
 async function sendBatches(
   service: Service,
   { outgoing, gone, fault }: Exchange,
@@ -183,8 +183,8 @@ async function sendBatches(
   const { clock, switches } = service;
   // rule: search.media-type
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  // Sends the head. In front of a string (flushHeaders has an empty one) Node would encode it like that string,
-  // and a key that is not ASCII would come back as other bytes.
+  // Sends the head. Before a string (flushHeaders has an empty one), Node would encode it like that string, and change the bytes of a key
+  // that is not ASCII.
   outgoing.write(Buffer.alloc(0));
   const size = Math.max(1, switches.batch_size);
   for (let index = 1, sent = 0; sent < leads.length && index <= most; index += 1) {
@@ -198,7 +198,7 @@ async function sendBatches(
     const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
     const isTwice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
     if (!outgoing.write(isTwice ? event + event : event)) {
-      // Where the client takes not one byte for so long, Node ends the connection.
+      // If the client reads nothing for so long, Node ends the connection.
       outgoing.setTimeout(switches.unread_ms);
       await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
       outgoing.setTimeout(0);
@@ -218,7 +218,7 @@ function frame(payload: string): string {
   return `data: ${payload}\n\n`;
 }
 
-/** Ends a connection the way a crashing machine does. */
+/** Ends a connection as a crashing machine would. */
 export function reset(outgoing: Exchange['outgoing']): void {
   outgoing.socket?.resetAndDestroy();
 }

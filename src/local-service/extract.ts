@@ -48,14 +48,14 @@ function isPublicUrl(target: string): boolean {
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return false;
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(host) === 4) return !notPublic.check(host);
-  // Of the other half of IPv6 nothing is public.
+  // In IPv6, only addresses that begin with 2 or 3 are public.
   if (isIP(host) === 6) return /^[23]/.test(host) && !notPublic.check(host, 'ipv6');
   return (
     host.includes('.') && !/\.(local|localhost|internal|lan|home|arpa|test|invalid|corp|intranet)$/.test(host)
   );
 }
 
-/** Networks of one's own, and those kept for documents, measurements and protocols. */
+/** Private networks, and those reserved for documents, measurements and protocols. */
 const networks = [
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
   '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001:db8::/32 3fff::/20',
@@ -64,7 +64,10 @@ const notPublic = new BlockList();
 for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).map((one) => one.split('/')))
   notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Of each platform: its site, whose names its members have, and how many digits its ids have: above 15, they show who rounds. */
+/**
+ * For each platform: its site, the type of leads whose names its members have, and how many digits its IDs have. With more than 15,
+ * rounding shows.
+ */
 const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
   x: ['https://x.example', 'twitter_creator', 19],
   ins: ['https://instagram.example', 'instagram_creator', 17],
@@ -73,18 +76,18 @@ const platforms: Readonly<Record<string, readonly [site: string, members: Entity
 };
 
 /**
- * Members of a list on a platform: invented, and the same each time for the same target. As JSON texts, since some ids
- * are larger than JavaScript's numbers; or why there are none.
+ * Members of a list on a platform: invented, and always the same for the same target. JSON texts, because some IDs are larger than
+ * JavaScript's numbers. Or the reason why there are none.
  */
 function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
   const [platform = ''] = type.split('_');
   const [site, members, idDigits] = platforms[platform] ?? ['', 'person', 0];
-  // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` are the same account.
+  // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` mean the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
-  // The account of this name does not exist on any platform, so that a failure can be tried out.
+  // On every platform, the account "nobody" does not exist, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
   const leads = catalogue.all(members);
   const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
@@ -112,13 +115,13 @@ function digitsOf(text: string, digits: number): string {
   return `1${number.padStart(digits, '7').slice(1 - digits)}`;
 }
 
-/** Words of an instruction that say how a list is to be made, and not of what. */
+/** Words of an instruction about how to make a list, and not about its content. */
 const making =
   /\b(?:return|extract|list|get|each|every|all|their|its|as|columns?|fields?|items?|rows?|entries|page|site|shown|listed|names?|titles?|websites?|links?|urls?|descriptions?|city|cities|country|countries|headcounts?|number of employees|industry|industries|topics?|subscribers|followers)\b/gi;
 
 /**
- * There are no pages here: the leads that fit the instruction, of those that have the page's site in their links or facts
- * where there are any. The fields that the instruction names are those of the items.
+ * There are no real pages here. The items are leads that fit the instruction, if possible from those that have the page's site in their
+ * links or facts, with the fields that the instruction names.
  */
 async function itemsOfPage(catalogue: Catalogue, target: string, instruction: string, limit: number) {
   const type = typeIn(instruction);
@@ -127,7 +130,7 @@ async function itemsOfPage(catalogue: Catalogue, target: string, instruction: st
   const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
   const ids = new Set(fitting.map(({ id }) => id));
   const chosen = ofSite.filter(({ id, entityType }) =>
-    // An instruction of which the catalogue has no word leaves all that is there.
+    // If the catalogue has no word of the instruction, all of these leads stay.
     ids.size > 0 ? ids.has(id) : type === undefined || entityType === null || entityType === type,
   );
   const items = (ofSite.length === 0 ? fitting : chosen).map(

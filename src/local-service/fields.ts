@@ -9,7 +9,7 @@ interface Said {
   readonly body?: unknown;
 }
 
-/** What is answered to a request that breaks a rule, or that a scenario lets fail: with the document's type for the status. */
+/** The answer to a request that breaks a rule, or that a scenario lets fail, with the documented type for the status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** For a field that is not what it must be; the message names the field, and what it must be. */
+/** For an invalid field. The message names the field, and what it must be. */
 export function invalid(message: string): Refusal {
   return new Refusal(422, message);
 }
@@ -32,7 +32,7 @@ type Checks = Readonly<Record<string, Check<unknown>>>;
 type Read<Table extends Checks> = { readonly [Name in keyof Table]: ReturnType<Table[Name]> };
 type WithDefault = Pick<Limit, 'min' | 'max'> & { readonly default: number };
 
-/** The fields of an object, each as its check returns it. Any other field is refused, unless they are `open`. */
+/** The fields of an object, as their checks return them. Other fields are refused, unless the object is `open`. */
 // rule: common.unknown-fields
 export function readFields<Table extends Checks>(given: object, table: Table, more?: 'open'): Read<Table> {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(table, name));
@@ -52,7 +52,7 @@ export function optional<Value, Otherwise>(
   return (given, name) => (given === undefined ? otherwise : check(given, name));
 }
 
-/** One that may be null, too. */
+/** A field that may be left out or null. */
 export function nullable<Value, Otherwise>(check: Check<Value>, otherwise: Otherwise) {
   return optional((given, name) => (given === null ? otherwise : check(given, name)), otherwise);
 }
@@ -70,7 +70,7 @@ export function object(given: unknown, name: string): Readonly<Record<string, un
   return given;
 }
 
-/** A text, trimmed where its limit is. */
+/** A text, trimmed if its limit says so. */
 export function text({ unit, trimmed, min, max }: Omit<Limit, 'field'>): Check<string> {
   return (given, name) => {
     if (typeof given !== 'string') throw invalid(`${name} is required and must be a string`);
@@ -105,7 +105,7 @@ export function texts({ max }: Limit): Check<readonly string[]> {
   }, []);
 }
 
-/** An integer of a query string, as it was written but for zeros in front: it may be of any size. */
+/** An integer of a query string as it was written, without leading zeros: it may be of any size. */
 export function queryDigits(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1 || !/^\d{1,1000}$/.test(values[0] ?? '0'))

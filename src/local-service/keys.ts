@@ -6,11 +6,11 @@ export interface LocalKey {
   readonly description: string;
   /** Credits and idempotency keys belong to the account, tasks to the key. */
   readonly account: string;
-  /** Absent: to everything. */
+  /** Absent: access to everything. */
   readonly access?: readonly Access[];
   /** Absent: the key is active. */
   readonly state?: 'revoked' | 'expired';
-  /** Where they differ from the switches `opening_credits` and `user_concurrency`. */
+  /** If they differ from the switches `opening_credits` and `user_concurrency`. */
   readonly openingCredits?: number;
   readonly concurrency?: number;
 }
@@ -20,7 +20,7 @@ const key = <Key extends string>(key: Key, description: string, more: Partial<Lo
 });
 const only = (access: Access) => ({ access: [access, 'any' as const] });
 
-/** Every key the local service knows; any other answers 401. */
+/** Every key that the local service knows. Others get 401. */
 export const localKeys = [
   key('lp_local_demo', 'has access to everything'),
   key('lp_local_other', 'the same for another account, which does not see the tasks of lp_local_demo', {

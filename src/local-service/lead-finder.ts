@@ -9,8 +9,8 @@ export function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
 }
 
 /**
- * The one lead a text is about ("e-mail of Lena Weber, CTO at Acme"): the lead that has everything the text
- * says, else the one it names, else the one whose address or handle is in it. Undefined when there is none.
+ * The one lead that a text is about ("e-mail of Lena Weber, CTO at Acme"): the lead that has everything in the text, else the one that it
+ * names, else the one whose address or handle it contains. Undefined when there is none.
  */
 export async function findLead(catalogue: Catalogue, text: string): Promise<Lead | undefined> {
   const about = text.replace(asking, ' ');
@@ -23,14 +23,14 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   return described?.lead ?? namedLead(catalogue, plain) ?? catalogue.called(addressesIn(text))[0];
 }
 
-/** What is asked for says nothing about whom. */
+/** Words about what is asked for say nothing about whom it is asked. */
 const asking =
   /\b(e-?mails?|mail|phones?|mobile|telephone|numbers?|address(es)?|contacts?|business|work|direct|verified|personal|official|professional|company|person|tell|summari[sz]e|latest|news)\b/gi;
 
-/** A longer name is found only when everything in the text is about it. */
+/** A longer name is only found if the whole text describes the lead. */
 const mostNameWords = 12;
 
-/** Of several leads that are named, the one most of whose facts are in the text; then the longer name. */
+/** If several leads are named, the one with the most facts in the text, then the one with the longer name. */
 function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
   const words = plain.trim().split(' ');
   const names = words.flatMap((_, start) => {
@@ -51,7 +51,7 @@ function addressesIn(text: string): string[] {
   return (addresses ?? []).map(bareAddress);
 }
 
-/** Whether a name is in a text, whole words and in a row; the text is plain already. */
+/** Whether a plain text contains a name, as whole words in a row. */
 function isNamed(plain: string, name: string): boolean {
   const plainName = plainText(name);
   return plainName.length > 2 && plain.includes(plainName);
@@ -69,7 +69,7 @@ const typeHints: readonly (readonly [RegExp, EntityType])[] = [
   [/\b(compan(y|ies)|startups?|firms?|businesses)\b/i, 'company'],
 ];
 
-/** The type that a question is about, by its words. */
+/** The type that the words of a question mean. */
 export function typeIn(question: string): EntityType | undefined {
   return typeHints.find(([hint]) => hint.test(question))?.[1];
 }

@@ -2,21 +2,21 @@ import type { EntityType } from '../contract/types.ts';
 import type { Rows } from './database.ts';
 import { otherNames } from './vocabulary.ts';
 
-/** By their names, each once. */
+/** Texts by name, each name once. */
 type Texts = readonly (readonly [name: string, text: string])[];
 
-/** A lead as it is read from a file. */
+/** A lead as it was read from a file. */
 export interface NewLead {
-  /** Null: found under every type. */
+  /** Null: it is found under every type. */
   readonly entityType: EntityType | null;
   readonly name: string;
   readonly description: string;
   readonly links: Texts;
-  /** What a search returns, as it was written, without its score. */
+  /** What a search returns, as it was written, without the score. */
   readonly record: string;
   /** By name; numbers as they were written. */
   readonly facts: Texts;
-  /** Where a fact is from, for those of which it is known. */
+  /** The sources of facts, where they are known. */
   readonly sources: Texts;
   readonly email: string | null;
   readonly phone: string | null;
@@ -25,11 +25,11 @@ export interface NewLead {
 /** A lead of the catalogue. */
 export interface Lead extends NewLead {
   readonly id: number;
-  /** The same for the same lead in every search, whatever its position. */
+  /** The same for a lead in every search, whatever its position. */
   readonly identity: string;
 }
 
-/** The condition for leads of type ?1; '' is any, and a lead without a type is of every one. */
+/** The condition for leads of type ?1. '' means any type, and a lead without a type belongs to all. */
 export const ofType = "(?1 = '' OR entity_type = ?1 OR entity_type IS NULL)";
 
 /** The leads that a query selects: what stands after FROM, with its values. */
@@ -41,7 +41,7 @@ export function leadsFrom(rows: Rows, sql: string, values: string | number | (st
 // rule: create.no-contacts
 const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 
-/** Answers fields by their names, from the facts, links and description of a lead, with where the answer is from. */
+/** Answers fields by name, from the facts, links and description of a lead, with the source. */
 export function answersOf(lead: Lead) {
   const usual = referenceOf(lead);
   const { name, description, links, facts } = lead;
@@ -64,7 +64,7 @@ export function referenceOf({ links }: Lead): string {
   return new Map(links).get('website') ?? links[0]?.[1] ?? '';
 }
 
-/** A name as it is compared: its letters and digits. */
+/** The letters and digits of a name, for comparing. */
 export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -19,7 +19,7 @@ export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, no
   ) as { available: number; updatedAt: number };
 }
 
-/** Ends a request's reservation, and charges `credits` of it; a request that has ended stays as it is. */
+/** Ends a request's reservation, and charges `credits` of it. Does nothing for a request that has ended. */
 // rule: general.settle
 export function settle(
   rows: Rows,
@@ -40,7 +40,7 @@ export function settle(
   );
 }
 
-/** Ends a stream and charges for it; a dropped one as the switch says. */
+/** Ends a stream and charges for it; for a dropped one, as the switch says. */
 export function endStream(
   rows: Rows,
   searchId: string,
@@ -58,9 +58,8 @@ export function endStream(
 }
 
 /**
- * Ends what nobody works on any more, because its process is gone or its settlement failed: streams as dropped,
- * everything else without a charge. A search that has not brought anything yet leaves nothing behind: the same
- * request may come again.
+ * Ends requests that nobody works on, because their process has ended or their settlement failed: streams as dropped, all others without a
+ * charge. A search that has brought nothing is removed: the same request may come again.
  */
 export function endOrphans(service: Service, rows: Rows): void {
   const { store, answering, now } = service;
@@ -82,7 +81,7 @@ export function endOrphans(service: Service, rows: Rows): void {
 /** How long a request that has ended is remembered, with its idempotency key and its leads: 30 days. */
 const remembered = 30 * 24 * 3_600_000;
 
-/** Forgets requests that ended long ago; a few each time (each has up to 1000 leads), which is more than are added. */
+/** Forgets requests that ended long ago: a few each time, since each has up to 1000 leads, but more than are added. */
 export function forgetOld(rows: Rows, now: number): void {
   const old = rows.all<{ id: string; searchId: string | null }>(
     `SELECT request_id AS id, search_id AS searchId FROM requests

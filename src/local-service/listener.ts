@@ -12,14 +12,14 @@ import type { Fault } from './scenario.ts';
 import type { Arrival, Exchange, Service } from './service.ts';
 import { createTask, fetchPage, status } from './tasks.ts';
 
-/** What answers each endpoint of the contract: with a body, or by itself. */
+/** The function for each endpoint. It returns the body, or sends the answer itself. */
 const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unknown> = {
   ...{ search, createTask, status, fetch: fetchPage, contactSearch, deepSearch, enrich, extract, balance },
 };
 // rule: balance.no-store
 const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'balance'];
 
-/** Takes the HTTP requests of a server to the routes, and nowhere else; returns what is running. */
+/** Passes the HTTP requests of a server to these functions. Returns those that are running. */
 export function listenTo(server: Server, service: Service): ReadonlySet<Promise<void>> {
   const { clock, log, switches } = service;
   const running = new Set<Promise<void>>();
@@ -39,7 +39,7 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
     const run = serve(service, arrival).finally(() => running.delete(run));
     running.add(run);
   });
-  // What is not HTTP, is too large to be a request's head, or did not come in time: there is no request to answer to.
+  // For what is not HTTP, has too large a head, or did not arrive in time: there is no request to answer.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const { message, said } = invalid(`the request can't be read: ${code}`);
     const body = JSON.stringify(toEnvelope(message, said.type, switches));
@@ -51,7 +51,7 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
   return running;
 }
 
-/** The operation that a request asks for, with its query; throws a Refusal where there is none. */
+/** The operation that a request means, with its query. Throws a Refusal where there is none. */
 function toOperation({ url = '', method, headers }: IncomingMessage) {
   // A web page must not reach the service under a name of its own (DNS rebinding).
   const host = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(headers.host ?? '');
@@ -67,7 +67,7 @@ function toOperation({ url = '', method, headers }: IncomingMessage) {
   throw new Refusal(405, `this endpoint accepts ${Allow} only`, { headers: { Allow } });
 }
 
-/** Answers by the route of the operation; whatever is thrown becomes the error envelope, once. */
+/** Answers a request by its operation. Any error becomes the error envelope. */
 async function serve(service: Service, arrival: Arrival): Promise<void> {
   const { requestId, incoming, outgoing, gone } = arrival;
   let fault: Fault | undefined;
@@ -93,20 +93,20 @@ async function serve(service: Service, arrival: Arrival): Promise<void> {
   }
   if (fault?.fault === 'cut' && !isStream) return;
   if (fault?.fault === 'stall' && !gone.aborted) await once(gone, 'abort');
-  // A stream that the closing service cut short must not look like a clean end.
+  // A stream that was cut by closing the service must not look complete.
   if (!outgoing.writableEnded) outgoing.destroy();
 }
 
 type Addressee = Pick<Exchange, 'outgoing' | 'fault'>;
 
-/** Writes a whole answer, unless the scenario has something else in store for it. */
+/** Writes a whole answer, unless the scenario has a fault for it. */
 function answer(
   { outgoing, fault }: Addressee,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  // The connection stays open, and nothing comes, until the client gives up.
+  // The connection stays open without an answer, until the client gives up.
   if (fault?.fault === 'stall') return;
   if (fault?.fault === 'lost_response') {
     reset(outgoing);
@@ -135,7 +135,7 @@ function refuse({ failed, log, switches }: Service, to: Addressee, error: unknow
   answer(to, status, body, { ...kind, ...headers });
 }
 
-/** The error envelope; where the type stands in it is not documented, hence a switch. */
+/** The error envelope. Where it has the type is not documented, so there is a switch. */
 // rule: errors.envelope
 function toEnvelope(
   message: string,

@@ -87,7 +87,7 @@ export const deepSearch = billed((service, { fields }) => {
   return { price: switches.price_research, units: 1, work };
 });
 
-/** Of an operation that may end without a result, and says so in the words of `none`. */
+/** The answer of an operation that may end without a result, and then says so with `none`. */
 // rule: errors.success-false
 function toOutcome({ switches }: Service, answer: object | undefined, none: string): Outcome {
   const success = answer !== undefined;
@@ -103,14 +103,14 @@ async function aboutOne(catalogue: Service['catalogue'], query: string) {
   return { Result: `${describe(lead)}${known}`, Citations: lead.links.map(([, link]) => link) };
 }
 
-/** Counting stops here: nobody needs the exact number of more leads. */
+/** Counting stops here: nobody needs a larger number exactly. */
 const mostCounted = 5000;
 
-/** How many fit, and the first of them. */
+/** How many leads fit, and the first of them. */
 async function aboutMany(catalogue: Service['catalogue'], query: string) {
   const wanted = typeIn(query);
   const all = firstOf((await catalogue.search(wanted, query)).matches, mostCounted);
-  // If no word names a type: companies, if there are any, otherwise the type of the best match.
+  // If no word names a type: companies if there are any, otherwise the type of the best lead.
   const isCompany = all.some(({ lead }) => lead.entityType === 'company');
   const type = wanted ?? (isCompany ? 'company' : all[0]?.lead.entityType);
   const matches = all.filter(({ lead }) => lead.entityType === type || lead.entityType === null);

@@ -20,31 +20,31 @@ export interface Term {
   /** An FTS5 expression. */
   readonly query: string;
   readonly isPlace: boolean;
-  /** Says what somebody is: nothing else makes up for it. */
+  /** It says what somebody is, and no other words can replace it. */
   readonly isRole?: boolean;
-  /** Chinese and Japanese have no spaces: what is not found whole is searched by its pairs of characters. */
+  /** Chinese and Japanese have no spaces, so what is not found as a whole is searched for by its pairs of characters. */
   readonly pairs?: readonly Term[];
 }
 
-/** What a catalogue knows of words in lower case. */
+/** What a catalogue knows about words, in lower case. */
 interface Known {
-  /** Whether leads are called so by what they are: "law firm", "head of marketing", "new york". */
+  /** Whether leads have this name for what they are: "law firm", "head of marketing", "new york". */
   isPhrase(text: string): boolean;
   isPlace(text: string): boolean;
-  /** Whether its leads have titles, so that nobody is what a description mentions. */
+  /** Whether its leads have titles: then a description does not say what somebody is. */
   readonly hasTitles: boolean;
 }
 
-/** More words than this make no search better, only slower. */
+/** More words make a search slower, but no better. */
 const mostTerms = 40;
 const mostWords = 160;
-/** The most words that are one thing: in what a lead is, and in the vocabulary. */
+/** The most words that can be one thing, in what a lead is and in the vocabulary. */
 const longestPhrase = 3;
 const longestMeaning = 5;
 
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
 
-/** What is to be found and what is not, in words and numbers; and whether the type itself was named ("companies"). */
+/** What to find and what to exclude, in words and numbers, and whether the type itself was named ("companies"). */
 export function parseObjective(objective: string, known: Known) {
   const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
   const excluded: Term[] = [];
@@ -68,7 +68,7 @@ function unique(terms: readonly Term[]): Term[] {
   return [...new Map(terms.map((term) => [term.query, term])).values()].slice(0, mostTerms);
 }
 
-/** A word of an objective, several that are one thing, or a sign between them. */
+/** A word of an objective, several that mean one thing, or a sign between them. */
 interface Unit {
   readonly surface: string;
   readonly lower: string;
@@ -98,7 +98,7 @@ function toUnit(word: string): Unit[] {
   return [{ surface, lower, kind }, ...(word.endsWith('.') ? toUnit(';') : [])];
 }
 
-/** The longest run of words from here that is one thing. A funding round always is: "Series A" is no "Series B". */
+/** The longest run of words from here that means one thing. A funding round always does: "Series A" is not "Series B". */
 function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | undefined {
   for (let length = longestMeaning; length > 1; length -= 1) {
     const run = words.slice(at, at + length);
@@ -112,14 +112,14 @@ function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | unde
   return undefined;
 }
 
-/** A term that is wanted, and whether only "or" or a comma stands between it and the one before. */
+/** A wanted term, and whether there is only "or" or a comma between it and the one before. */
 type Wanted = Term & { readonly after: 'or' | 'comma' | 'other' };
 
 function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; denied: Term[] } {
   const wanted: Wanted[] = [];
   const denied: Term[] = [];
   let after: Wanted['after'] = 'other';
-  /** What is denied at present; a list of places goes on after commas. */
+  /** What is being excluded; a list of places continues after commas. */
   let scope: Unit[] | undefined;
   let places = false;
   const closeScope = () => {
@@ -178,7 +178,7 @@ function joined(terms: readonly Term[], operator: 'AND' | 'OR'): Term {
   };
 }
 
-/** "seed-stage" asks for both of its words, apart from those that say nothing. */
+/** "seed-stage" asks for both of its words, except words without meaning. */
 function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Known): Term | undefined {
   const meaning = meaningOf(lower);
   if (meaning !== undefined) {
@@ -199,7 +199,7 @@ function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Know
   return { ...joined(both, 'AND'), surface };
 }
 
-/** Words without spaces: those with a meaning, and what is left between them and what says nothing. */
+/** In text without spaces: the words with a meaning, and the parts between them, without parts that say nothing. */
 function toRuns(text: string, known: Known): Term[] {
   const terms: Term[] = [];
   const rest = text.replace(knownRuns, (word) => {
@@ -223,14 +223,14 @@ export function phrase(text: string): string {
   return `"${toIndexText(text).replaceAll('"', ' ').trim()}"`;
 }
 
-/** "pre-seed" is not a kind of "seed": a prefix that turns a word into another one belongs to it. */
+/** "pre-seed" is not a kind of "seed": such a prefix belongs to its word. */
 function joinPrefixes(text: string): string {
   return text.replace(/\b(pre)-(?=\p{L})|\b(non)-(?=\p{Ll})|\b(pre) (?=seed\b)/giu, '$1$2$3');
 }
 
 /**
- * The text as it is indexed: every character of Chinese and Japanese is a word of its own. A shop that is run from
- * somewhere has nothing to do with running, which has the same stem.
+ * The text as it is indexed. Each character of Chinese and Japanese is a word of its own. "Run from" somewhere has nothing to do with
+ * running, although the stem is the same.
  */
 export function toIndexText(text: string): string {
   return joinPrefixes(text.normalize('NFKC'))

@@ -39,21 +39,21 @@ const faultFields = {
   ]),
   status: integer({ min: 200, max: 599, default: 500 }),
   headers: optional(toHeaders, {}),
-  /** A text is sent as it is, anything else as JSON; absent: the error envelope. */
+  /** A text is sent as it is, anything else as JSON; without it, the error envelope is sent. */
   body: (given: unknown) => given,
   admitted: flag,
   delay_ms: optional(whole(0, longestWaitMs), undefined),
   after_batches: whole(1),
 };
 
-/** Thrown for a scenario that can't be used; the message says where and why. */
+/** Thrown for an unusable scenario. The message says where and why. */
 export class ScenarioError extends Error {
   override readonly name = 'ScenarioError';
 }
 
 export type Fault = Readonly<ReturnType<typeof toFault>>;
 
-/** Reads a scenario file; the fault of each request, when it gets one. Every call counts as a request. */
+/** Reads a scenario file. The returned function must be called once for each request, and returns its fault, if it has one. */
 export function readScenario(path: string | undefined): (operation: EndpointName) => Fault | undefined {
   const faults = path === undefined ? [] : read(path);
   return (operation) =>

@@ -9,7 +9,7 @@ export interface Match {
   readonly lead: Lead;
   /** From 0 to 1. */
   readonly score: number;
-  /** Whether it has all that was asked for, and how many words that are. */
+  /** Whether it has everything that was asked for, and how many words that is. */
   readonly isWhole: boolean;
   readonly words: number;
   readonly reason: string;
@@ -22,15 +22,15 @@ export interface Match {
 const candidateOf = (id: number) => ({ id, has: [] as number[], firm: 0, strength: 0, rank: 0 });
 type Candidate = Readonly<ReturnType<typeof candidateOf>>;
 
-/** Less says no more than that a lead has to do with it. */
+/** With less, a word is only mentioned. */
 const firmStrength = 0.7;
-/** Of leads that have the same words equally well, the one that says least of them keeps this share of its score. */
+/** If leads have the same words equally well, the one that says least about them keeps this share of its score. */
 const leastSaid = 0.85;
-/** Where nothing has all that is asked for, a lead must have more than this share of it, and not by the way. */
+/** If no lead has everything, a lead must have more than this share of it, and more than mentions. */
 const most = 0.5;
-/** Where only numbers, the type or what is denied were to be met. */
+/** The score where only numbers, the type or exclusions had to be met. */
 const scoreWithoutWords = 0.7;
-/** More words make no search better, only slower. */
+/** More words make a search slower, but no better. */
 const mostWords = 50;
 
 /**
@@ -51,7 +51,7 @@ const hits = `
     FROM words WHERE words MATCH ? LIMIT -1 OFFSET 0
   )`;
 
-/** How a type stands in the index; as a word that no objective has. */
+/** The type as a word of the index, which no objective contains. */
 export function typeWord(type: string): string {
   return `type${type.replaceAll('_', '')}`;
 }
@@ -65,11 +65,11 @@ export function createSearch(rows: Rows) {
   const isThere = (from: string, text: string): boolean =>
     rows.get(`SELECT 1 FROM ${from}`, text) !== undefined;
   const isPlace = (form: string): boolean => isThere('places WHERE place = ?', withoutAccents(form));
-  // A word that is not indexed makes no phrase of the others.
+  // A word that is not indexed can't be part of a phrase.
   const isPhrase = (text: string): boolean =>
     toIndexText(text) === text && isThere('words WHERE words MATCH ? LIMIT 1', `{kind} : ${phrase(text)}`);
 
-  /** What the facts of a type are, from some of its leads: they are the same for every lead of a type. */
+  /** The kinds of facts of a type, from some of its leads: they are the same for all. */
   const samples = new Map<string, ReturnType<typeof sampleOf>>();
   const sampleOf = (type: string) => {
     const facts = leadsFrom(rows, `leads WHERE ${ofType} LIMIT 200`, type).flatMap((lead) => lead.facts);
@@ -78,7 +78,7 @@ export function createSearch(rows: Rows) {
     return { numeric: [...new Set(numeric)], hasFacts: facts.length > 0, hasTitles };
   };
 
-  /** The best first, each read when it is asked for; `considered`: how many leads were looked at, rejected ones included. */
+  /** The best leads first, each read when it is needed. `considered`: how many were looked at, including rejected ones. */
   return async (entityType: EntityType | undefined, objective: string) => {
     const type = entityType ?? '';
     const { numeric, hasFacts, hasTitles } = samples.get(type) ?? sampleOf(type);
@@ -88,7 +88,7 @@ export function createSearch(rows: Rows) {
       const about = factOf(condition, numeric);
       return about === undefined ? [] : [{ ...condition, ...about }];
     });
-    // The noun of a number condition is answered by the number.
+    // The number stands for the noun of its condition.
     const nouns = conditions.map(({ word }) => word);
     const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
 
@@ -112,7 +112,7 @@ export function createSearch(rows: Rows) {
     };
     for (const term of terms) {
       let found = await isFound(term);
-      // Pairs that occur nowhere straddle two words.
+      // Pairs that occur nowhere span two words.
       if (!found)
         for (const pair of term.pairs ?? [])
           if (words.length < mostWords && (await isFound(pair))) found = true;
@@ -133,7 +133,7 @@ export function createSearch(rows: Rows) {
       const reason = [what, ...asked.excluded.map(({ surface }) => `not ${surface}`)].join(', ');
       return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
     };
-    /** The leads of the first tier in which any meets the conditions. */
+    /** The leads of the first tier that has any which meet the conditions. */
     function* matches(): Generator<Match, void, undefined> {
       for (const tier of tiersOf(words, slots, fitting)) {
         let hasMatches = false;
@@ -158,8 +158,8 @@ export function createSearch(rows: Rows) {
 }
 
 /**
- * For each word its position, or that of an earlier place: places that no lead is in two of share one, since to be in one of
- * these will do. "Berlin, Germany" is a place in a place.
+ * For each word its position, or that of an earlier place: places without a common lead share one, since one of them is enough. "Berlin,
+ * Germany" is a place in a place.
  */
 function slotsOf(words: readonly Term[], candidates: readonly Candidate[]): number[] {
   const slots = [...words.keys()];
@@ -179,16 +179,16 @@ function isIn(slot: number | undefined, slots: readonly number[], has: readonly 
   return has.some((at) => slots[at] === slot);
 }
 
-/** Those with the most of what is asked for, then those with less of it: each the best first. */
+/** The leads with most of what is asked for, then those with less, each tier from the best lead on. */
 function* tiersOf(words: readonly Term[], slots: readonly number[], candidates: readonly Candidate[]) {
   const asked = new Set(slots).size;
   const tiers: Candidate[][] = [];
   for (const candidate of candidates) {
     const { has, firm } = candidate;
     if (has.length < asked && firm / asked <= most) continue;
-    // What says what somebody is, nothing else makes up for.
+    // Other words can't replace one that says what somebody is.
     if (words.some(({ isRole }, at) => isRole && !has.includes(at))) continue;
-    // Of those that lack as much, first those that are where they are to be.
+    // If leads lack equally much, those in the right place come first.
     const isThere = words.every(({ isPlace }, at) => !isPlace || isIn(slots[at], slots, has));
     const tier = 2 * has.length + (isThere ? 1 : 0);
     tiers[tier] ??= [];

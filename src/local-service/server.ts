@@ -25,12 +25,12 @@ export interface LocalServiceOptions extends Listeners {
   readonly stateDir: string;
   /** The port on 127.0.0.1; 0 = any free one. */
   readonly port: number;
-  /** This process: recorded with what it holds, so that what a killed process held can be told from it. */
+  /** The ID of this process. It is stored with what it holds, so that what a killed process held can be told apart. */
   readonly pid: number;
   /** The user's own leads, .jsonl, .ndjson or .csv; absent = the demonstration. */
   readonly catalogFile?: string | undefined;
   readonly switches?: Partial<Switches> | undefined;
-  /** Faults to rehearse, see scenario.ts. */
+  /** Faults to try out, see scenario.ts. */
   readonly scenarioFile?: string | undefined;
   readonly clock: Clock;
 }
@@ -69,21 +69,21 @@ export async function startLocalService(options: LocalServiceOptions) {
     const running = listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
-    // A connection that can't be taken, for lack of file descriptors, is lost; the service is not.
+    // Without file descriptors a connection is lost, but the service goes on.
     server.on('error', (error) => log?.(`connections: ${error.message}`));
     watchTasks(service);
     return {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       fictional: catalogue.fictional,
-      /** Ends running requests as their clients going away would, and stops. */
+      /** Ends running requests as if their clients went away, and stops. */
       async close() {
         const closed = once(server, 'close');
         server.close();
         server.closeAllConnections();
         await closed;
         await Promise.all(running);
-        // What was running may have begun a task.
+        // A running request may have created a task.
         service.cancelLook?.();
         closeFiles();
       },

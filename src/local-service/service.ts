@@ -8,11 +8,11 @@ import type { Store } from './store.ts';
 import type { Switches } from './switches.ts';
 
 export interface Listeners {
-  /** Receives a line per request. */
+  /** Gets a line per request. */
   readonly log?: ((line: string) => void) | undefined;
-  /** Receives what made a request fail inside the service: a state that can't be written any more, say. */
+  /** Gets errors inside the service, for example when its state can't be written. */
   readonly failed?: ((error: unknown) => void) | undefined;
-  /** Receives, line by line, what the demonstration knows when a search of it found nothing. */
+  /** Gets examples of what the demonstration has, line by line, when a search of it found nothing. */
   readonly hint?: ((line: string) => void) | undefined;
 }
 
@@ -21,17 +21,17 @@ export interface Service extends Listeners {
   readonly catalogue: Catalogue;
   readonly switches: Switches;
   readonly clock: Clock;
-  /** The fault of the next request. */
+  /** Returns the fault of the next request. */
   readonly scenario: (operation: EndpointName) => Fault | undefined;
   /** The IDs of the requests that are being answered. */
   readonly answering: Set<string>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Cancels the next look at the tasks; absent: none are under way. */
+  /** Cancels the next look at the tasks; absent while there are none. */
   cancelLook?: (() => void) | undefined;
 }
 
-/** Who asks: an active key, with its fingerprint; the state never holds a key itself. */
+/** The caller: an active key, with its fingerprint. The state never holds a key itself. */
 export interface Caller {
   readonly key: LocalKey;
   readonly fingerprint: string;
@@ -42,15 +42,15 @@ export interface Arrival {
   readonly requestId: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Aborted when the client went away before the answer was complete, or the service closes. */
+  /** Aborts when the client goes away before the answer is complete, or when the service closes. */
   readonly gone: AbortSignal;
 }
 
-/** One of a known operation and a known caller. */
+/** A request for a known operation from a known caller. */
 export interface Exchange extends Arrival {
   readonly operation: EndpointName;
   readonly query: URLSearchParams;
   readonly caller: Caller;
-  /** What the scenario has in store for it. */
+  /** The fault that the scenario has for it. */
   readonly fault: Fault | undefined;
 }

@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
 
 /**
- * Gives SQLite the files of this machine, of which its WebAssembly knows nothing. Nothing is locked here: who
- * writes holds the lock of the folder, and an index that is read is never changed.
+ * Gives SQLite access to files, which its WebAssembly lacks. Nothing is locked here: a writer holds the lock of the folder, and an index
+ * that is read is never changed.
  */
 export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
   const descriptors = new Map<WasmPointer, number>();
@@ -12,7 +12,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
   const pathOf = (name: WasmPointer): string => wasm.cstrToJs(name) ?? '';
   const heap = (from: WasmPointer, length: number) => wasm.heap8u().subarray(from, from + length);
 
-  /** A method as SQLite calls it, which gets a code for what became of `work`: nothing may be thrown through WebAssembly. */
+  /** A method that SQLite calls. It returns a code for the result of `work`, since nothing may be thrown through WebAssembly. */
   const coded =
     <Given extends unknown[]>(failure: number, work: (...given: Given) => unknown) =>
     (...given: Given): number => {
@@ -32,7 +32,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
       const how = isReadOnly ? O_RDONLY : O_RDWR | (creates ? O_CREAT : 0);
       return [fs.openSync(path, how, 0o600), flags];
     } catch (error) {
-      // As its own files do: what can't be written may be read.
+      // As SQLite's own files do: a file that can't be written may still be read.
       if (isReadOnly) throw error;
       return [fs.openSync(path, O_RDONLY), capi.SQLITE_OPEN_READONLY];
     }
@@ -78,7 +78,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
     vfs: {
       struct: Object.assign(new capi.sqlite3_vfs(), {
         $iVersion: 1,
-        // A pointer to the methods; what is ours stands in `descriptors`.
+        // A pointer to the methods. Our own data is in `descriptors`.
         $szOsFile: 8,
         $mxPathname: 4096,
       }),
@@ -92,7 +92,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
           if (flagsOut !== 0) wasm.poke32(flagsOut, opened);
         }),
         xDelete: coded(capi.SQLITE_IOERR_DELETE, (_, name) => fs.rmSync(pathOf(name), { force: true })),
-        // A journal without anything in it is none.
+        // An empty journal counts as none.
         xAccess: coded(capi.SQLITE_IOERR_ACCESS, (_, name, __, isThere) => {
           const size = fs.statSync(pathOf(name), { throwIfNoEntry: false })?.size ?? 0;
           wasm.poke32(isThere, size > 0 ? 1 : 0);

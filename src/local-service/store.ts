@@ -49,19 +49,19 @@ const steps = [
 
 const patienceMs = 10_000;
 
-/** Thrown when another process held the lock for longer than the patience. */
+/** Thrown when another process held the lock for too long. */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
 }
 
 export type Store = ReturnType<typeof openStore>;
 
-/** Opens the state in a folder, which several processes read and write, one transaction at a time. */
+/** Opens the state in a folder. Several processes may read and write it, one transaction at a time. */
 export function openStore(options: { stateDir: string; pid: number; monotonic: () => number }) {
   const { stateDir, pid, monotonic } = options;
   chmodSync(stateDir, 0o700);
   const path = join(stateDir, 'state.db');
-  // SQLite would write to wherever a link leads.
+  // SQLite would write to the target of a link.
   for (const file of [path, `${path}-journal`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
@@ -84,7 +84,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
       lock.giveBack();
     }
   };
-  /** The only way in: everything happens under the lock, and in a transaction. */
+  /** The only way in: everything happens under the lock and in a transaction. */
   const transaction = <Result>(work: (rows: Rows) => Result): Result =>
     hold(() => {
       rows.exec('BEGIN IMMEDIATE');
@@ -96,13 +96,13 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
         try {
           rows.exec('ROLLBACK');
         } catch {
-          // SQLite has done so itself: on a full disk.
+          // SQLite has already rolled it back, for example on a full disk.
         }
         throw error;
       }
     });
   hold(() => {
-    // The journal file stays, which is cheaper than making and removing one; its header says whether it counts.
+    // The journal file stays, which is cheaper than making and removing one. Its header says whether it is valid.
     rows.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL');
     if (existsSync(`${path}-journal`)) chmodSync(`${path}-journal`, 0o600);
   });
@@ -112,7 +112,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
     if (known < steps.length) rows.exec(`PRAGMA user_version = ${steps.length}`);
   });
   return {
-    /** Names this process to others; see `isAlive`. */
+    /** Names this process in locks; see `isAlive`. */
     owner: lock.owner,
     folder: stateDir,
     transaction,

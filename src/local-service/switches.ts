@@ -1,9 +1,9 @@
 /**
- * What the interface description leaves open, as named switches with a stated default. Prices, pace and limits
- * of this service are here too, since a real one configures them per workspace.
+ * What the interface leaves open, as named switches with defaults. Prices, speed and limits of this service are here, too, since a real one
+ * has them per workspace.
  */
 
-/** A timer of Node that should wait for longer fires at once. 24 days. */
+/** 24 days. A timer of Node for a longer time fires at once. */
 export const longestWaitMs = 2 ** 31 - 1;
 
 interface SwitchRow {
@@ -17,7 +17,7 @@ interface SwitchRow {
 
 const count = (value: number, meaning: string) => ({ default: value, meaning });
 const wait = (value: number, meaning: string) => ({ default: value, meaning, max: longestWaitMs });
-/** The first is the default. */
+/** The first value is the default. */
 const choice = <Value extends string>(values: readonly [Value, ...Value[]], meaning: string) => ({
   ...{ default: values[0] as Value, values, meaning },
 });
@@ -67,19 +67,19 @@ export type Switches = {
   -readonly [Name in keyof typeof switchTable]: (typeof switchTable)[Name]['default'];
 };
 
-/** Thrown for a switch that does not exist or a value it can't have. */
+/** Thrown for an unknown switch, or an invalid value. */
 export class SwitchError extends Error {
   override readonly name = 'SwitchError';
 }
 
-/** The defaults, with some of them replaced. Throws SwitchError. */
+/** The defaults with these changes. Throws SwitchError. */
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
   const defaults = Object.entries(switchTable).map(([name, row]) => [name, row.default]);
   for (const [name, value] of Object.entries(changes)) check(name, value);
   return { ...Object.fromEntries(defaults), ...changes } as Switches;
 }
 
-/** Reads `name=value` texts, as they stand on a command line. Throws SwitchError. */
+/** Reads `name=value` texts from a command line. Throws SwitchError. */
 export function toSwitches(assignments: readonly string[]): Partial<Switches> {
   const changes = assignments.map((assignment) => {
     const [, name, text = ''] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];

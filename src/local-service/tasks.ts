@@ -11,7 +11,7 @@ import type { Exchange, Service } from './service.ts';
 // rule: create.id
 export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
   const { searchId, isNew } = await beginSearch(service, exchange);
-  // An existing task has none yet, or never will when it failed after admission.
+  // The task that has this key is still being created, or failed after admission.
   if (searchId === null) throw alreadyExists();
   if (isNew) watchTasks(service);
   return { leads_search_id: searchId };
@@ -29,7 +29,7 @@ export function status(service: Service, exchange: Exchange): EntitySearchStatus
 /** GET /v1/entity-search/fetch */
 // rule: fetch.pts, fetch.num
 export function fetchPage(service: Service, exchange: Exchange): string {
-  // As it was asked for: a position may be beyond what a number can hold.
+  // As it was written: a position may be larger than a number can hold.
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
   const { min, max, default: usual } = limits.fetchNum;
   const num = Number(queryDigits(exchange.query, 'num') ?? usual);
@@ -56,7 +56,7 @@ type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reason', str
     readonly created_at: number;
   };
 
-/** Reads a task of the calling key, with its progress as of now. Another key's does not exist for it. */
+/** Reads a task of the calling key, with its progress now. Tasks of other keys do not exist for it. */
 // rule: status.id, fetch.id, task.owner, fetch.not-found, states.settlement
 function readSearch<Answer>(
   service: Service,
@@ -118,7 +118,7 @@ function progressOf(
   const steps = task_step_ms === 0 ? Number.POSITIVE_INFINITY : Math.floor(elapsed / task_step_ms);
   const hasEnded = steps > Math.ceil(found / size);
   const ready = hasEnded ? found : Math.min(found, steps * size);
-  // Rejected candidates come up evenly between the accepted ones.
+  // Rejected candidates appear evenly between the accepted ones.
   const rejected = task.considered - task.found;
   // rule: task.verified
   const verified = ready + (hasEnded ? rejected : Math.floor((rejected * ready) / Math.max(1, found)));
@@ -130,7 +130,7 @@ function progressOf(
   };
 }
 
-/** Looks at the tasks now and then for as long as any are under way. */
+/** Looks at the tasks from time to time, while any are running. */
 // rule: states.background
 export function watchTasks(service: Service): void {
   const { clock, switches, store } = service;
@@ -140,7 +140,7 @@ export function watchTasks(service: Service): void {
     try {
       areActive = store.transaction((rows) => advanceTasks(rows, service));
     } catch {
-      // Out of file descriptors, say. The next look may find all well again.
+      // For example, there are no file descriptors. The next look may succeed.
     }
     if (areActive) watchTasks(service);
   });

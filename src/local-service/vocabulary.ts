@@ -1,27 +1,27 @@
 /**
- * What the words of an objective mean, in English, German, French, Spanish and, where there are no spaces, Japanese
- * and Chinese: which say nothing, which name the type, and which say the same as others.
+ * The meaning of words in an objective, in English, German, French, Spanish and, without spaces, Japanese and Chinese: which say nothing,
+ * which name the type, and which mean the same as others.
  */
 
 import vocabulary from './vocabulary.json' with { type: 'json' };
 
-/** They do not say what to find. */
+/** Words that do not say what to find. */
 export const stopWords = words(vocabulary.stop);
-/** They only say which type is meant; for any type, since the type is chosen elsewhere. */
+/** Words that only name a type. They are ignored for all types, since the type is chosen elsewhere. */
 export const typeWords = words(vocabulary.types);
-/** Second halves of compounds that say nothing of their own: "seed-stage", "Berlin-based". */
+/** Second parts of compounds without a meaning of their own: "seed-stage", "Berlin-based". */
 export const hyphenEndings = words(vocabulary.endings);
 export const orWords = words(['or oder bzw ou o u']);
 export const andWords = words(['and und sowie et y e']);
 
-/** The same without spaces, Chinese and Japanese. */
+/** The same in Chinese and Japanese, without spaces. */
 export const typeRuns = anyOf(words(vocabulary.typeRuns));
 export const stopRuns = anyOf([...words(vocabulary.stopRuns), '\\p{Script=Hiragana}+']);
-/** "不在北京的…", "除了北京以外", "東京以外の…": what is not to be found. */
+/** What must not be found: "不在北京的…", "除了北京以外", "東京以外の…". */
 export const deniedRuns =
   /(?:不在|不是|除了)(?<denied>\p{Script=Han}+?)(?:以外|之外|的|(?=\P{Script=Han}|$))|(?<![\p{Script=Han}\p{Script=Katakana}ー])(?<other>[\p{Script=Han}\p{Script=Katakana}ー]{1,20}?)以外の?/gu;
 
-/** Stands in the text for everything that denies what comes after it. */
+/** Replaces every word that excludes what follows it. */
 export const denial = '¬';
 
 const names =
@@ -58,15 +58,15 @@ export function reworded(text: string): string {
   return rewordings.reduce((said, [pattern, better]) => said.replace(pattern, better), text);
 }
 
-/** What a word means: other ways to say it, and whether it says what somebody is. */
+/** The meaning of a word: other words for it, and whether it says what somebody is. */
 interface Meaning {
   readonly forms: readonly string[];
   readonly isRole: boolean;
 }
 
 /**
- * A line is `what is said, or said = what is searched, too`: said without accents and in the singular. What is
- * searched after `==` is what somebody is: it must stand in the title, and nothing else makes up for it.
+ * A line is `word, or word = also searched for`; words are without accents and in the singular. After `==` it says what somebody is: it
+ * must be in the title, and other words can't replace it.
  */
 const meanings: ReadonlyMap<string, Meaning> = new Map(
   vocabulary.meanings.flatMap((line) => {
@@ -76,12 +76,12 @@ const meanings: ReadonlyMap<string, Meaning> = new Map(
   }),
 );
 
-/** What else a word or a few may mean, in the singular or the plural. */
+/** Other meanings of one or more words, in the singular or the plural. */
 export function meaningOf(lower: string, exactly?: 'exactly'): Meaning | undefined {
   const key = toKey(lower);
   const exact = meanings.get(key);
   if (exact !== undefined || exactly) return exact;
-  // What is left of a short word may be anything: "teens" are no tea.
+  // The rest of a short word could be anything: "teens" are not tea.
   const singulars = ['ie=y', 'e=', 'n=', 'en=', 'innen=', 'aux=al'].map((pair) => {
     const [ending = '', other = ''] = pair.split('=');
     return key.endsWith(ending) ? `${key.slice(0, -ending.length)}${other}` : '';
@@ -97,23 +97,23 @@ export const knownRuns = anyOf(
   ),
 );
 
-/** Without accents, and each word without an s at its end: "heads of sales" is "head of sale". */
+/** Without accents and without an s at the end of words: "heads of sales" becomes "head of sale". */
 function toKey(lower: string): string {
   return withoutAccents(lower).replace(/(?<=\p{Script=Latin}{3})s(?!\p{L})/gu, '');
 }
 
 export function withoutAccents(lower: string): string {
-  // The signs of Japanese that make one sound of another stay.
+  // Keep the Japanese signs that turn one sound into another.
   const bare = lower.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
   return bare.normalize('NFC').replaceAll('ß', 'ss');
 }
 
-/** The facts that a word of an objective may mean, the likeliest first. */
+/** The facts that a word of an objective may mean, the most likely first. */
 export const factsByWord = namesByName(vocabulary.facts);
-/** Other names of facts, the likeliest first, without spaces, underscores and hyphens. */
+/** Other names of facts, the most likely first, without spaces, underscores and hyphens. */
 export const otherNames = namesByName(vocabulary.names);
 
-/** Lines of `what is asked for = what is looked up`, each by any of the former. */
+/** Reads lines of `asked for = looked up`. Each word on the left has all of those on the right. */
 function namesByName(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const pairs = lines.map((line) => line.split(' = ').map((names) => names.split(' ')));
   return new Map(pairs.flatMap(([asked = [], known = []]) => asked.map((name) => [name, known] as const)));
@@ -123,7 +123,7 @@ function words(lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(' ')));
 }
 
-/** The longer ones first. */
+/** Longer ones come first. */
 function anyOf(runs: Iterable<string>): RegExp {
   return new RegExp([...runs].sort((a, b) => b.length - a.length).join('|'), 'gu');
 }
