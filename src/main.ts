@@ -93,7 +93,9 @@ async function run(): Promise<void> {
       // env-paths calls the XDG state directory `log`. On other platforms that is a folder for logs.
       state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
     },
-    keychain: createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal),
+    get keychain() {
+      return createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal);
+    },
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
     random: Math.random,
     signal: stop.signal,

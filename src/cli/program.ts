@@ -1,7 +1,7 @@
 import { type Argument, Command, CommanderError, Help } from 'commander';
 import type { Context } from '../context.ts';
 import type { Outcome } from '../errors.ts';
-import { checkOneOf } from '../requests/closed-list.ts';
+import { checkOneOf } from '../requests/within-limits.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import {
   addHelp,

@@ -1,6 +1,6 @@
 import type { KeyHeader } from '../contract/endpoints.ts';
 import { UsageError } from '../errors.ts';
-import { checkOneOf } from '../requests/closed-list.ts';
+import { checkOneOf } from '../requests/within-limits.ts';
 
 /** undici's `Agent`, `Pool` and `ProxyAgent`, of version 7 and newer, have this form. */
 export interface Dispatcher {

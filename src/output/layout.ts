@@ -13,8 +13,8 @@ export interface Layout {
   readonly columns: readonly Column[];
   /** Chosen with --columns: JSON and JSONL then hold flat objects of these columns. */
   readonly chosen: boolean;
-  /** The columns of a table, if they are not the same. */
-  readonly table?: readonly TableColumn[];
+  /** The columns of a table, if they are not the same. Only a table asks for them. */
+  table?(): readonly TableColumn[];
   /** For leads: the enrich fields that were requested. Their table is made where it is drawn. */
   readonly enrichFields?: readonly string[];
   /** The columns of a single answer's sheet, if they are not the same. */

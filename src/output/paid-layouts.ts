@@ -1,8 +1,8 @@
 import { createYielder } from '../event-loop.ts';
-import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import { type JsonText, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import { free, memberLayout, membersOf } from './columns.ts';
 import type { Column, Layout } from './layout.ts';
-import { enriched, scoreOf } from './record-parts.ts';
+import { enriched, isContactFound, scoreOf } from './record-parts.ts';
 
 /** Leads of a search, with the requested enrich fields. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
@@ -44,13 +44,6 @@ export const contactLayout: Layout = {
     ...membersOf(['objective'], 'request'),
   ],
 };
-
-/** Null, empty and white space are all "not found". */
-// rule: contact.not-found
-export function isContactFound(record: JsonView): boolean {
-  const content = record.inner('result')?.member('content') ?? 'null';
-  return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
-}
 
 /** An answer in another form than `{ Result, Citations }` is shown as it is. */
 export const researchLayout: Layout = {

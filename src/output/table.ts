@@ -21,7 +21,8 @@ const otherLines = 2;
  */
 export function createTableForm(options: WriterOptions, wantsCards = false): WriterForm {
   const { enrichFields, table } = options.layout;
-  const columns = table ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
+  const columns =
+    table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
   const width = options.width || defaultWidth;
   const styles = stylesOf(options.color ?? false);
   let planned: readonly PlannedColumn[] | undefined;

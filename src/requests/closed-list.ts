@@ -1,25 +1,3 @@
-import { UsageError } from '../errors.ts';
-
-/**
- * Checks a value from a closed list. Throws UsageError, which names the allowed values and the nearest of them. `words` are other words for
- * parts of these names, and `meant` other names for whole values.
- */
-export function checkOneOf<Value extends string>(
-  name: string,
-  value: string,
-  allowed: readonly Value[],
-  words: Readonly<Record<string, string>> = {},
-  meant: Readonly<Record<string, string>> = {},
-): Value {
-  const found = allowed.find((one) => one === value);
-  if (found !== undefined) return found;
-  const near = Object.hasOwn(meant, value) ? meant[value] : nearest(value, allowed, words);
-  throw new UsageError(
-    `unknown ${name} "${clip(String(value))}"${near === undefined ? '' : `: did you mean ${near}?`}`,
-    `One of: ${allowed.join(', ')}.`,
-  );
-}
-
 /** Input can be megabytes of rubbish, so a message only quotes its beginning. */
 export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;

@@ -9,8 +9,8 @@ import {
   webSearchEntityTypes,
 } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
-import { checkOneOf, wordsOf } from './closed-list.ts';
-import { checkList, checkNumber, checkText, type InputNames } from './within-limits.ts';
+import { wordsOf } from './closed-list.ts';
+import { checkList, checkNumber, checkOneOf, checkText, type InputNames } from './within-limits.ts';
 
 /** What to find: the input that both forms of Entity Search share. */
 export interface EntitySearchInput {

@@ -2,10 +2,9 @@ import { limits } from '../contract/limits.ts';
 import type * as wire from '../contract/types.ts';
 import { contactTypes, extractionTypes } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
-import { checkOneOf } from './closed-list.ts';
 import { checkSchemaLimits } from './enrich-schema.ts';
 import { checkPublicUrl } from './public-url.ts';
-import { checkNumber, checkText, type InputNames } from './within-limits.ts';
+import { checkNumber, checkOneOf, checkText, type InputNames } from './within-limits.ts';
 
 interface ExtractInput {
   readonly type: string;

@@ -1,6 +1,6 @@
 import { type Limit, limits } from '../contract/limits.ts';
 import { UsageError } from '../errors.ts';
-import { clip } from './closed-list.ts';
+import { clip, nearest } from './closed-list.ts';
 
 /*
  * Input that the service would refuse is refused here, before anything is sent or reserved. Each limit counts in its own unit, and each
@@ -63,6 +63,26 @@ export function checkIdempotencyKey(key: string, { idempotency_key: name }: Inpu
     );
   }
   return key;
+}
+
+/**
+ * Checks a value from a closed list. Throws UsageError, which names the allowed values and the nearest of them. `words` are other words for
+ * parts of these names, and `meant` other names for whole values.
+ */
+export function checkOneOf<Value extends string>(
+  name: string,
+  value: string,
+  allowed: readonly Value[],
+  words: Readonly<Record<string, string>> = {},
+  meant: Readonly<Record<string, string>> = {},
+): Value {
+  const found = allowed.find((one) => one === value);
+  if (found !== undefined) return found;
+  const near = Object.hasOwn(meant, value) ? meant[value] : nearest(value, allowed, words);
+  throw new UsageError(
+    `unknown ${name} "${clip(String(value))}"${near === undefined ? '' : `: did you mean ${near}?`}`,
+    `One of: ${allowed.join(', ')}.`,
+  );
 }
 
 /** The range in words. A position is a number to people, and a limit that nobody can reach is left out. */

@@ -11,7 +11,7 @@ import { readLists } from '../../operations/only-new/lists.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
 import { toTerminalText } from '../../output/clean.ts';
-import { checkOneOf } from '../../requests/closed-list.ts';
+import { checkOneOf } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { topics } from '../help.ts';
 import { argumentOf } from '../options/options.ts';

@@ -21,7 +21,7 @@ import type { Layout } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toBaseUrl } from '../../requests/address.ts';
-import { checkOneOf } from '../../requests/closed-list.ts';
+import { checkOneOf } from '../../requests/within-limits.ts';
 import { timeLimits } from '../../transport/time-limits.ts';
 import { defineCommand, defineGroup } from '../command.ts';
 import { changeOutcomes, localOutcomes } from '../exit-codes.ts';
@@ -44,7 +44,7 @@ const variables: Partial<Record<SettingName, string>> = {
 
 const settingsLayout: Layout = {
   ...memberLayout(['setting', 'value', 'from', 'meaning']),
-  table: [
+  table: () => [
     memberColumn('setting', { min: 19, max: 19, role: 'title' }),
     {
       header: 'value',

@@ -43,7 +43,7 @@ const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_i
 /** For a failed row, the answer also says what was expected. */
 const layout: Layout = {
   ...memberLayout(names),
-  table: [
+  table: () => [
     memberColumn('result', { min: 7, max: 7, role: 'detail' }),
     memberColumn('row', { min: 36, max: 46, role: 'title' }),
     memberColumn('got', { min: 26, max: 90 }),

@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { contactTypes } from '../../contract/types.ts';
 import { JsonView } from '../../json/text.ts';
-import { isContactFound } from '../../output/paid-layouts.ts';
+import { isContactFound } from '../../output/record-parts.ts';
 import { checkContactType, toContactSearchRequest } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';

@@ -37,7 +37,7 @@ const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', 
 /** For people. What to do is printed below the table, in lines that can be copied. */
 const doctorLayout: Layout = {
   ...memberLayout(['check', 'result', 'found', 'fix']),
-  table: [
+  table: () => [
     memberColumn('check', { min: 16, max: 16, role: 'title' }),
     memberColumn('result', { min: 7, max: 7, role: 'detail', tone: (result) => tones[result] }),
     { ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }), lines: 20 },

@@ -35,7 +35,7 @@ const origin = memberColumn('origin', { min: 16, max: 60, yields: 1 });
 
 const listsLayout: Layout = {
   ...memberLayout(['list', 'leads', 'runs', 'last_run', 'origin'] satisfies (keyof ListRecord)[]),
-  table: [
+  table: () => [
     list,
     memberColumn('leads', { min: 5, max: 9 }),
     memberColumn('runs', { min: 4, max: 7 }),
@@ -55,7 +55,7 @@ const leadMembers = [
 
 const leadsLayout: Layout = {
   ...memberLayout(leadMembers),
-  table: [
+  table: () => [
     memberColumn('name', { min: 16, max: 60, role: 'title' }),
     timeColumn('time', { role: 'detail' }),
     operationId,
@@ -153,7 +153,7 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
 
 const prunedLayout: Layout = {
   ...memberLayout(['operation_id', 'time', 'command', 'removed']),
-  table: [
+  table: () => [
     timeColumn('time'),
     memberColumn('command', { min: 14, max: 40, role: 'title' }),
     memberColumn('removed', { min: 9, max: 9 }),

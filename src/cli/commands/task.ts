@@ -80,7 +80,7 @@ const knownTaskLayout: Layout = {
     'ready_count',
     'output',
   ]),
-  table: knownTaskTable,
+  table: () => knownTaskTable,
 };
 
 export const createTaskList = defineCommand({

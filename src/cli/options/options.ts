@@ -2,9 +2,9 @@ import { extname } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../../errors.ts';
 import { type Format, formats } from '../../output/writer.ts';
-import { checkOneOf, clip } from '../../requests/closed-list.ts';
+import { clip } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
-import { checkIdempotencyKey, checkNumber } from '../../requests/within-limits.ts';
+import { checkIdempotencyKey, checkNumber, checkOneOf } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, readNamedFile } from './inputs.ts';
 

@@ -22,7 +22,7 @@ export function withLast(record: JsonText, members: readonly (readonly [string, 
 
 export interface RecordColumns {
   readonly columns: readonly Column[];
-  readonly table: readonly TableColumn[];
+  table(): readonly TableColumn[];
   /** The members of records that these columns show; undefined where there are no others. */
   readonly members: readonly string[] | undefined;
   /** For leads: the fields of `enrich_fields` that they show. */
@@ -43,7 +43,7 @@ export function columnsOf(
   const names = columns ?? [...members.keys()];
   if (columns !== undefined || !members.has('name') || !members.has('links')) {
     const own = names.map(toColumn);
-    return { columns: own, table: plainTable(own), members: format === 'jsonl' ? names : undefined };
+    return { columns: own, table: () => plainTable(own), members: format === 'jsonl' ? names : undefined };
   }
   const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
   const leads = entityLayout(enrichFields);
@@ -53,7 +53,7 @@ export function columnsOf(
     .map((name) => ({ ...toColumn(name), header: free(taken, name, 'lead') }));
   return {
     columns: [...leads.columns, ...more],
-    table: [...entityTable(enrichFields), ...plainTable(more)],
+    table: () => [...entityTable(enrichFields), ...plainTable(more)],
     members: [...leadMembers, ...names],
     enrichFields,
   };
@@ -79,7 +79,7 @@ export function layoutOf(
   if (record.members !== undefined) {
     columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
   }
-  return { columns, chosen: false, table: listTable(record.table, added) };
+  return { columns, chosen: false, table: () => listTable(record.table(), added) };
 }
 
 export function toColumn(name: string): Column {

@@ -11,8 +11,8 @@ import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
 import type { RowOutcome } from '../../operations/list/outcome.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { free, restColumn } from '../../output/columns.ts';
-import type { Column, Layout, LayoutOf } from '../../output/layout.ts';
-import { isContactFound } from '../../output/paid-layouts.ts';
+import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
+import { isContactFound } from '../../output/record-parts.ts';
 import { plainTable } from '../../output/table-columns.ts';
 import {
   toContactSearchRequest,
@@ -179,11 +179,12 @@ function toItemsLayout(records: readonly JsonText[]): Layout {
   const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
   const items = [...names].map(toColumn);
   // On a screen the type is the same in each row, and failures are reported below.
-  const table = plainTable([first, second, ...items, last]).map((column) =>
-    column.header === 'type' || column.header === 'extract_error'
-      ? { ...column, extra: true as const, yields: true }
-      : column,
-  );
+  const table = (): readonly TableColumn[] =>
+    plainTable([first, second, ...items, last]).map((column) =>
+      column.header === 'type' || column.header === 'extract_error'
+        ? { ...column, extra: true as const, yields: true }
+        : column,
+    );
   return { columns: [first, second, ...items, other, last], chosen: false, table };
 }
 

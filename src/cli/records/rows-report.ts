@@ -6,7 +6,7 @@ import type { FinishedList } from '../../operations/list/list.ts';
 import type { ListCounts, RowFailure } from '../../operations/list/outcome.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
-import { isContactFound } from '../../output/paid-layouts.ts';
+import { isContactFound } from '../../output/record-parts.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';

@@ -12,8 +12,7 @@ import {
 import { isPaid, kinds } from '../../../operations/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
-import { checkOneOf } from '../../../requests/closed-list.ts';
-import { checkNumber } from '../../../requests/within-limits.ts';
+import { checkNumber, checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
@@ -111,7 +110,7 @@ export const createHistoryList = defineCommand({
     records.reverse();
     const views = records.map((record) => new JsonView(JSON.stringify(record)));
     const table = purchaseColumns.filter(({ text }) => views.some((view) => text(view) !== ''));
-    const layout = { ...memberLayout(historyMembers), table };
+    const layout = { ...memberLayout(historyMembers), table: () => table };
     await printRecords(context, options, { shape: 'list', layout }, records);
     const notes = createNotes(context, options);
     for (const damage of damages.reverse()) notes.warn(damage);

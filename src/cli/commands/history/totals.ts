@@ -10,7 +10,7 @@ import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
-import { checkOneOf } from '../../../requests/closed-list.ts';
+import { checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
@@ -111,7 +111,7 @@ function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       text: (record) => '█'.repeat(Math.ceil((longestBar * Number(textOf(record, measure))) / most)),
     },
   ];
-  return { ...memberLayout([by, ...sums]), table };
+  return { ...memberLayout([by, ...sums]), table: () => table };
 }
 
 function toSummary(record: JsonView): string {
