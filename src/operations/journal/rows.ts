@@ -46,7 +46,7 @@ interface Place {
   readonly offset: number;
   readonly length: number;
   /** Whether a row of this run has asked for it. */
-  readonly seen: boolean;
+  seen: boolean;
 }
 
 /** Pure: a digest of the exact body of a request: the rows of a list of 100,000 have to fit into memory. */
@@ -63,12 +63,14 @@ function createKnown(path: string, file: () => FileHandle) {
   const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };
 
-  function put(digest: bigint, { seen, state, ...place }: Place): void {
+  function put(digest: bigint, place: Place): void {
     const before = digests.get(digest);
+    const { state } = place;
     counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
     // Each key is stored once before it is sent. A failure means that it was refused and cost nothing.
     counts.sent += Number(state === 'sent') - Number(state === 'failed');
-    digests.set(digest, { ...place, state, seen: seen || before?.seen === true });
+    place.seen ||= before?.seen === true;
+    digests.set(digest, place);
   }
 
   async function viewAt({ length, offset }: Place): Promise<JsonView> {
@@ -102,8 +104,9 @@ function createKnown(path: string, file: () => FileHandle) {
     /** Marks a request as asked for by a row of this run. Returns whether another row has asked for it before. */
     see(digest: bigint): boolean {
       const place = digests.get(digest);
-      if (place !== undefined && !place.seen) digests.set(digest, { ...place, seen: true });
-      return place?.seen === true;
+      const before = place?.seen === true;
+      if (place !== undefined) place.seen = true;
+      return before;
     },
     /**
      * The key with which a request without an answer was sent, or was about to be sent. Undefined also where an earlier version did not

@@ -136,7 +136,13 @@ export function createRowPurchases(
     }
   }
 
-  return { slots, buy };
+  /** Resolves when the next row can be stored, or when nothing more is sent: rows that wait take memory. */
+  async function room(): Promise<void> {
+    await ahead.take();
+    ahead.free();
+  }
+
+  return { slots, room, buy };
 }
 
 /** Pure: the error of a service that asks for a longer wait than any row may have. */

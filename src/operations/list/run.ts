@@ -99,7 +99,7 @@ export async function* workThrough(
     stopWith(new StoppedError(signal));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
   };
-  const { slots, buy } = createRowPurchases(
+  const { slots, room, buy } = createRowPurchases(
     buyer,
     order,
     { keyBase, stored },
@@ -169,8 +169,7 @@ export async function* workThrough(
   async function read(): Promise<void> {
     for await (const asked of askedRows(order, order.rows.take())) {
       while (items.length >= window && stop === undefined) await change();
-      // Don't read all rows before the first are sent.
-      if (items.length > order.concurrency) await new Promise((resolve) => setImmediate(resolve));
+      await room();
       if (stop !== undefined) return;
       const item: Item = { asked };
       items.push(item);
