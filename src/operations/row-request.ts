@@ -30,16 +30,15 @@ export function toRowRequestText(request: RowRequest): string {
   return JSON.stringify(Object.fromEntries(Object.entries(known).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
+/** What the journal holds of the row request of a list. */
+export type ListIntent = Pick<Intent, 'command' | 'options' | 'row_request'>;
+
 type Of<Kind extends RowRequest['kind']> = Extract<RowRequest, { kind: Kind }>;
 type EarlierOptions = Omit<Of<'contact'>, 'kind'> &
   Omit<Of<'extract'>, 'kind'> & { readonly schema?: string; readonly shard?: string };
 
 /** Pure: the row request of a stored list; undefined where the journal does not hold its values. */
-export function rowRequestOf({
-  command,
-  options,
-  row_request,
-}: Pick<Intent, 'command' | 'options'> & Partial<Pick<Intent, 'row_request'>>): RowRequest | undefined {
+export function rowRequestOf({ command, options, row_request }: ListIntent): RowRequest | undefined {
   if (row_request !== undefined) return JSON.parse(row_request);
   // The last release stored the options instead. A shard of `auto` may be any of them.
   const { contact_type, instruction, limit, schema, shard, template, type } = options as EarlierOptions;

@@ -177,6 +177,15 @@ describe('the output', () => {
     expect(second).toBe('Bo,3,4,"line 4 has 3 cells, but the header has 2",,no');
   });
 
+  it.each([
+    [['enrich', '--field', 'size', '--field', 'city'], 'size,city\r\n3,Berlin\r\n,Berlin\r\n'],
+    [['extract', 'x_followers'], 'id\r\n1\r\n1\r\n'],
+  ])('of %s is shown again with the columns of its answers', async (words, csv) => {
+    write('list.txt', 'Ada\nx\n');
+    await leadpipe([...words, '--input', 'list.txt', '-o', 'out.csv']);
+    expect(await leadpipe(['history', 'show', '-f', 'csv'])).toMatchObject({ code: 0, stdout: csv });
+  });
+
   it('begins before the input has ended', async () => {
     const piped = spawn(process.execPath, [command, 'contact', 'email', '--input', '-'], { env, cwd });
     piped.stdin.write('Ada\n');

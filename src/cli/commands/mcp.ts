@@ -108,9 +108,9 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
     const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
     const { foundLayout } = await import('./task/reading.ts');
-    const { command = '', body = '{}', options = {} } = intent ?? {};
+    const { command = '', body = '{}' } = intent ?? {};
     const row = rowsOf(command);
-    const layout = row === undefined ? foundLayout({}) : answersAs(row, options);
+    const layout = intent && row ? await answersAs(row, intent) : foundLayout({});
     const printed = isKept(command)
       ? printedAs(command, JSON.parse(body))
       : ({ shape: 'list', layout } as const);

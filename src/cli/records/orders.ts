@@ -10,6 +10,7 @@ import type { Earlier } from '../../operations/earlier.ts';
 import { anew, findEarlier, toWanted } from '../../operations/find-earlier.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
 import type { Order, OutputTerms } from '../../operations/purchase.ts';
+import type { ListIntent } from '../../operations/row-request.ts';
 import { toSpending, toWorstCase } from '../../operations/spending.ts';
 import { memberLayout } from '../../output/columns.ts';
 import {
@@ -194,12 +195,12 @@ const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs[
 };
 
 /** The layout of a list's answers when they are shown again, without the rows they were bought for. */
-export function answersAs(
-  kind: AnswerKind,
-  { schema = '{}' }: Readonly<Record<string, unknown>>,
-): PrintedAs['layout'] {
+export async function answersAs(kind: AnswerKind, intent: ListIntent): Promise<PrintedAs['layout']> {
+  const { rowRequestOf } = await import('../../operations/row-request.ts');
+  // The shard decides which rows were bought, and not how they are printed.
+  const request = rowRequestOf({ ...intent, options: { ...intent.options, shard: undefined } });
   const toLayout: (body: never) => PrintedAs['layout'] = layouts[kind];
-  return toLayout({ enrich_fields: JSON.parse(String(schema)) } as never);
+  return toLayout((request ?? { enrich_fields: { properties: {} } }) as never);
 }
 
 /** Pure: how the records of a purchase are printed. */

@@ -100,16 +100,17 @@ export const createHistoryShow = defineCommand({
  */
 async function findStored(
   { directories, signal }: Context,
-  { entries: [{ body = '{}', command, options }], operationId }: StoredOperation,
+  { entries: [intent], operationId }: StoredOperation,
   { leads, state }: HistoryRecord,
   isWhole: boolean,
   damaged: () => void,
 ) {
+  const { body = '{}', command } = intent;
   const folder = folderOf(directories.state, operationId);
   const row = rowsOf(command);
   if (row !== undefined && hasRows(folder)) {
     const what = `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`;
-    const layout = isWhole ? memberLayout(['request_id', 'answer']) : answersAs(row, options);
+    const layout = isWhole ? memberLayout(['request_id', 'answer']) : await answersAs(row, intent);
     const records = readAnswers(folder, isWhole ? undefined : row, signal);
     return { what, printed: { shape: 'list', layout } as const, records };
   }
