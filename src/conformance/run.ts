@@ -1,9 +1,9 @@
 import { LeadpipeError } from '../errors.ts';
+import type { Problems } from './checks.ts';
 import {
   documentedType,
   isPaid,
   noCredits,
-  type Problems,
   type Row,
   type RowResult,
   sectionOf,

@@ -12,7 +12,7 @@ import { isObject } from '../json/object.ts';
 import { allMembers } from '../json/text.ts';
 import { invalid, Refusal } from './fields.ts';
 import { type LocalKey, localKeys } from './keys.ts';
-import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
+import { fundsOf, settle, transactionNow } from './ledger.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
 /** The caller. Throws 401 and 403 for a key without access, 503 where the operation is switched off. */
@@ -99,9 +99,7 @@ export async function takeIn<Wanted extends Cost>(
   const { account, concurrency = switches.user_concurrency } = caller.key;
   const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
   const request = [account, operation, received.idempotencyKey, bodyHash];
-  const earlier = store.transaction((rows) => {
-    forgetOld(rows, now());
-    endOrphans(service, rows);
+  const earlier = transactionNow(service, (rows) => {
     // rule: common.no-duplicates, common.conflict
     const known = rows.get<Earlier>(
       `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,

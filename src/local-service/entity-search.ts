@@ -113,19 +113,12 @@ function nameKey(name: string): string {
 
 /** The leads that earlier searches of the same account delivered; searches of other accounts are ignored. */
 function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
+  const sql = `SELECT identity FROM entities JOIN searches USING (search_id)
+    WHERE search_id = ? AND account = ? AND position < ready_count`;
   const delivered = store.transaction((rows) =>
-    rows.all<{ identity: string }>(
-      `SELECT identity FROM entities JOIN searches USING (search_id)
-       WHERE search_id IN (SELECT value FROM json_each(?)) AND account = ? AND position < ready_count`,
-      [JSON.stringify(searchIds.filter(isWhole)), key.account],
-    ),
+    searchIds.flatMap((searchId) => rows.all<{ identity: string }>(sql, [searchId, key.account])),
   );
   return new Set(delivered.map(({ identity }) => identity));
-}
-
-/** SQLite reads a text only up to its first NUL, so an ID with one would mean another ID. */
-export function isWhole(searchId: string): boolean {
-  return !searchId.includes('\0');
 }
 
 /** The entity as it is sent: the catalogue's own text, with what the search adds. */

@@ -11,16 +11,13 @@ import { fillSchema, toSchema } from './enrichment.ts';
 import { oneOf, readFields, text } from './fields.ts';
 import { type Lead, referenceOf } from './lead.ts';
 import { findLead, firstOf, typeIn } from './lead-finder.ts';
-import { endOrphans, fundsOf } from './ledger.ts';
+import { fundsOf, transactionNow } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
 
 /** GET /v1/credit/balance */
 export function balance(service: Service, { caller }: Exchange): CreditBalance {
-  const { store, switches, now } = service;
-  const funds = store.transaction((rows) => {
-    endOrphans(service, rows);
-    return fundsOf(rows, caller, service);
-  });
+  const { switches, now } = service;
+  const funds = transactionNow(service, (rows) => fundsOf(rows, caller, service));
   const refresh = switches.next_refresh_s;
   // rule: balance.fields, balance.times
   return {

@@ -5,13 +5,12 @@ import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import { type Catalogue, openCatalogueOf } from './catalogue.ts';
 import { loadSqlite } from './database.ts';
-import { endOrphans } from './ledger.ts';
+import { transactionNow } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
 import type { Listeners, Service } from './service.ts';
 import { openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
-import { advanceTasks, watchTasks } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
 export { isSqliteError } from './database.ts';
@@ -61,17 +60,13 @@ export async function startLocalService(options: LocalServiceOptions) {
     const service: Service = {
       ...{ store, catalogue, switches, scenario, clock, now, log, failed, hint, answering },
     };
-    store.transaction((rows) => {
-      endOrphans(service, rows);
-      advanceTasks(rows, service);
-    });
+    transactionNow(service, () => undefined);
     const server = createServer({ requireHostHeader: false });
     const running = listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
     // Without file descriptors a connection is lost, but the service goes on.
     server.on('error', (error) => log?.(`connections: ${error.message}`));
-    watchTasks(service);
     return {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -83,8 +78,6 @@ export async function startLocalService(options: LocalServiceOptions) {
         server.closeAllConnections();
         await closed;
         await Promise.all(running);
-        // A running request may have created a task.
-        service.cancelLook?.();
         closeFiles();
       },
     };

@@ -27,8 +27,6 @@ export interface Service extends Listeners {
   readonly answering: Set<string>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Cancels the next look at the tasks; absent while there are none. */
-  cancelLook?: (() => void) | undefined;
 }
 
 /** The caller: an active key, with its fingerprint. The state never holds a key itself. */

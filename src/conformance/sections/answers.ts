@@ -6,21 +6,23 @@ import {
   atMost,
   bodyLike,
   type Check,
-  checks,
-  type Expectation,
   holds,
   noStore,
-  problemsOf,
-  type Row,
   requestId,
   resultLike,
+  suppliedKey,
+  unless,
+} from '../checks.ts';
+import {
+  checks,
+  type Expectation,
+  problemsOf,
+  type Row,
   rows,
   type Sample,
   sampleOf,
   scenarios,
-  suppliedKey,
   table,
-  unless,
 } from '../row.ts';
 import { type PostEndpoint, pageList, post, rare, shared } from '../samples.ts';
 import type { Request } from '../service.ts';

@@ -1,19 +1,15 @@
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
 import { limits } from '../../contract/limits.ts';
+import { bodyLike, generatedKey, jsonType, noStore, unless } from '../checks.ts';
 import {
-  bodyLike,
   checks,
   type Expectation,
-  generatedKey,
-  jsonType,
-  noStore,
   problemsOf,
   type Row,
   type Sample,
   sampleOf,
   scenarios,
   table,
-  unless,
   unpaid,
 } from '../row.ts';
 import {

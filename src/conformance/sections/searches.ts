@@ -7,18 +7,8 @@ import {
   webSearchEntityTypes,
 } from '../../contract/types.ts';
 import type { JsonText } from '../../json/text.ts';
-import {
-  type Check,
-  checks,
-  header,
-  type Problems,
-  type Row,
-  requestId,
-  same,
-  scenarios,
-  table,
-  unless,
-} from '../row.ts';
+import { type Check, header, type Problems, requestId, same, unless } from '../checks.ts';
+import { checks, type Row, scenarios, table } from '../row.ts';
 import { type Form, nameOf, once, post, rare, shared } from '../samples.ts';
 import { notTried, type Request, searchIdOf, statusOf, type TestedService } from '../service.ts';
 import { batches, dones, enrichedWith, entities, flawsOf, listIn, memberOf, quoted } from '../shapes.ts';

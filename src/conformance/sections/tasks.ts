@@ -3,20 +3,15 @@ import {
   atMost,
   bodyLike,
   type Check,
-  checks,
   holds,
   noStore,
   type Problems,
-  type Row,
   requestId,
-  rows,
-  type Sample,
   same,
-  scenarios,
   suppliedKey,
-  table,
   unless,
-} from '../row.ts';
+} from '../checks.ts';
+import { checks, type Row, rows, type Sample, scenarios, table } from '../row.ts';
 import { ofFinishedTask, ofNewTask, once, post, rare, shared, unknownTask } from '../samples.ts';
 import {
   type Answer,
