@@ -222,8 +222,8 @@ interface Job extends Cost {
 }
 
 /**
- * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. A failure releases the
- * reservation. The idempotency key stays used, since the request was admitted.
+ * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure nobody works on
+ * the request any more, so the next look at the ledger releases the reservation. The idempotency key stays used.
  */
 // rule: contact.settled, contact.released
 export function billed(toJob: (service: Service, received: Received) => Job) {
@@ -233,15 +233,9 @@ export function billed(toJob: (service: Service, received: Received) => Job) {
     const { price, work, keepAnswer } = wanted;
     if (keepAnswer && earlier?.answer) return earlier.answer;
     if (earlier !== undefined) throw alreadyExists();
-    try {
-      const { text, units } = await work();
-      store.transaction((rows) =>
-        settle(rows, exchange.requestId, price * units, now(), keepAnswer ? text : null),
-      );
-      return text;
-    } catch (error) {
-      store.transaction((rows) => settle(rows, exchange.requestId, 0, now()));
-      throw error;
-    }
+    const { text, units } = await work();
+    const answer = keepAnswer ? text : null;
+    store.transaction((rows) => settle(rows, exchange.requestId, price * units, now(), answer));
+    return text;
   };
 }

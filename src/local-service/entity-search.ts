@@ -47,7 +47,7 @@ type Search = ReturnType<typeof toSearch>;
 
 /**
  * Admits a search, finds its leads and stores them all; `ready_count` says how many are delivered or ready. If an earlier request had the
- * same key, returns that one.
+ * same key, its task is returned. Throws 409 for a stream, or a task that is still being created, or failed after admission.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
   const { store, now, switches } = service;
@@ -56,7 +56,8 @@ export async function beginSearch(service: Service, exchange: Exchange) {
   const { wanted, earlier } = await takeIn(service, exchange, (received) =>
     toSearch(service, received, isTask),
   );
-  if (earlier !== undefined) return { isNew: false, searchId: earlier.searchId, leads: [], stopReason: '' };
+  if (isTask && earlier?.searchId) return { searchId: earlier.searchId, leads: [], stopReason: '' };
+  if (earlier !== undefined) throw alreadyExists();
   const { leads, stopReason, considered } = await findLeads(service, caller, wanted);
   const searchId = `ls_${randomUUID()}`;
   const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
@@ -73,7 +74,7 @@ export async function beginSearch(service: Service, exchange: Exchange) {
     for (const [position, { identity, record }] of leads.entries())
       rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
   });
-  return { isNew: true, searchId, leads, stopReason };
+  return { searchId, leads, stopReason };
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
@@ -140,8 +141,7 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
 export async function search(service: Service, exchange: Exchange): Promise<undefined> {
   const { store, clock, switches } = service;
   const { outgoing, gone, fault } = exchange;
-  const { isNew, searchId, leads, stopReason } = await beginSearch(service, exchange);
-  if (!isNew || searchId === null) throw alreadyExists();
+  const { searchId, leads, stopReason } = await beginSearch(service, exchange);
   const isLost = fault?.fault === 'lost_response';
   const isBroken = fault !== undefined && ['cut', 'reset', 'stall'].includes(fault.fault);
   if (isLost) noteSent(service, searchId, leads.length);

@@ -1,6 +1,5 @@
 import { limits } from '../contract/limits.ts';
 import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
-import { alreadyExists } from './admission.ts';
 import type { Rows } from './database.ts';
 import { beginSearch } from './entity-search.ts';
 import { invalid, queryDigits, Refusal } from './fields.ts';
@@ -10,10 +9,8 @@ import type { Exchange, Service } from './service.ts';
 /** POST /v1/entity-search/create_task */
 // rule: create.id
 export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
-  const { searchId } = await beginSearch(service, exchange);
-  // The task that has this key is still being created, or failed after admission.
-  if (searchId === null) throw alreadyExists();
-  return { leads_search_id: searchId };
+  const { searchId: leads_search_id } = await beginSearch(service, exchange);
+  return { leads_search_id };
 }
 
 /** GET /v1/entity-search/status */
