@@ -37,9 +37,9 @@ export interface LocalServiceOptions extends Listeners {
 export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 
 /**
- * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
- * scenario or a switch that can't be used, SQLite's error for a state that can't be, LockTimeout when another process
- * does not let go of it, and the system's error when the port is taken.
+ * Starts the local service on 127.0.0.1. Throws CatalogueError or ScenarioError for a catalogue or a scenario that can't
+ * be used, SQLite's error for a state that can't be, LockTimeout when another process does not let go of it, and the
+ * system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions) {
   const { stateDir, clock, pid, port, log, failed, hint } = options;
@@ -56,13 +56,13 @@ export async function startLocalService(options: LocalServiceOptions) {
   try {
     catalogue = await openCatalogueOf(stateDir, options.catalogFile);
     const now = () => clock.now().getTime();
-    const answering = new Set<string>();
+    const answering = new Map<string, Promise<void>>();
     const service: Service = {
       ...{ store, catalogue, switches, scenario, clock, now, log, failed, hint, answering },
     };
     transactionNow(service, () => undefined);
     const server = createServer({ requireHostHeader: false });
-    const running = listenTo(server, service);
+    listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
     // Without file descriptors a connection is lost, but the service goes on.
@@ -77,7 +77,7 @@ export async function startLocalService(options: LocalServiceOptions) {
         server.close();
         server.closeAllConnections();
         await closed;
-        await Promise.all(running);
+        await Promise.all(answering.values());
         closeFiles();
       },
     };
