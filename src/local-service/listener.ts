@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { authenticate } from './admission.ts';
-import { reset, search } from './entity-search.ts';
+import { authenticate } from './authentication.ts';
+import { createTask } from './entity-search.ts';
+import { reset, search } from './entity-stream.ts';
 import { extract } from './extract.ts';
 import { invalid, Refusal } from './fields.ts';
-import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
+import { contactSearch, deepSearch, enrich } from './lookups.ts';
+import { balance, fetchPage, status } from './reads.ts';
 import type { Fault } from './scenario.ts';
 import type { Exchange, Service } from './service.ts';
-import { createTask, fetchPage, status } from './tasks.ts';
 
 /** The function for each endpoint. It returns the body, or sends the answer itself. */
 const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unknown> = {

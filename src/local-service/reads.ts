@@ -1,16 +1,28 @@
 import { limits } from '../contract/limits.ts';
-import type { CreatedTask, EntitySearchStatusResponse } from '../contract/types.ts';
+import type { CreditBalance, EntitySearchStatusResponse } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import { beginSearch } from './entity-search.ts';
 import { invalid, queryDigits, Refusal } from './fields.ts';
-import { type SearchRow, transactionNow } from './ledger.ts';
+import { fundsOf, type SearchRow, transactionNow } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
 
-/** POST /v1/entity-search/create_task */
-// rule: create.id
-export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
-  const { searchId: leads_search_id } = await beginSearch(service, exchange);
-  return { leads_search_id };
+/** What is read for nothing: the balance, and tasks. */
+
+/** GET /v1/credit/balance */
+export function balance(service: Service, { caller }: Exchange): CreditBalance {
+  const { switches, now } = service;
+  const funds = transactionNow(service, (rows) => fundsOf(rows, caller, service));
+  const refresh = switches.next_refresh_s;
+  // rule: balance.fields, balance.times
+  return {
+    object: 'credit_balance',
+    available_credits: funds.available,
+    updated_at: toDateTime(funds.updatedAt),
+    ...(refresh === 0 ? {} : { next_credit_refresh_at: toDateTime(now() + refresh * 1000) }),
+  };
+}
+
+function toDateTime(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** GET /v1/entity-search/status */
