@@ -1,12 +1,9 @@
 import { endpoints } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
+import type { Check, Problems } from './checks.ts';
 import { type Answer, type KeyName, type Request, RowError, type TestedService } from './service.ts';
-import { envelope, flawsOf, listIn, memberOf, quoted, results, type Shape } from './shapes.ts';
+import { envelope, flawsOf, memberOf, quoted } from './shapes.ts';
 
-/** What is wrong, one line each; empty when nothing is. */
-export type Problems = readonly string[];
-
-export type Check = (answer: Answer) => Problems;
 /** The steps of a row with several requests. Returns what is wrong. */
 export type Steps = (service: TestedService) => Promise<Problems>;
 
@@ -68,6 +65,11 @@ export function sectionOf({ id }: Row): string {
 
 type Table<Value> = Readonly<Record<string, Value>>;
 
+/** The same names with other values. */
+export function mapped<From, To>(some: Table<From>, to: (value: From) => To): Table<To> {
+  return Object.fromEntries(Object.entries(some).map(([name, value]) => [name, to(value)]));
+}
+
 /** Rows by `<name>: <rule>`, with their requests and what must be answered. */
 export function rows(prefix: string, some: Table<readonly [Request | Sample, Expectation]>): Row[] {
   return Object.entries(some).map(([key, [sample, expectation]]) => {
@@ -84,12 +86,14 @@ export function rows(prefix: string, some: Table<readonly [Request | Sample, Exp
 
 /** Rows with the same expectation, and the requests that they send. */
 export function table(prefix: string, expect: Expectation, some: Table<Request | Sample>): Row[] {
-  return Object.entries(some).flatMap(([key, sample]) => rows(prefix, { [key]: [sample, expect] }));
+  const both = mapped(some, (sample) => [sample, expect] as const);
+  return rows(prefix, both);
 }
 
 /** Rows that check the same answer. */
 export function checks(prefix: string, sample: Request | Sample, some: Table<Check>): Row[] {
-  return Object.entries(some).flatMap(([key, check]) => rows(prefix, { [key]: [sample, check] }));
+  const both = mapped(some, (check) => [sample, check] as const);
+  return rows(prefix, both);
 }
 
 /** Rows of several requests. `sends` are those that may be charged. */
@@ -167,57 +171,6 @@ export function documentedType(answer: Answer): ErrorType | undefined {
 
 /** For a key whose account has no credits: 402, or 200 if the request is free, but not 422. */
 export const unpaid = [402, 200];
-
-export function unless(holds: boolean, problem: string): Problems {
-  return holds ? [] : [problem];
-}
-
-/** Compares what was found with what it should be. */
-export function same(what: string, found: unknown, wanted: unknown): Problems {
-  return unless(found === wanted, `${what} is ${quoted(found)}, not ${quoted(wanted)}`);
-}
-
-export const bodyLike =
-  (shape: Shape): Check =>
-  ({ json }) =>
-    flawsOf(shape, json);
-
-/** The answer of an operation that may end without a result, and says so. */
-export const resultLike =
-  (of: keyof typeof results): Check =>
-  ({ json }) =>
-    flawsOf(results[of][memberOf(json, 'success') === false ? 'without' : 'with'], json);
-
-/** Checks that the members at these paths are exactly these. */
-export function holds(wanted: Readonly<Record<string, unknown>>): Check {
-  return ({ json }) =>
-    Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value));
-}
-
-/** Checks that a list in the answer has at most so many items; `what` is their name. */
-export function atMost(most: number, list: string, what = list): Check {
-  return ({ json }) => {
-    const { length } = listIn(json, list);
-    return unless(length <= most, `${length} ${what}`);
-  };
-}
-
-export function header(name: string, accepts: (value: string, answer: Answer) => boolean): Check {
-  return (answer) => {
-    const value = answer.headers.get(name);
-    if (value === null) return [`the header ${name} is missing`];
-    return unless(accepts(value, answer), `${name} is ${quoted(value)}`);
-  };
-}
-
-const isFilled = (value: string): boolean => value.trim() !== '';
-export const requestId = header('X-Request-Id', isFilled);
-export const noStore = header('Cache-Control', (value) => /(^|,)\s*no-store\s*(,|$)/i.test(value));
-export const suppliedKey = header('Idempotency-Key', (value, { sentKey }) => value === sentKey);
-export const generatedKey = header('Idempotency-Key', isFilled);
-export const jsonType = header('Content-Type', (type) =>
-  /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type),
-);
 
 export function isPaid({ endpoint, apiKey = 'main' }: Request): boolean {
   return endpoints[endpoint].method === 'POST' && apiKey === 'main';

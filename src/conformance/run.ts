@@ -1,19 +1,23 @@
 import { LeadpipeError } from '../errors.ts';
+import type { Problems } from './checks.ts';
 import {
   documentedType,
   isPaid,
   noCredits,
-  type Problems,
   type Row,
   type RowResult,
   sectionOf,
   type Verdict,
 } from './row.ts';
-import { contactRows, deepSearchRows, enrichRows, extractRows } from './sections/answers.ts';
-import { authenticationRows, balanceRows, errorRows, postRows } from './sections/common.ts';
-import { eventRows, searchRows } from './sections/searches.ts';
+import { authenticationRows, balanceRows, errorRows } from './sections/accounts.ts';
+import { postRows } from './sections/common.ts';
+import { createTaskRows } from './sections/create-task.ts';
+import { eventRows } from './sections/events.ts';
+import { extractRows } from './sections/extract.ts';
+import { contactRows, deepSearchRows, enrichRows } from './sections/lookups.ts';
+import { searchRows } from './sections/searches.ts';
 import { settlementRows } from './sections/settlement.ts';
-import { createTaskRows, fetchRows, runningRows, statusRows } from './sections/tasks.ts';
+import { fetchRows, runningRows, statusRows } from './sections/tasks.ts';
 import { type Answer, type Request, RowError, type ServiceOptions, TestedService } from './service.ts';
 import { envelope, flawsOf } from './shapes.ts';
 

@@ -1,5 +1,4 @@
 import { createParser } from 'eventsource-parser';
-import { streamSentinel } from '../contract/types.ts';
 import { isObject } from '../json/object.ts';
 import { arrayItems, type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { type Answer, toJson } from './service.ts';
@@ -27,12 +26,12 @@ export function eventsOf(answer: Answer) {
   const payloads: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => payloads.push(data) });
   parser.feed(linesOf(answer));
-  const events = payloads.filter((payload) => payload !== streamSentinel).map(toEvent);
-  const batches = events.filter(({ object }) => object === 'entity_search_batch');
+  const events = payloads.map((payload) => ({ payload, event: toEvent(payload) }));
+  const batches = events.filter(({ event }) => event.object === 'entity_search_batch');
   return {
     payloads,
     batches: batches.map(({ event }) => event),
-    dones: events.filter(({ object }) => object === 'entity_search_done').map(({ event }) => event),
+    dones: events.map(({ event }) => event).filter(({ object }) => object === 'entity_search_done'),
     entities: batches.flatMap(({ event }) => listIn(event, 'entities').filter(isObject)),
     /** The same, as they were written. */
     texts: batches.flatMap(({ payload }) => entityTexts(payload)),
@@ -41,11 +40,9 @@ export function eventsOf(answer: Answer) {
 }
 
 /** Anything that is not a JSON object counts as an unknown event. */
-function toEvent(payload: string): { payload: string; event: Record<string, unknown>; object: unknown } {
+function toEvent(payload: string): Record<string, unknown> {
   const event = toJson(payload);
-  return isObject(event)
-    ? { payload, event, object: event.object }
-    : { payload, event: {}, object: undefined };
+  return isObject(event) ? event : {};
 }
 
 /** The entities of a page or a batch as they were written: texts can be compared however deep they are. */

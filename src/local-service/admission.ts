@@ -1,73 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import {
-  type Endpoint,
-  type EndpointName,
-  endpoints,
-  requestHeaders,
-  responseHeaders,
-} from '../contract/endpoints.ts';
+import type { IncomingMessage } from 'node:http';
+import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers } from '../json/text.ts';
 import { invalid, Refusal } from './fields.ts';
-import { type LocalKey, localKeys } from './keys.ts';
-import { endOrphans, forgetOld, fundsOf, settle } from './ledger.ts';
-import type { Caller, Exchange, Service } from './service.ts';
-
-/** The caller. Throws 401 and 403 for a key without access, 503 where the operation is switched off. */
-// rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
-export function authenticate(
-  service: Service,
-  operation: EndpointName,
-  headers: IncomingHttpHeaders,
-): Caller {
-  const { path, access }: Endpoint = endpoints[operation];
-  const text = suppliedKey(headers, path, service.switches.auth_header === 'any');
-  const key: LocalKey | undefined = localKeys.find((row) => row.key === text);
-  if (key === undefined) throw new Refusal(401, 'the API key is unknown');
-  const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 32);
-  const state = key.state ?? (hasExpired(service, fingerprint) ? 'expired' : undefined);
-  if (state !== undefined) throw new Refusal(403, `the API key is ${state}`);
-  if (key.access?.includes(access) === false) throw new Refusal(403, `the API key has no ${access} access`);
-  checkEnabled(service, operation);
-  return { key, fingerprint };
-}
-
-/** Which form the document shows where. */
-const withPlain = /\/(?:entity-search|contact-search|create_task|status|fetch|balance)$/;
-const withBearer = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
-
-function suppliedKey(
-  { authorization, 'x-api-key': plain }: IncomingHttpHeaders,
-  path: string,
-  isAnyTaken: boolean,
-): string {
-  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-  if (authorization !== undefined && bearer === undefined)
-    throw new Refusal(401, 'Authorization must have the form: Bearer <API_KEY>');
-  if (plain !== undefined && bearer !== undefined && plain !== bearer)
-    throw new Refusal(401, 'the two API key headers hold different keys');
-  const taken = [isAnyTaken || withPlain.test(path) ? plain : undefined];
-  taken.push(isAnyTaken || withBearer.test(path) ? bearer : undefined);
-  const key = taken.find((one) => one !== undefined);
-  if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new Refusal(401, 'the API key is missing or malformed');
-}
-
-function hasExpired({ store, switches, now }: Service, fingerprint: string): boolean {
-  if (switches.key_lifetime_s === 0) return false;
-  const sql =
-    'INSERT INTO keys VALUES (?, ?) ON CONFLICT DO UPDATE SET first_seen = first_seen RETURNING first_seen AS at';
-  const seen = store.transaction((rows) => rows.get<{ at: number }>(sql, [fingerprint, now()]));
-  return now() - (seen?.at ?? 0) >= switches.key_lifetime_s * 1000;
-}
-
-/** An operation, entity type or contact type may be switched off. */
-// rule: general.rollout
-export function checkEnabled({ switches }: Service, name: string): void {
-  if (switches.disabled.split(/[\s,]+/).includes(name)) throw new Refusal(503, `${name} is not enabled here`);
-}
+import { fundsOf, settle, transactionNow } from './ledger.ts';
+import type { Exchange, Service } from './service.ts';
 
 /** The most that a request can cost: `price` for each of `units`. */
 interface Cost {
@@ -76,7 +15,8 @@ interface Cost {
 }
 
 /**
- * Takes a paid request in, or throws. It must pass, in this order, of which `authenticate` has done the first two:
+ * Admits a paid request and reserves what it can cost, or returns an earlier request with the same key, or throws. A request must pass, in
+ * this order, of which `authenticate` and `receive` have done the first three:
  *
  *   1. key, access          401, 403     4. fields                     422
  *   2. operation enabled    503          5. type enabled               503
@@ -84,24 +24,21 @@ interface Cost {
  *      Idempotency-Key,                  7. concurrency                429
  *      body size, JSON      422          8. credits                    402
  *
- * `toWanted` does the fourth and fifth. A request that is refused leaves nothing behind: its idempotency key can be
- * used again. The last three and the reservation are one transaction.
+ * The operation itself does the fourth and fifth, to know the cost. A request that is refused leaves nothing behind: its idempotency key
+ * can be used again. The last three and the reservation are one transaction.
  */
-export async function takeIn<Wanted extends Cost>(
+export function admit(
   service: Service,
-  exchange: Exchange,
-  toWanted: (received: Received) => Wanted,
-) {
-  const received = await receive(exchange);
-  const wanted = toWanted(received);
+  { caller, requestId, operation, fault }: Exchange,
+  { bytes, idempotencyKey }: Received,
+  { price, units }: Cost,
+): Earlier | undefined {
   const { store, now, switches } = service;
-  const { caller, requestId, operation, fault } = exchange;
   const { account, concurrency = switches.user_concurrency } = caller.key;
-  const bodyHash = createHash('sha256').update(received.bytes).digest('hex');
-  const request = [account, operation, received.idempotencyKey, bodyHash];
-  const earlier = store.transaction((rows) => {
-    forgetOld(rows, now());
-    endOrphans(service, rows);
+  const credits = price * units;
+  const bodyHash = createHash('sha256').update(bytes).digest('hex');
+  const request = [account, operation, idempotencyKey, bodyHash];
+  const earlier = transactionNow(service, (rows) => {
     // rule: common.no-duplicates, common.conflict
     const known = rows.get<Earlier>(
       `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
@@ -122,8 +59,6 @@ export async function takeIn<Wanted extends Cost>(
     const own = running.filter((one) => one.account === account);
     if (own.length >= concurrency || running.length >= switches.service_concurrency)
       throw new Refusal(429, 'too many requests are running at the same time');
-    const { price, units } = wanted;
-    const credits = price * units;
     if (available < credits)
       throw new Refusal(402, `the request may cost ${credits} credits, and ${available} are available`);
     const charge = 'UPDATE accounts SET reserved = reserved + ?, updated_at = ? WHERE account = ?';
@@ -140,7 +75,7 @@ export async function takeIn<Wanted extends Cost>(
     store.transaction((rows) => settle(rows, requestId, 0, now()));
     throw fault.refusal;
   }
-  return { wanted, earlier };
+  return earlier;
 }
 
 /** An admitted request with the same key: whether it is the same, whether the caller sent it, and its state. */
@@ -155,7 +90,7 @@ export type Received = Awaited<ReturnType<typeof receive>>;
 
 /** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
 // rule: common.media-type, common.key, common.key-generated, extract.key, create.headers
-async function receive({ operation, incoming, outgoing }: Exchange) {
+export async function receive({ operation, incoming, outgoing }: Exchange) {
   const endpoint: Endpoint = endpoints[operation];
   const { 'content-type': type = '', [requestHeaders.idempotencyKey.toLowerCase()]: key } = incoming.headers;
   if (!/^\s*application\/json\s*(?:;|$)/i.test(type)) throw invalid('Content-Type must be application/json');
@@ -224,26 +159,22 @@ interface Job extends Cost {
 }
 
 /**
- * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. A failure releases the
- * reservation. The idempotency key stays used, since the request was admitted.
+ * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure nobody works on
+ * the request any more, so the next look at the ledger releases the reservation. The idempotency key stays used.
  */
 // rule: contact.settled, contact.released
 export function billed(toJob: (service: Service, received: Received) => Job) {
   return async (service: Service, exchange: Exchange): Promise<string> => {
     const { store, now } = service;
-    const { wanted, earlier } = await takeIn(service, exchange, (received) => toJob(service, received));
-    const { price, work, keepAnswer } = wanted;
+    const received = await receive(exchange);
+    const job = toJob(service, received);
+    const earlier = admit(service, exchange, received, job);
+    const { price, work, keepAnswer } = job;
     if (keepAnswer && earlier?.answer) return earlier.answer;
     if (earlier !== undefined) throw alreadyExists();
-    try {
-      const { text, units } = await work();
-      store.transaction((rows) =>
-        settle(rows, exchange.requestId, price * units, now(), keepAnswer ? text : null),
-      );
-      return text;
-    } catch (error) {
-      store.transaction((rows) => settle(rows, exchange.requestId, 0, now()));
-      throw error;
-    }
+    const { text, units } = await work();
+    const answer = keepAnswer ? text : null;
+    store.transaction((rows) => settle(rows, exchange.requestId, price * units, now(), answer));
+    return text;
   };
 }

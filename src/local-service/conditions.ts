@@ -1,5 +1,5 @@
 import vocabulary from './vocabulary.json' with { type: 'json' };
-import { factsByWord, stopWords } from './vocabulary.ts';
+import { factsByWord, wordSets } from './vocabulary.ts';
 
 /** A number an objective asks for: "over 100k subscribers". Both ends are inside the range. */
 export interface Condition {
@@ -110,7 +110,7 @@ function wordsOf(text: string): string[] {
 function untilStop(after: string[]): string[] {
   const start = ['of', 'in', "d'", 'de'].includes(after[0] ?? '') ? 1 : 0;
   const end = after.findIndex(
-    (word, index) => index >= start && stopWords.has(word) && !factsByWord.has(word.replace(/s$/, '')),
+    (word, index) => index >= start && wordSets.stop.has(word) && !factsByWord.has(word.replace(/s$/, '')),
   );
   return after.slice(start, end < 0 ? undefined : end);
 }

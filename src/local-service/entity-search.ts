@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { wait } from '../clock.ts';
 import { limits } from '../contract/limits.ts';
-import {
-  type EntitySearchDone,
-  entityTypes,
-  streamEntityTypes,
-  streamSentinel,
-  webSearchEntityTypes,
-} from '../contract/types.ts';
-import { alreadyExists, checkEnabled, type Received, takeIn } from './admission.ts';
+import { type CreatedTask, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
+import { admit, alreadyExists, type Received, receive } from './admission.ts';
+import { checkEnabled } from './authentication.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
-import { endStream } from './ledger.ts';
 import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
@@ -47,16 +39,17 @@ type Search = ReturnType<typeof toSearch>;
 
 /**
  * Admits a search, finds its leads and stores them all; `ready_count` says how many are delivered or ready. If an earlier request had the
- * same key, returns that one.
+ * same key, its task is returned. Throws 409 for a stream, or a task that is still being created, or failed after admission.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
   const { store, now, switches } = service;
   const { requestId, operation, fault, caller } = exchange;
   const isTask = operation === 'createTask';
-  const { wanted, earlier } = await takeIn(service, exchange, (received) =>
-    toSearch(service, received, isTask),
-  );
-  if (earlier !== undefined) return { isNew: false, searchId: earlier.searchId, leads: [], stopReason: '' };
+  const received = await receive(exchange);
+  const wanted = toSearch(service, received, isTask);
+  const earlier = admit(service, exchange, received, wanted);
+  if (isTask && earlier?.searchId) return { searchId: earlier.searchId, leads: [], stopReason: '' };
+  if (earlier !== undefined) throw alreadyExists();
   const { leads, stopReason, considered } = await findLeads(service, caller, wanted);
   const searchId = `ls_${randomUUID()}`;
   const failsAfter = fault?.fault === 'task_error' ? fault.afterBatches * switches.batch_size : null;
@@ -73,7 +66,7 @@ export async function beginSearch(service: Service, exchange: Exchange) {
     for (const [position, { identity, record }] of leads.entries())
       rows.run('INSERT INTO entities VALUES (?, ?, ?, ?)', [searchId, position, identity, record]);
   });
-  return { isNew: true, searchId, leads, stopReason };
+  return { searchId, leads, stopReason };
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
@@ -113,19 +106,12 @@ function nameKey(name: string): string {
 
 /** The leads that earlier searches of the same account delivered; searches of other accounts are ignored. */
 function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly string[]): Set<string> {
+  const sql = `SELECT identity FROM entities JOIN searches USING (search_id)
+    WHERE search_id = ? AND account = ? AND position < ready_count`;
   const delivered = store.transaction((rows) =>
-    rows.all<{ identity: string }>(
-      `SELECT identity FROM entities JOIN searches USING (search_id)
-       WHERE search_id IN (SELECT value FROM json_each(?)) AND account = ? AND position < ready_count`,
-      [JSON.stringify(searchIds.filter(isWhole)), key.account],
-    ),
+    searchIds.flatMap((searchId) => rows.all<{ identity: string }>(sql, [searchId, key.account])),
   );
   return new Set(delivered.map(({ identity }) => identity));
-}
-
-/** SQLite reads a text only up to its first NUL, so an ID with one would mean another ID. */
-export function isWhole(searchId: string): boolean {
-  return !searchId.includes('\0');
 }
 
 /** The entity as it is sent: the catalogue's own text, with what the search adds. */
@@ -143,82 +129,9 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
   return `${lead.record.trimEnd().slice(0, -1)},${JSON.stringify(added).slice(1)}`;
 }
 
-/** POST /v1/entity-search */
-export async function search(service: Service, exchange: Exchange): Promise<undefined> {
-  const { store, clock, switches } = service;
-  const { outgoing, gone, fault } = exchange;
-  const { isNew, searchId, leads, stopReason } = await beginSearch(service, exchange);
-  if (!isNew || searchId === null) throw alreadyExists();
-  const isLost = fault?.fault === 'lost_response';
-  const isBroken = fault !== undefined && ['cut', 'reset', 'stall'].includes(fault.fault);
-  if (isLost) noteSent(service, searchId, leads.length);
-  else await sendBatches(service, exchange, searchId, leads, isBroken ? fault.afterBatches : leads.length);
-  const isWhole = isLost || !(gone.aborted || isBroken);
-  store.transaction((rows) => endStream(rows, searchId, isWhole ? 'done' : 'error', service));
-  // What was sent gets a moment to arrive.
-  if (!isWhole) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
-  if (isLost || fault?.fault === 'reset') reset(outgoing);
-  else if (fault?.fault === 'cut') outgoing.end();
-  else if (isWhole) {
-    // rule: events.done, events.order, events.ids
-    const done: EntitySearchDone = {
-      object: 'entity_search_done',
-      leads_search_id: searchId,
-      cum_count: leads.length,
-      stop_reason: stopReason,
-      finish: true,
-    };
-    outgoing.end(`${frame(JSON.stringify(done))}${frame(streamSentinel)}`);
-  }
-}
-
-/** Sends batch after batch, `most` leads at most, as fast as the client reads. */
-async function sendBatches(
-  service: Service,
-  { outgoing, gone, fault }: Exchange,
-  searchId: string,
-  leads: readonly { readonly record: string }[],
-  most: number,
-): Promise<void> {
-  const { clock, switches } = service;
-  // rule: search.media-type
-  outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  // Sends the head. Before a string (flushHeaders has an empty one), Node would encode it like that string, and change the bytes of a key
-  // that is not ASCII.
-  outgoing.write(Buffer.alloc(0));
-  const size = Math.max(1, switches.batch_size);
-  for (let index = 1, sent = 0; sent < leads.length && index <= most; index += 1) {
-    if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
-    if (gone.aborted) return;
-    const batch = leads.slice(sent, sent + size).map(({ record }) => record);
-    sent += batch.length;
-    // rule: events.batch, events.batch-index
-    const counts = { batch_index: index, count: batch.length, cum_count: sent };
-    const head = JSON.stringify({ object: 'entity_search_batch', leads_search_id: searchId, ...counts });
-    const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
-    const isTwice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
-    if (!outgoing.write(isTwice ? event + event : event)) {
-      // If the client reads nothing for so long, Node ends the connection.
-      outgoing.setTimeout(switches.unread_ms);
-      await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
-      outgoing.setTimeout(0);
-    }
-    if (gone.aborted) return;
-    noteSent(service, searchId, sent);
-  }
-}
-
-function noteSent({ store }: Service, searchId: string, sent: number): void {
-  const sql = 'UPDATE searches SET ready_count = ?1, verified_count = ?1 WHERE search_id = ?2';
-  store.transaction((rows) => rows.run(sql, [sent, searchId]));
-}
-
-// rule: events.frames
-function frame(payload: string): string {
-  return `data: ${payload}\n\n`;
-}
-
-/** Ends a connection as a crashing machine would. */
-export function reset(outgoing: Exchange['outgoing']): void {
-  outgoing.socket?.resetAndDestroy();
+/** POST /v1/entity-search/create_task */
+// rule: create.id
+export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
+  const { searchId: leads_search_id } = await beginSearch(service, exchange);
+  return { leads_search_id };
 }

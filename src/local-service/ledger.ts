@@ -2,6 +2,19 @@ import { isAlive } from '../files/folder-lock.ts';
 import type { Rows } from './database.ts';
 import type { Caller, Service } from './service.ts';
 
+/**
+ * A transaction on the state as it is by now: what has ended by itself is settled first, and what is old forgotten. Nothing else needs to
+ * watch over it, since whoever asks looks here.
+ */
+export function transactionNow<Result>(service: Service, work: (rows: Rows) => Result): Result {
+  return service.store.transaction((rows) => {
+    forgetOld(rows, service.now());
+    endOrphans(service, rows);
+    advanceTasks(service, rows);
+    return work(rows);
+  });
+}
+
 /** What an account has left, opened with its first use: credits, and when they changed. */
 // rule: balance.reserved, balance.account
 export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, now }: Service) {
@@ -61,7 +74,7 @@ export function endStream(
  * Ends requests that nobody works on, because their process has ended or their settlement failed: streams as dropped, all others without a
  * charge. A search that has brought nothing is removed: the same request may come again.
  */
-export function endOrphans(service: Service, rows: Rows): void {
+function endOrphans(service: Service, rows: Rows): void {
   const { store, answering, now } = service;
   type Running = Readonly<Record<'id' | 'operation' | 'owner', string>> & {
     readonly searchId: string | null;
@@ -97,4 +110,60 @@ export function forgetOld(rows: Rows, now: number): void {
     );
     rows.run('DELETE FROM requests WHERE request_id = ?', id);
   }
+}
+
+/** A stream or a task as the state has it. */
+export type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reason', string>> &
+  Readonly<Record<'entity_limit' | 'found' | 'considered' | 'ready_count' | 'verified_count', number>> & {
+    readonly status: 'created' | 'running' | 'done' | 'error';
+    readonly fails_after: number | null;
+    readonly created_at: number;
+  };
+
+/**
+ * How far a task is depends on nothing but the time since it was created: it goes on without a client, without this process, and after a
+ * kill. Whoever looks first (a request, the next start of any process on the same state) writes the progress down, and settles when it
+ * sees the end.
+ */
+// rule: general.task-settles, states.background, states.error
+function advanceTasks({ switches, now }: Service, rows: Rows): void {
+  const tasks = rows.all<SearchRow & { readonly price: number }>(
+    `SELECT price, searches.* FROM searches JOIN requests USING (request_id)
+     WHERE status IN ('created', 'running') AND form = 'task'`,
+  );
+  for (const task of tasks) {
+    const { status, ready, verified } = progressOf(task, switches, now());
+    if (status === task.status && ready === task.ready_count && verified === task.verified_count) continue;
+    const stopReason = status === 'error' ? 'no_data_timeout' : task.stop_reason;
+    rows.run(
+      'UPDATE searches SET status = ?, ready_count = ?, verified_count = ?, stop_reason = ? WHERE search_id = ?',
+      [status, ready, verified, stopReason, task.search_id],
+    );
+    if (status === 'done' || status === 'error') settle(rows, task.request_id, task.price * ready, now());
+  }
+}
+
+/** created, then running a step at a time, then done one step after the last entity; never backwards, whatever the clock does. */
+function progressOf(
+  task: SearchRow,
+  { task_start_ms, task_step_ms, task_step }: Service['switches'],
+  now: number,
+) {
+  const elapsed = now - task.created_at - task_start_ms;
+  if (elapsed < 0) return { status: task.status, ready: task.ready_count, verified: task.verified_count };
+  const found = Math.min(task.found, task.fails_after ?? task.found);
+  const size = Math.max(1, task_step);
+  const steps = task_step_ms === 0 ? Number.POSITIVE_INFINITY : Math.floor(elapsed / task_step_ms);
+  const hasEnded = steps > Math.ceil(found / size);
+  const ready = hasEnded ? found : Math.min(found, steps * size);
+  // Rejected candidates appear evenly between the accepted ones.
+  const rejected = task.considered - task.found;
+  // rule: task.verified
+  const verified = ready + (hasEnded ? rejected : Math.floor((rejected * ready) / Math.max(1, found)));
+  const end = task.fails_after === null ? 'done' : 'error';
+  return {
+    status: hasEnded ? end : 'running',
+    ready: Math.max(ready, task.ready_count),
+    verified: Math.max(verified, task.verified_count),
+  };
 }

@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { wait } from '../clock.ts';
 import { type EndpointName, endpoints, responseHeaders } from '../contract/endpoints.ts';
-import { authenticate } from './admission.ts';
-import { reset, search } from './entity-search.ts';
+import { authenticate } from './authentication.ts';
+import { createTask } from './entity-search.ts';
+import { reset, search } from './entity-stream.ts';
 import { extract } from './extract.ts';
 import { invalid, Refusal } from './fields.ts';
-import { balance, contactSearch, deepSearch, enrich } from './lookups.ts';
+import { contactSearch, deepSearch, enrich } from './lookups.ts';
+import { balance, fetchPage, status } from './reads.ts';
 import type { Fault } from './scenario.ts';
-import type { Arrival, Exchange, Service } from './service.ts';
-import { createTask, fetchPage, status } from './tasks.ts';
+import type { Exchange, Service } from './service.ts';
 
 /** The function for each endpoint. It returns the body, or sends the answer itself. */
 const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unknown> = {
@@ -19,10 +20,9 @@ const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unk
 // rule: balance.no-store
 const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'balance'];
 
-/** Passes the HTTP requests of a server to these functions. Returns those that are running. */
-export function listenTo(server: Server, service: Service): ReadonlySet<Promise<void>> {
-  const { clock, log, switches } = service;
-  const running = new Set<Promise<void>>();
+/** Passes the HTTP requests of a server to these functions. */
+export function listenTo(server: Server, service: Service): void {
+  const { answering, clock, log, switches } = service;
   server.on('request', (incoming, outgoing) => {
     // rule: general.request-id, contact.headers
     const requestId = `req_${randomUUID()}`;
@@ -36,8 +36,10 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
       log?.(`${incoming.method} ${incoming.url?.split('?')[0]} ${outcome} ${ms} ms ${requestId}`);
     });
     const arrival = { requestId, incoming, outgoing, gone: gone.signal };
-    const run = serve(service, arrival).finally(() => running.delete(run));
-    running.add(run);
+    answering.set(
+      requestId,
+      serve(service, arrival).finally(() => answering.delete(requestId)),
+    );
   });
   // For what is not HTTP, has too large a head, or did not arrive in time: there is no request to answer.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
@@ -48,7 +50,6 @@ export function listenTo(server: Server, service: Service): ReadonlySet<Promise<
     if (socket.writable) socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     socket.destroy();
   });
-  return running;
 }
 
 /** The operation that a request means, with its query. Throws a Refusal where there is none. */
@@ -68,11 +69,13 @@ function toOperation({ url = '', method, headers }: IncomingMessage) {
 }
 
 /** Answers a request by its operation. Any error becomes the error envelope. */
-async function serve(service: Service, arrival: Arrival): Promise<void> {
-  const { requestId, incoming, outgoing, gone } = arrival;
+async function serve(
+  service: Service,
+  arrival: Omit<Exchange, 'operation' | 'query' | 'caller' | 'fault'>,
+): Promise<void> {
+  const { incoming, outgoing, gone } = arrival;
   let fault: Fault | undefined;
   let isStream = false;
-  service.answering.add(requestId);
   try {
     const { operation, query } = toOperation(incoming);
     isStream = operation === 'search';
@@ -88,8 +91,6 @@ async function serve(service: Service, arrival: Arrival): Promise<void> {
     }
   } catch (error) {
     refuse(service, { outgoing, fault }, error);
-  } finally {
-    service.answering.delete(requestId);
   }
   if (fault?.fault === 'cut' && !isStream) return;
   if (fault?.fault === 'stall' && !gone.aborted) await once(gone, 'abort');
@@ -106,28 +107,24 @@ function answer(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  // The connection stays open without an answer, until the client gives up.
-  if (fault?.fault === 'stall') return;
-  if (fault?.fault === 'lost_response') {
-    reset(outgoing);
-    return;
-  }
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const all = { 'Content-Type': 'application/json', 'Content-Length': String(bytes.length), ...headers };
-  for (const [name, value] of Object.entries(all)) outgoing.setHeader(name, value);
-  if (status === 204 || status === 304) outgoing.removeHeader('Content-Length');
-  outgoing.writeHead(status);
-  if (fault?.fault === 'cut') outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy());
-  else outgoing.end(bytes);
+  outgoing.statusCode = status;
+  outgoing.setHeaders(new Map(Object.entries({ 'Content-Type': 'application/json', ...headers })));
+  if (fault?.fault === 'lost_response') reset(outgoing);
+  else if (fault?.fault === 'cut') {
+    outgoing.setHeader('Content-Length', bytes.length);
+    outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.destroy());
+    // A connection that stalls stays open without an answer, until the client gives up.
+  } else if (fault?.fault !== 'stall') outgoing.end(bytes);
 }
 
 function refuse({ failed, log, switches }: Service, to: Addressee, error: unknown): void {
-  const internal = new Refusal(500, 'the local service failed while it answered this request');
-  const { status, message, said } = error instanceof Refusal ? error : internal;
   if (!(error instanceof Refusal)) {
     failed?.(error);
     log?.((error as Error).stack ?? String(error));
   }
+  const internal = new Refusal(500, 'the local service failed while it answered this request');
+  const { status, message, said } = error instanceof Refusal ? error : internal;
   if (to.outgoing.headersSent) to.outgoing.destroy();
   if (to.outgoing.destroyed) return;
   const { type, headers, body = toEnvelope(message, type, switches) } = said;

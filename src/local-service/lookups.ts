@@ -1,39 +1,13 @@
 import { limits } from '../contract/limits.ts';
-import {
-  type ContactSearchResult,
-  type CreditBalance,
-  contactTypes,
-  noResultTexts,
-} from '../contract/types.ts';
+import { type ContactSearchResult, contactTypes, noResultTexts } from '../contract/types.ts';
 import { allMembers } from '../json/text.ts';
-import { billed, checkEnabled, type Outcome } from './admission.ts';
+import { billed, type Outcome } from './admission.ts';
+import { checkEnabled } from './authentication.ts';
 import { fillSchema, toSchema } from './enrichment.ts';
 import { oneOf, readFields, text } from './fields.ts';
 import { type Lead, referenceOf } from './lead.ts';
 import { findLead, firstOf, typeIn } from './lead-finder.ts';
-import { endOrphans, fundsOf } from './ledger.ts';
-import type { Exchange, Service } from './service.ts';
-
-/** GET /v1/credit/balance */
-export function balance(service: Service, { caller }: Exchange): CreditBalance {
-  const { store, switches, now } = service;
-  const funds = store.transaction((rows) => {
-    endOrphans(service, rows);
-    return fundsOf(rows, caller, service);
-  });
-  const refresh = switches.next_refresh_s;
-  // rule: balance.fields, balance.times
-  return {
-    object: 'credit_balance',
-    available_credits: funds.available,
-    updated_at: toDateTime(funds.updatedAt),
-    ...(refresh === 0 ? {} : { next_credit_refresh_at: toDateTime(now() + refresh * 1000) }),
-  };
-}
-
-function toDateTime(time: number): string {
-  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
-}
+import type { Service } from './service.ts';
 
 // rule: contact.objective
 const contactFields = { contact_type: oneOf(contactTypes), objective: text(limits.contactObjective) };

@@ -1,18 +1,5 @@
 import { takeConditions } from './conditions.ts';
-import {
-  andWords,
-  denial,
-  deniedRuns,
-  hyphenEndings,
-  knownRuns,
-  meaningOf,
-  orWords,
-  reworded,
-  stopRuns,
-  stopWords,
-  typeRuns,
-  typeWords,
-} from './vocabulary.ts';
+import { denial, meaningOf, reworded, runPatterns, wordSets } from './vocabulary.ts';
 
 /** A word or phrase to find. */
 export interface Term {
@@ -48,19 +35,20 @@ const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
 export function parseObjective(objective: string, known: Known) {
   const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
   const excluded: Term[] = [];
-  const positive = rest.replace(deniedRuns, (_, denied?: string, other?: string) => {
+  const positive = rest.replace(runPatterns.denied, (_, denied?: string, other?: string) => {
     excluded.push(...toRuns(denied ?? other ?? '', known));
     return ' ';
   });
   const runs = (positive.match(cjk) ?? []).slice(0, mostTerms);
   const units = toUnits(positive.replace(cjk, ' '), known);
   const { wanted, denied } = readUnits(units, known);
-  const ofRuns = runs.flatMap((run) => toRuns(run.replace(typeRuns, ' '), known));
+  const ofRuns = runs.flatMap((run) => toRuns(run.replace(runPatterns.type, ' '), known));
   return {
     terms: unique([...joinAlternatives(wanted), ...ofRuns]),
     conditions,
     excluded: unique([...excluded, ...denied]),
-    namesType: units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(typeRuns) >= 0),
+    namesType:
+      units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(runPatterns.type) >= 0),
   };
 }
 
@@ -93,8 +81,8 @@ function toUnit(word: string): Unit[] {
     return [{ surface: word, lower: word, kind: word === denial ? 'denial' : 'break' }];
   const surface = word.replace(/['’]s$|(?<![.'’&+#-])[.'’&+#-]+$/gu, '');
   const lower = surface.toLowerCase();
-  const isStop = (stopWords.has(lower) || orWords.has(lower)) && surface !== 'US' && surface !== 'IT';
-  const kind = typeWords.has(lower) ? 'type' : isStop ? 'stop' : 'content';
+  const isStop = (wordSets.stop.has(lower) || wordSets.or.has(lower)) && surface !== 'US' && surface !== 'IT';
+  const kind = wordSets.type.has(lower) ? 'type' : isStop ? 'stop' : 'content';
   return [{ surface, lower, kind }, ...(word.endsWith('.') ? toUnit(';') : [])];
 }
 
@@ -132,8 +120,8 @@ function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; de
   };
   for (const unit of units) {
     const { kind, lower } = unit;
-    const isOr = lower === '/' || orWords.has(lower);
-    const isBetween = kind === 'break' || isOr || andWords.has(lower);
+    const isOr = lower === '/' || wordSets.or.has(lower);
+    const isBetween = kind === 'break' || isOr || wordSets.and.has(lower);
     if (kind === 'denial' || kind === 'stop' || isBetween) {
       const goesOn = kind === 'denial' || (scope !== undefined && isOr && lower !== '/');
       closeScope();
@@ -190,11 +178,11 @@ function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Know
   }
   const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
   if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, known, surface);
-  const telling = parts.filter((part) => !hyphenEndings.has(part)).slice(0, mostTerms);
+  const telling = parts.filter((part) => !wordSets.ending.has(part)).slice(0, mostTerms);
   const [first] = telling;
-  if (first === undefined || parts.every((part) => stopWords.has(part))) return undefined;
+  if (first === undefined || parts.every((part) => wordSets.stop.has(part))) return undefined;
   if (telling.length === 1) return toTerm({ surface, lower: first }, known);
-  if (telling.some((part) => part.length < 3 || stopWords.has(part))) return toPhrase(surface, known);
+  if (telling.some((part) => part.length < 3 || wordSets.stop.has(part))) return toPhrase(surface, known);
   const both = telling.map((part) => toPhrase(part, known));
   return { ...joined(both, 'AND'), surface };
 }
@@ -202,11 +190,11 @@ function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Know
 /** In text without spaces: the words with a meaning, and the parts between them, without parts that say nothing. */
 function toRuns(text: string, known: Known): Term[] {
   const terms: Term[] = [];
-  const rest = text.replace(knownRuns, (word) => {
+  const rest = text.replace(runPatterns.known, (word) => {
     terms.push(...[toTerm({ surface: word, lower: word }, known) ?? []].flat());
     return ' ';
   });
-  for (const run of rest.replace(stopRuns, ' ').split(' ').filter(Boolean)) {
+  for (const run of rest.replace(runPatterns.stop, ' ').split(' ').filter(Boolean)) {
     const characters = [...run].slice(0, mostTerms);
     const pairs = characters.slice(1).map((second, at) => toPhrase(`${characters[at]}${second}`, known));
     terms.push({ ...toPhrase(run, known), pairs });

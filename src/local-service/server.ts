@@ -5,13 +5,12 @@ import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import { type Catalogue, openCatalogueOf } from './catalogue.ts';
 import { loadSqlite } from './database.ts';
-import { endOrphans } from './ledger.ts';
+import { transactionNow } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
 import type { Listeners, Service } from './service.ts';
 import { openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
-import { advanceTasks, watchTasks } from './tasks.ts';
 
 export { CatalogueError } from './catalogue-file.ts';
 export { isSqliteError } from './database.ts';
@@ -38,9 +37,9 @@ export interface LocalServiceOptions extends Listeners {
 export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 
 /**
- * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
- * scenario or a switch that can't be used, SQLite's error for a state that can't be, LockTimeout when another process
- * does not let go of it, and the system's error when the port is taken.
+ * Starts the local service on 127.0.0.1. Throws CatalogueError or ScenarioError for a catalogue or a scenario that can't
+ * be used, SQLite's error for a state that can't be, LockTimeout when another process does not let go of it, and the
+ * system's error when the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions) {
   const { stateDir, clock, pid, port, log, failed, hint } = options;
@@ -57,21 +56,17 @@ export async function startLocalService(options: LocalServiceOptions) {
   try {
     catalogue = await openCatalogueOf(stateDir, options.catalogFile);
     const now = () => clock.now().getTime();
-    const answering = new Set<string>();
+    const answering = new Map<string, Promise<void>>();
     const service: Service = {
       ...{ store, catalogue, switches, scenario, clock, now, log, failed, hint, answering },
     };
-    store.transaction((rows) => {
-      endOrphans(service, rows);
-      advanceTasks(rows, service);
-    });
+    transactionNow(service, () => undefined);
     const server = createServer({ requireHostHeader: false });
-    const running = listenTo(server, service);
+    listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
     // Without file descriptors a connection is lost, but the service goes on.
     server.on('error', (error) => log?.(`connections: ${error.message}`));
-    watchTasks(service);
     return {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -82,9 +77,7 @@ export async function startLocalService(options: LocalServiceOptions) {
         server.close();
         server.closeAllConnections();
         await closed;
-        await Promise.all(running);
-        // A running request may have created a task.
-        service.cancelLook?.();
+        await Promise.all(answering.values());
         closeFiles();
       },
     };

@@ -23,12 +23,10 @@ export interface Service extends Listeners {
   readonly clock: Clock;
   /** Returns the fault of the next request. */
   readonly scenario: (operation: EndpointName) => Fault | undefined;
-  /** The IDs of the requests that are being answered. */
-  readonly answering: Set<string>;
+  /** The requests that are being answered, by ID. */
+  readonly answering: Map<string, Promise<void>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Cancels the next look at the tasks; absent while there are none. */
-  cancelLook?: (() => void) | undefined;
 }
 
 /** The caller: an active key, with its fingerprint. The state never holds a key itself. */
@@ -37,17 +35,13 @@ export interface Caller {
   readonly fingerprint: string;
 }
 
-/** One HTTP request, and its answer. */
-export interface Arrival {
+/** One HTTP request for a known operation from a known caller, and its answer. */
+export interface Exchange {
   readonly requestId: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   /** Aborts when the client goes away before the answer is complete, or when the service closes. */
   readonly gone: AbortSignal;
-}
-
-/** A request for a known operation from a known caller. */
-export interface Exchange extends Arrival {
   readonly operation: EndpointName;
   readonly query: URLSearchParams;
   readonly caller: Caller;

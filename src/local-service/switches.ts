@@ -72,10 +72,9 @@ export class SwitchError extends Error {
   override readonly name = 'SwitchError';
 }
 
-/** The defaults with these changes. Throws SwitchError. */
+/** The defaults with these changes. */
 export function createSwitches(changes: Partial<Switches> = {}): Switches {
   const defaults = Object.entries(switchTable).map(([name, row]) => [name, row.default]);
-  for (const [name, value] of Object.entries(changes)) check(name, value);
   return { ...Object.fromEntries(defaults), ...changes } as Switches;
 }
 
@@ -84,22 +83,18 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
   const changes = assignments.map((assignment) => {
     const [, name, text = ''] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
     if (name === undefined) throw new SwitchError(`write a switch as name=value, not as ${assignment}`);
-    const isNumber = /^\d+$/.test(text) && typeof switchTable[name as keyof Switches]?.default === 'number';
-    const value = isNumber ? Number(text) : text;
-    check(name, value);
-    return [name, value];
+    if (!Object.hasOwn(switchTable, name)) throw new SwitchError(`there is no switch ${name}`);
+    return [name, toValue(name, text, switchTable[name as keyof Switches])];
   });
   return Object.fromEntries(changes) as Partial<Switches>;
 }
 
-function check(name: string, value: unknown): void {
-  const row = Object.hasOwn(switchTable, name) ? switchTable[name as keyof Switches] : undefined;
-  if (row === undefined) throw new SwitchError(`there is no switch ${name}`);
-  const { default: usual, max = Number.MAX_SAFE_INTEGER, values }: SwitchRow = row;
+function toValue(name: string, text: string, row: SwitchRow): string | number {
+  const { default: usual, max = Number.MAX_SAFE_INTEGER, values } = row;
   if (typeof usual === 'string') {
-    if (typeof value === 'string' && (values?.includes(value) ?? true)) return;
+    if (values?.includes(text) ?? true) return text;
     throw new SwitchError(`the switch ${name} must be one of ${values?.join(', ')}`);
   }
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
-    throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
+  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
+  throw new SwitchError(`the switch ${name} must be a whole number from 0 to ${max}`);
 }

@@ -5,21 +5,16 @@
 
 import vocabulary from './vocabulary.json' with { type: 'json' };
 
-/** Words that do not say what to find. */
-export const stopWords = words(vocabulary.stop);
-/** Words that only name a type. They are ignored for all types, since the type is chosen elsewhere. */
-export const typeWords = words(vocabulary.types);
-/** Second parts of compounds without a meaning of their own: "seed-stage", "Berlin-based". */
-export const hyphenEndings = words(vocabulary.endings);
-export const orWords = words(['or oder bzw ou o u']);
-export const andWords = words(['and und sowie et y e']);
-
-/** The same in Chinese and Japanese, without spaces. */
-export const typeRuns = anyOf(words(vocabulary.typeRuns));
-export const stopRuns = anyOf([...words(vocabulary.stopRuns), '\\p{Script=Hiragana}+']);
-/** What must not be found: "不在北京的…", "除了北京以外", "東京以外の…". */
-export const deniedRuns =
-  /(?:不在|不是|除了)(?<denied>\p{Script=Han}+?)(?:以外|之外|的|(?=\P{Script=Han}|$))|(?<![\p{Script=Han}\p{Script=Katakana}ー])(?<other>[\p{Script=Han}\p{Script=Katakana}ー]{1,20}?)以外の?/gu;
+export const wordSets = {
+  /** They do not say what to find. */
+  stop: words(vocabulary.stop),
+  /** They only name a type, and are ignored for all types, since the type is chosen elsewhere. */
+  type: words(vocabulary.types),
+  /** Second parts of compounds without a meaning of their own: "seed-stage", "Berlin-based". */
+  ending: words(vocabulary.endings),
+  or: words(['or oder bzw ou o u']),
+  and: words(['and und sowie et y e']),
+};
 
 /** Replaces every word that excludes what follows it. */
 export const denial = '¬';
@@ -90,12 +85,20 @@ export function meaningOf(lower: string, exactly?: 'exactly'): Meaning | undefin
   return known === undefined ? undefined : meanings.get(known);
 }
 
-/** Words without spaces that have a meaning. */
-export const knownRuns = anyOf(
-  [...meanings.keys()].filter((word) =>
-    /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(word),
+/** The same in Chinese and Japanese, without spaces. */
+export const runPatterns = {
+  type: anyOf(words(vocabulary.typeRuns)),
+  stop: anyOf([...words(vocabulary.stopRuns), '\\p{Script=Hiragana}+']),
+  /** What must not be found: "不在北京的…", "除了北京以外", "東京以外の…". */
+  denied:
+    /(?:不在|不是|除了)(?<denied>\p{Script=Han}+?)(?:以外|之外|的|(?=\P{Script=Han}|$))|(?<![\p{Script=Han}\p{Script=Katakana}ー])(?<other>[\p{Script=Han}\p{Script=Katakana}ー]{1,20}?)以外の?/gu,
+  /** Words that have a meaning. */
+  known: anyOf(
+    [...meanings.keys()].filter((word) =>
+      /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(word),
+    ),
   ),
-);
+};
 
 /** Without accents and without an s at the end of words: "heads of sales" becomes "head of sale". */
 function toKey(lower: string): string {

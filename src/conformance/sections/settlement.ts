@@ -1,4 +1,5 @@
-import { type Problems, type Row, scenarios, unless } from '../row.ts';
+import { type Problems, unless } from '../checks.ts';
+import { type Row, scenarios } from '../row.ts';
 import {
   type Form,
   nameOf,
