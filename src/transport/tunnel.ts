@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connect } from './agent.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
+import { ConnectFailure, notTls } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 
 /**
@@ -18,15 +18,13 @@ export function createTunnel(
   timeoutMs: number,
   ended: AbortSignal,
 ): Connect {
+  const { name: host, hostname, port, protocol } = proxy;
   return async (target) => {
-    const { name: host, hostname, port, protocol } = proxy;
+    const authority = target.port ? `${target.host}` : `${target.host}:443`;
     const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
-      throw notTls.test(error.code ?? '')
-        ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with TLS`, error)
-        : atProxy(proxy, error);
+      throw atProxy(proxy, error);
     });
-    const authority = target.port ? target.host : `${target.host}:443`;
-    const httpSocket = await askFor(`${authority}`, proxy, socket, timeoutMs, ended);
+    const httpSocket = await askFor(authority, proxy, socket, timeoutMs, ended);
     return connect({ ...target, httpSocket });
   };
 }
@@ -53,13 +51,7 @@ function askFor(
     asking.setTimeout(timeoutMs, () =>
       asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
     );
-    asking.on('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code?.startsWith('HPE_')
-          ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with HTTP`, error)
-          : atProxy(proxy, error),
-      );
-    });
+    asking.on('error', (error) => reject(atProxy(proxy, error)));
     asking.on('connect', ({ statusCode = 0 }) => {
       if (statusCode >= 200 && statusCode < 300) return resolve(socket);
       socket.destroy();
@@ -70,13 +62,18 @@ function askFor(
 }
 
 /** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
-function toFailure(status: number, authority: string, proxy: HttpProxy): ConnectFailure {
-  const message = `the proxy ${proxy.name} answered CONNECT ${authority} with ${status}`;
+function toFailure(status: number, authority: string, { name }: HttpProxy): ConnectFailure {
+  const cause = new Error(`the proxy ${name} answered CONNECT ${authority} with ${status}`);
   // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
-  if (status === 407 || status === 401) return new ProxyRefusal('proxy_credentials', message);
-  return status >= 500 ? new ConnectFailure(new Error(message)) : new ProxyRefusal('proxy_refused', message);
+  const refusal = status === 407 || status === 401 ? 'proxy_credentials' : 'proxy_refused';
+  return new ConnectFailure(cause, cause.message, status >= 500 ? undefined : refusal);
 }
 
-function atProxy(proxy: HttpProxy, error: Error): ConnectFailure {
-  return new ConnectFailure(error, `the proxy ${proxy.name}: ${error.message}`);
+/** A proxy that can't be reached, or that speaks something else. */
+function atProxy({ name }: HttpProxy, error: NodeJS.ErrnoException): ConnectFailure {
+  const { code = '', message } = error;
+  const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;
+  return missing === undefined
+    ? new ConnectFailure(error, `the proxy ${name}: ${message}`)
+    : new ConnectFailure(error, `the proxy ${name} does not answer with ${missing}`, 'proxy_refused');
 }
