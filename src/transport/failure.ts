@@ -1,3 +1,4 @@
+import type { Clock } from '../context.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Facts, StoppedError, toAdvice } from '../errors.ts';
@@ -6,6 +7,7 @@ import { ConnectFailure, messageOf, notTls } from './connect-failure.ts';
 import { RequestError, ServiceError } from './errors.ts';
 
 import { type Fault, verdictOf } from './policy.ts';
+import { toRetryAfter } from './retry.ts';
 import { SilenceError } from './time-limits.ts';
 
 const maxMessageCharacters = 500;
@@ -45,10 +47,12 @@ export function toFailure(
   const details = known(call, head?.requestId);
   if (signal.aborted) {
     const isFree = endpoint.method === 'GET' || !sent;
-    const cost = isFree
-      ? { charged: 'no' as const }
-      : { charged: 'maybe' as const, ...toAdvice({ is: 'in_doubt' }) };
-    return new StoppedError(signal, { ...details, technical: undefined, ...cost });
+    return new StoppedError(signal, {
+      ...details,
+      technical: undefined,
+      charged: isFree ? 'no' : 'maybe',
+      ...(isFree ? {} : toAdvice({ is: 'in_doubt' })),
+    });
   }
   const cause: NodeJS.ErrnoException & { data?: unknown } =
     error instanceof Error ? error : new Error(String(error));
@@ -59,7 +63,7 @@ export function toFailure(
   const message = cause instanceof SilenceError ? what : `${verdictOf(fault, endpoint).words}: ${what}`;
   return new RequestError(fault, endpoint, message, {
     ...details,
-    ...toAdvice(certificateHints[cause.code ?? '']),
+    ...toAdvice(certificateHint(cause.code ?? '')),
     cause,
   });
 }
@@ -76,39 +80,34 @@ function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   return sent && !isUnconnected ? 'lost' : 'unsent';
 }
 
-const clockOrRenewal =
-  'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
-const privateAuthority: Facts = { is: 'private_authority' };
+/** What to do about a certificate, by the code that Node gives its refusal; undefined where the policy says it. */
+function certificateHint(code: string): string | Facts | undefined {
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'Check the address: the certificate there is for other names.';
+  const isUnknown = /SELF_SIGNED_CERT|^UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/.test(code);
+  return isUnknown ? { is: 'private_authority' } : undefined;
+}
 
-/** What to do about a certificate, by the code that Node gives its refusal; other codes have the hint of the policy. */
-const certificateHints: Readonly<Record<string, string | Facts>> = {
-  CERT_HAS_EXPIRED: clockOrRenewal,
-  CERT_NOT_YET_VALID: clockOrRenewal,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the address: the certificate there is for other names.',
-  DEPTH_ZERO_SELF_SIGNED_CERT: privateAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: privateAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: privateAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: privateAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: privateAuthority,
-};
-
-interface Refused {
+/** The head of an answer, without the API key. */
+interface Head {
   readonly status: number;
-  readonly location: string | undefined;
-  readonly retryAfterMs: number | undefined;
-  readonly body: string;
   readonly requestId: string | undefined;
+  header(name: string, mostCharacters?: number): string | undefined;
 }
 
 /** An answer whose status is not 200. */
-export function toRefusal(call: Call, refused: Refused): RequestError {
-  const { status, location = '', retryAfterMs, body, requestId } = refused;
+export function toRefusal(call: Call, head: Head, body: string, clock: Clock): RequestError {
+  const { status, requestId } = head;
   const { endpoint } = call;
   const envelope = envelopeOf(body);
   const fault = faultOfStatus(status, endpoint, envelope);
   const isForeign = foreign.includes(fault);
   const type = isForeign ? fault : (envelope?.type ?? typeOf(status));
-  const said = fault === 'redirect' ? location : (envelope?.message ?? '').slice(0, maxMessageCharacters);
+  const message = fault === 'redirect' ? head.header('location', maxMessageCharacters) : envelope?.message;
+  const said = (message ?? '').slice(0, maxMessageCharacters);
+  const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
   const cause = verdictOf(fault, endpoint).words + (fault === 'busy' ? toPatience(retryAfterMs) : '');
   const details = known(call, requestId);
   let [words, technical] = [cause, `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`];

@@ -7,13 +7,12 @@ import { type Dispatching, type Exchange, openExchange } from './exchange.ts';
 import { garbled, toFailure, toRefusal } from './failure.ts';
 import { type Frame, framesOf } from './frames.ts';
 import { createMask } from './mask.ts';
-import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
+import { type Retrying, withRetries } from './retry.ts';
 import { type AskedLimits, toTimeLimits } from './time-limits.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
-const maxLocationCharacters = 500;
 
 export type Transport = ReturnType<typeof createTransport>;
 /** A request as it would go out, with the API key masked. */
@@ -61,9 +60,9 @@ export function createTransport(options: TransportOptions) {
       ...(call.last ? { reset: true } : {}),
     });
     const { status } = exchange;
-    const header = (name: string, most = 200): string | undefined => {
+    const header = (name: string, mostCharacters = 200): string | undefined => {
       const value = exchange.header(name);
-      return value === undefined ? undefined : mask(value).slice(0, most);
+      return value === undefined ? undefined : mask(value).slice(0, mostCharacters);
     };
     // rule: general.request-id, create.headers, contact.headers
     const requestId = header(responseHeaders.requestId);
@@ -77,13 +76,9 @@ export function createTransport(options: TransportOptions) {
     const hasEnd = status !== 200 || header('content-length') !== undefined;
     const body = hasEnd ? await readBriefly(incoming, call) : '';
     exchange.close();
-    if (status === 200) {
-      const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
-      throw garbled(call, what, requestId, { body });
-    }
-    const location = header('location', maxLocationCharacters);
-    const retryAfterMs = toRetryAfter(exchange.header('retry-after'), clock);
-    throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
+    if (status !== 200) throw toRefusal(call, incoming, body, clock);
+    const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
+    throw garbled(call, what, requestId, { body });
   }
 
   /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
