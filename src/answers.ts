@@ -169,25 +169,17 @@ export function toBalance(members: Members) {
 /** Pure: the answer of status as one record: the ID, the members of `status`, and everything else in the answer. */
 export function toStatusRecord(leadsSearchId: string, answer: JsonText): JsonText {
   const beside = objectMembers(answer);
-  const status = withMembers(
-    [['leads_search_id', JSON.stringify(leadsSearchId)]],
-    beside.get('status') ?? '{}',
-  );
+  const id = ['leads_search_id', JSON.stringify(leadsSearchId)] as const;
+  const status = withMembers([id], beside.get('status') ?? '{}');
   beside.delete('status');
   return beside.size === 0 ? status : withMembers([...objectMembers(status)], objectOf(beside));
 }
 
 /** Pure: the answer of create_task as a record: the ID, what must be stored beside it, and everything else in the answer. */
-export function toCreatedRecord(
-  { text, value, requestId }: Answer<CreatedTask>,
-  idempotencyKey: string,
-): JsonText {
-  const { leads_search_id } = value;
-  const kept = { leads_search_id, idempotency_key: idempotencyKey, request_id: requestId ?? null };
-  return withMembers(
-    Object.entries(kept).map(([name, one]) => [name, JSON.stringify(one)] as const),
-    text,
-  );
+export function toCreatedRecord(answer: Answer<CreatedTask>, idempotencyKey: string): JsonText {
+  const { leads_search_id } = answer.value;
+  const kept = { leads_search_id, idempotency_key: idempotencyKey, request_id: answer.requestId ?? null };
+  return withMembers([...objectMembers(JSON.stringify(kept))], answer.text);
 }
 
 /** Whether a member is there and of this kind. */

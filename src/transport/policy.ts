@@ -23,7 +23,7 @@ const unconnected = 'no connection to the service';
 const unknownAnswer = 'the service answered in a way that leadpipe does not know';
 /** One more attempt shows whether the service has the request: then it answers 409. */
 const once = [4, 4, 1, 1] as const;
-/** Where a purchase stays in doubt, and everything else can be done again. */
+/** A read can be done again; everything else stays in doubt. */
 const unlessFree = ['temporary', 'unknown', 'unknown', 'unknown'] as const;
 /** The interface does not say how long creating a task takes; the time limit in retry.ts decides. */
 const untilCreated = 100;
