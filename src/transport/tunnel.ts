@@ -18,62 +18,55 @@ export function createTunnel(
   timeoutMs: number,
   ended: AbortSignal,
 ): Connect {
-  const { name: host, hostname, port, protocol } = proxy;
+  const { name, hostname, port, protocol, authorization } = proxy;
+
+  /** A proxy that can't be reached, or that speaks something else. */
+  function toFailure(error: NodeJS.ErrnoException): ConnectFailure {
+    const { code = '', message } = error;
+    const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;
+    return missing === undefined
+      ? new ConnectFailure(error, `the proxy ${name}: ${message}`)
+      : new ConnectFailure(error, `the proxy ${name} does not answer with ${missing}`, 'proxy_refused');
+  }
+
+  /** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
+  function toRefusal(status: number, authority: string): ConnectFailure {
+    const cause = new Error(`the proxy ${name} answered CONNECT ${authority} with ${status}`);
+    // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
+    const refusal = status === 407 || status === 401 ? 'proxy_credentials' : 'proxy_refused';
+    return new ConnectFailure(cause, cause.message, status >= 500 ? undefined : refusal);
+  }
+
+  function askFor(authority: string, socket: Socket): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const asking = request({
+        method: 'CONNECT',
+        path: authority,
+        headers: {
+          host: authority,
+          ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+        },
+        createConnection: () => socket,
+        signal: ended,
+      });
+      asking.setTimeout(timeoutMs, () =>
+        asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
+      );
+      asking.on('error', (error) => reject(toFailure(error)));
+      asking.on('connect', ({ statusCode = 0 }) => {
+        if (statusCode >= 200 && statusCode < 300) return resolve(socket);
+        socket.destroy();
+        reject(toRefusal(statusCode, authority));
+      });
+      asking.end();
+    });
+  }
+
   return async (target) => {
+    const socket = await connect({ host: name, hostname, port, protocol }).catch((error) => {
+      throw toFailure(error);
+    });
     const authority = target.port ? `${target.host}` : `${target.host}:443`;
-    const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
-      throw atProxy(proxy, error);
-    });
-    const httpSocket = await askFor(authority, proxy, socket, timeoutMs, ended);
-    return connect({ ...target, httpSocket });
+    return connect({ ...target, httpSocket: await askFor(authority, socket) });
   };
-}
-
-function askFor(
-  authority: string,
-  proxy: HttpProxy,
-  socket: Socket,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const { authorization } = proxy;
-  return new Promise((resolve, reject) => {
-    const asking = request({
-      method: 'CONNECT',
-      path: authority,
-      headers: {
-        host: authority,
-        ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
-      },
-      createConnection: () => socket,
-      signal,
-    });
-    asking.setTimeout(timeoutMs, () =>
-      asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
-    );
-    asking.on('error', (error) => reject(atProxy(proxy, error)));
-    asking.on('connect', ({ statusCode = 0 }) => {
-      if (statusCode >= 200 && statusCode < 300) return resolve(socket);
-      socket.destroy();
-      reject(toFailure(statusCode, authority, proxy));
-    });
-    asking.end();
-  });
-}
-
-/** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
-function toFailure(status: number, authority: string, { name }: HttpProxy): ConnectFailure {
-  const cause = new Error(`the proxy ${name} answered CONNECT ${authority} with ${status}`);
-  // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
-  const refusal = status === 407 || status === 401 ? 'proxy_credentials' : 'proxy_refused';
-  return new ConnectFailure(cause, cause.message, status >= 500 ? undefined : refusal);
-}
-
-/** A proxy that can't be reached, or that speaks something else. */
-function atProxy({ name }: HttpProxy, error: NodeJS.ErrnoException): ConnectFailure {
-  const { code = '', message } = error;
-  const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;
-  return missing === undefined
-    ? new ConnectFailure(error, `the proxy ${name}: ${message}`)
-    : new ConnectFailure(error, `the proxy ${name} does not answer with ${missing}`, 'proxy_refused');
 }
