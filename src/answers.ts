@@ -46,13 +46,7 @@ export interface Page extends Answer<Omit<Exclude<ReturnType<typeof toPage>, Lac
 }
 
 /** A part that the interface promises and the answer lacks. */
-export class Lack {
-  readonly what: string;
-
-  constructor(what: string) {
-    this.what = what;
-  }
-}
+export type Lack = string;
 
 /** Characters of texts that are shown to people, and of an ID; longer ones are cut, or no ID. */
 const longestMessage = 500;
@@ -111,29 +105,29 @@ function toStopReason(members: Members): string | undefined {
 // rule: create.id
 export function toCreatedTask(members: Members): CreatedTask | Lack {
   const leads_search_id = idOf(members.get('leads_search_id'));
-  return leads_search_id === undefined ? new Lack('`leads_search_id`') : { leads_search_id };
+  return leads_search_id === undefined ? '`leads_search_id`' : { leads_search_id };
 }
 
 // rule: task.status
 export function toStatus(members: Members) {
   const text = members.get('status');
-  if (!isOf('object', text)) return new Lack('`status`');
+  if (!isOf('object', text)) return '`status`';
   const inner = objectMembers(text);
   const status = stringOf(inner.get('status'))?.slice(0, longestState);
   const ready_count = countOf(inner.get('ready_count'));
-  if (!status) return new Lack('`status.status`');
-  if (ready_count === undefined) return new Lack('`status.ready_count`');
+  if (!status) return '`status.status`';
+  if (ready_count === undefined) return '`status.ready_count`';
   return { status: { status, ready_count, stop_reason: toStopReason(inner) } };
 }
 
 // rule: page.fields, page.limit
 export function toPage(members: Members) {
   const entities = members.get('entities');
-  if (!isOf('array', entities)) return new Lack('`entities`');
+  if (!isOf('array', entities)) return '`entities`';
   const counts = { pts: 0, num: 0, count: 0, ready_count: 0 };
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
     const count = countOf(members.get(name));
-    if (count === undefined) return new Lack(`\`${name}\``);
+    if (count === undefined) return `\`${name}\``;
     counts[name] = count;
   }
   const status = stringOf(members.get('status'))?.slice(0, longestState);
@@ -144,22 +138,22 @@ export function toPage(members: Members) {
 
 // rule: contact.fields
 export function toContact(members: Members): object | Lack {
-  return isOf('object', members.get('result')) ? {} : new Lack('`result`');
+  return isOf('object', members.get('result')) ? {} : '`result`';
 }
 
 // rule: research.answer, enrich.answer
 export function toResearchOrEnrichment(members: Members) {
   const success = booleanOf(members.get('success'));
-  if (success === undefined) return new Lack('`success`');
-  return kindOf(members.get('answer') ?? 'null') === 'null' ? new Lack('`answer`') : { success };
+  if (success === undefined) return '`success`';
+  return kindOf(members.get('answer') ?? 'null') === 'null' ? '`answer`' : { success };
 }
 
 // rule: extract.fields
 export function toExtraction(members: Members) {
   const success = booleanOf(members.get('success'));
   const data = members.get('data');
-  if (success === undefined) return new Lack('`success`');
-  return (success ? isOf('array', data) : data !== undefined) ? { success } : new Lack('`data`');
+  if (success === undefined) return '`success`';
+  return (success ? isOf('array', data) : data !== undefined) ? { success } : '`data`';
 }
 
 /** Accepts any number: a negative one, or one that a JavaScript number would round, is printed from the text. */
@@ -167,7 +161,7 @@ export function toExtraction(members: Members) {
 export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
   if (stringOf(members.get('object')) !== 'credit_balance' || !isOf('number', available_credits)) {
-    return new Lack('`available_credits`');
+    return '`available_credits`';
   }
   return { available_credits: Number(available_credits) };
 }
@@ -175,25 +169,17 @@ export function toBalance(members: Members) {
 /** Pure: the answer of status as one record: the ID, the members of `status`, and everything else in the answer. */
 export function toStatusRecord(leadsSearchId: string, answer: JsonText): JsonText {
   const beside = objectMembers(answer);
-  const status = withMembers(
-    [['leads_search_id', JSON.stringify(leadsSearchId)]],
-    beside.get('status') ?? '{}',
-  );
+  const id = ['leads_search_id', JSON.stringify(leadsSearchId)] as const;
+  const status = withMembers([id], beside.get('status') ?? '{}');
   beside.delete('status');
   return beside.size === 0 ? status : withMembers([...objectMembers(status)], objectOf(beside));
 }
 
 /** Pure: the answer of create_task as a record: the ID, what must be stored beside it, and everything else in the answer. */
-export function toCreatedRecord(
-  { text, value, requestId }: Answer<CreatedTask>,
-  idempotencyKey: string,
-): JsonText {
-  const { leads_search_id } = value;
-  const kept = { leads_search_id, idempotency_key: idempotencyKey, request_id: requestId ?? null };
-  return withMembers(
-    Object.entries(kept).map(([name, one]) => [name, JSON.stringify(one)] as const),
-    text,
-  );
+export function toCreatedRecord(answer: Answer<CreatedTask>, idempotencyKey: string): JsonText {
+  const { leads_search_id } = answer.value;
+  const kept = { leads_search_id, idempotency_key: idempotencyKey, request_id: answer.requestId ?? null };
+  return withMembers([...objectMembers(JSON.stringify(kept))], answer.text);
 }
 
 /** Whether a member is there and of this kind. */

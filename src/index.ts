@@ -28,7 +28,6 @@ import {
 } from './requests/within-limits.ts';
 import type { Dispatching } from './transport/exchange.ts';
 import { createTransport } from './transport/request.ts';
-import { toTimeLimits } from './transport/time-limits.ts';
 
 /**
  * leadpipe for programs: a method per endpoint of the service, with the same checks, repetitions and masking of the API key as the command.
@@ -145,8 +144,9 @@ export function createClient(options: ClientOptions) {
       random: Math.random,
       retryAttempts: retry.attempts ?? defaults['retry.attempts'],
       retryBudgetMs: 1000 * (retry.budget ?? defaults['retry.budget']),
+      timeouts,
     });
-    const client = createWireClient(transport, (endpoint) => toTimeLimits(endpoint, timeouts));
+    const client = createWireClient(transport);
     const stop = AbortSignal.any([signal, call.signal].filter((one) => one !== undefined));
     try {
       return await ask(client, stop, key);

@@ -6,7 +6,7 @@ import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
-import type { EndpointName, KeyHeader } from '../contract/endpoints.ts';
+import type { KeyHeader } from '../contract/endpoints.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
@@ -14,7 +14,6 @@ import type { Request } from '../transport/call.ts';
 import { type HttpProxy, proxyFor } from '../transport/proxy.ts';
 import type { Preview, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
-import type { TimeLimits } from '../transport/time-limits.ts';
 import type { LocalOptions } from './local-service.ts';
 
 /** An address of the service, and a key for it. */
@@ -91,14 +90,12 @@ export async function withConnection<T>(
     return await findTarget(context, options.address, profile);
   };
   // Asking the keychain and loading the network code take long, so they run at the same time.
-  const [target, { createAgent }, { createTransport }, { createClient }, { toTimeLimits }] =
-    await Promise.all([
-      findStart(),
-      import('../transport/agent.ts'),
-      import('../transport/request.ts'),
-      import('../client.ts'),
-      import('../transport/time-limits.ts'),
-    ]);
+  const [target, { createAgent }, { createTransport }, { createClient }] = await Promise.all([
+    findStart(),
+    import('../transport/agent.ts'),
+    import('../transport/request.ts'),
+    import('../client.ts'),
+  ]);
   const { baseUrl, apiKey } = target;
   try {
     const dispatcher = await createAgent({
@@ -124,19 +121,18 @@ export async function withConnection<T>(
         random: context.random,
         retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
         retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-      });
-    const limitsOf = (endpoint: EndpointName): TimeLimits =>
-      toTimeLimits(endpoint, {
-        headers: options.timeout ?? settings['timeout.headers'],
-        idle: options.timeout ?? settings['timeout.idle'],
-        event: options.timeout ?? settings['timeout.event'],
-        total: settings['timeout.total'],
+        timeouts: {
+          headers: options.timeout ?? settings['timeout.headers'],
+          idle: options.timeout ?? settings['timeout.idle'],
+          event: options.timeout ?? settings['timeout.event'],
+          total: settings['timeout.total'],
+        },
       });
     const transport = toTransport();
     try {
       return await work({
-        client: createClient(transport, limitsOf),
-        newClient: (waits) => createClient(toTransport(waits), limitsOf),
+        client: createClient(transport),
+        newClient: (waits) => createClient(toTransport(waits)),
         settings,
         profile: profile.name,
         origin: options.local ? 'local' : baseUrl.origin,

@@ -17,41 +17,29 @@ export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'n
 const quote = 0x22;
 const backslash = 0x5c;
 
+const kinds: Readonly<Record<string, JsonKind>> = {
+  '{': 'object',
+  '[': 'array',
+  '"': 'string',
+  t: 'boolean',
+  f: 'boolean',
+  n: 'null',
+};
+
 export function kindOf(text: JsonText): JsonKind {
-  switch (text.charCodeAt(skipSpace(text, 0))) {
-    case 0x7b:
-      return 'object';
-    case 0x5b:
-      return 'array';
-    case quote:
-      return 'string';
-    case 0x74:
-    case 0x66:
-      return 'boolean';
-    case 0x6e:
-      return 'null';
-    default:
-      return 'number';
-  }
+  return kinds[text.charAt(skipSpace(text, 0))] ?? 'number';
 }
 
 /** The members of an object, each as it was written; for a repeated key the last one. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
-  const members = new Map<string, JsonText>();
-  cutMembers(text, (key, value) => members.set(key, value));
-  return members;
+  return new Map(allMembers(text));
 }
 
 /** All members in their order, also those with a repeated key. */
 export function allMembers(text: JsonText): [key: string, value: JsonText][] {
   const members: [string, JsonText][] = [];
-  cutMembers(text, (key, value) => members.push([key, value]));
-  return members;
-}
-
-function cutMembers(text: JsonText, take: (key: string, value: JsonText) => void): void {
   let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== 0x7b) return;
+  if (text.charCodeAt(at) !== 0x7b) return members;
   at = skipSpace(text, at + 1);
   while (at < text.length && text.charCodeAt(at) === quote) {
     const keyEnd = endOfString(text, at);
@@ -59,11 +47,12 @@ function cutMembers(text: JsonText, take: (key: string, value: JsonText) => void
     const key = name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
-    take(key, text.slice(start, end));
+    members.push([key, text.slice(start, end)]);
     at = skipSpace(text, end);
     if (text.charCodeAt(at) !== 0x2c) break;
     at = skipSpace(text, at + 1);
   }
+  return members;
 }
 
 /** The items of an array, each as it was written. Empty for any other kind. */

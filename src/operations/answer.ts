@@ -1,4 +1,5 @@
 import type { Client } from '../client.ts';
+import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
@@ -50,7 +51,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
   };
   const way = async function* (paid: PaidRequest): Running<void> {
     const { begin, delivery, idempotencyKey, isAgain, journal, request } = paid;
-    const { repetition } = request.endpoint;
+    const { repetition } = endpoints[request.endpoint];
     const { operationId } = journal;
     const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
     const client = yield* begin();

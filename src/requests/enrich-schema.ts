@@ -5,6 +5,7 @@ import { isExact } from '../json/number.ts';
 import { isObject } from '../json/object.ts';
 import { sizeOfSchema } from '../json/schema-size.ts';
 import { clip } from './closed-list.ts';
+import { checkSize } from './within-limits.ts';
 
 /** The `enrich_fields` of Enrich: a JSON Schema whose root is an object with properties. */
 export type EnrichSchema = EnrichRequest['enrich_fields'];
@@ -27,12 +28,8 @@ export function toFieldSchema(fields: readonly string[], given: string): EnrichS
 }
 
 function toProperty(field: string, given: string): [name: string, property: EnrichSchema] {
-  const [, before = '', kind = 'string', said = ''] = /^([^:=]*)(?::([^=]*))?(?:=(.*))?$/s.exec(field) ?? [];
-  const [name, type, description] = [before, kind, said].map((part) => part.trim()) as [
-    string,
-    string,
-    string,
-  ];
+  const [, name = '', type = 'string', description = ''] =
+    /^\s*([^:=]*?)\s*(?::\s*([^=]*?)\s*)?(?:=\s*(.*?)\s*)?$/s.exec(field) ?? [];
   if (name === '') throw new UsageError(`${given} has no name: write ${fieldForm}`);
   const isList = type.endsWith('[]');
   const plain = isList ? type.slice(0, -2) : type;
@@ -76,20 +73,10 @@ export function checkSchemaLimits(value: unknown): EnrichSchema {
     throw new UsageError('the schema has no properties: its root needs at least one');
   }
   const { levels, properties } = sizeOfSchema(value);
-  if (levels > limits.enrichSchemaDepth.max) {
-    throw new UsageError(
-      `the schema has ${levels} levels of nesting: at most ${limits.enrichSchemaDepth.max} are allowed`,
-    );
-  }
-  if (properties > limits.enrichSchemaProperties.max) {
-    throw new UsageError(
-      `the schema has ${properties} properties in all: at most ${limits.enrichSchemaProperties.max} are allowed`,
-    );
-  }
-  const size = Buffer.byteLength(textOf(value));
-  if (size > limits.enrichSchema.max) {
-    throw new UsageError(`the schema has ${size} bytes: at most ${limits.enrichSchema.max} are allowed`);
-  }
+  const { enrichSchemaDepth, enrichSchemaProperties, enrichSchema } = limits;
+  checkSize('the schema', levels, { ...enrichSchemaDepth, unit: 'levels of nesting' });
+  checkSize('the schema', properties, { ...enrichSchemaProperties, unit: 'properties in all' });
+  checkSize('the schema', Buffer.byteLength(textOf(value)), enrichSchema);
   return value;
 }
 

@@ -10,7 +10,14 @@ import {
 } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
 import { wordsOf } from './closed-list.ts';
-import { checkList, checkNumber, checkOneOf, checkText, type InputNames } from './within-limits.ts';
+import {
+  checkList,
+  checkNumber,
+  checkOneOf,
+  checkSize,
+  checkText,
+  type InputNames,
+} from './within-limits.ts';
 
 /** What to find: the input that both forms of Entity Search share. */
 export interface EntitySearchInput {
@@ -24,9 +31,7 @@ export interface EntitySearchInput {
 
 /** Pure: the body of a streaming search, checked against the limits of the interface. Throws UsageError. */
 export function toEntitySearchRequest(input: EntitySearchInput, names: InputNames): EntitySearchRequest {
-  const request = { entity_type: checkStreamEntityType(input.entity_type), ...toSearched(input, names) };
-  checkBody(request, names);
-  return request;
+  return toRequest(checkStreamEntityType(input.entity_type), input, names, {});
 }
 
 /** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
@@ -35,29 +40,35 @@ export function toCreateTaskRequest(
   input: EntitySearchInput & { readonly enable_web_search?: boolean | undefined },
   names: InputNames,
 ): CreateTaskRequest {
-  const enableWebSearch = input.enable_web_search === true;
-  const request = {
-    entity_type: checkTaskEntityType(input.entity_type, enableWebSearch, names),
-    ...toSearched(input, names),
-    ...(enableWebSearch ? { enable_web_search: true } : {}),
-  };
-  checkBody(request, names);
-  return request;
+  const isWeb = input.enable_web_search === true;
+  const type = checkTaskEntityType(input.entity_type, isWeb, names);
+  return toRequest(type, input, names, isWeb ? { enable_web_search: true } : {});
 }
 
-// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
-function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySearchRequest, 'entity_type'> {
+// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom, common.body-limit
+function toRequest<Type extends EntityType, More extends object>(
+  entity_type: Type,
+  input: EntitySearchInput,
+  names: InputNames,
+  more: More,
+) {
   const { enrich_fields = [], dedup_service_leads = [], dedup_custom_leads = [] } = input;
   const enrichFields = checkList(limits.entityEnrichFields, names.enrich_fields, enrich_fields);
   const serviceLeads = checkList(limits.dedupServiceLeads, names.dedup_service_leads, dedup_service_leads);
   const customLeads = checkList(limits.dedupCustomLeads, names.dedup_custom_leads, dedup_custom_leads);
-  return {
+  const request = {
+    entity_type,
     objective: checkText(limits.entityObjective, names.objective, input.objective),
     limit: checkNumber(limits.entityLimit, names.limit, input.limit ?? limits.entityLimit.default),
     ...(enrichFields.length === 0 ? {} : { enrich_fields: enrichFields }),
     ...(serviceLeads.length === 0 ? {} : { dedup_service_leads: serviceLeads }),
     ...(customLeads.length === 0 ? {} : { dedup_custom_leads: customLeads }),
+    ...more,
   };
+  const size = Buffer.byteLength(JSON.stringify(request));
+  const hint = `Shorten ${names.dedup_custom_leads}, which is most of it.`;
+  checkSize('the request body', size, limits.requestBody, hint);
+  return request;
 }
 
 /** Pure: those of the enrich fields that ask for what a search doesn't find: email addresses and phone numbers. */
@@ -65,19 +76,6 @@ function toSearched(input: EntitySearchInput, names: InputNames): Omit<EntitySea
 export function contactFieldsIn(fields: readonly string[]): string[] {
   const isContact = (word: string): boolean => /^(?:e?mail|(?:tele|cell|mobile)?phone|mobile)$/.test(word);
   return fields.filter((field) => wordsOf(field.replace(/\be-mail/gi, 'email')).some(isContact));
-}
-
-/** Checks the whole body, once all its parts are known. Throws UsageError. */
-// rule: common.body-limit
-function checkBody(request: EntitySearchRequest | CreateTaskRequest, names: InputNames): void {
-  const { max, unit } = limits.requestBody;
-  const size = Buffer.byteLength(JSON.stringify(request));
-  if (size > max) {
-    throw new UsageError(
-      `the request body has ${size} ${unit}: at most ${max} are allowed`,
-      `Shorten ${names.dedup_custom_leads}, which is most of it.`,
-    );
-  }
 }
 
 /**

@@ -3,10 +3,8 @@ import type { ErrorObject, Options } from 'ajv';
 import { UsageError } from '../errors.ts';
 import type { EnrichSchema } from './enrich-schema.ts';
 
-const dialects = {
-  'draft 2020-12': /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/,
-  'draft-07': /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/,
-} as const;
+const draft2020 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+const draft07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 
 /** How long the check of an answer may take: a pattern can take forever, and the answer is paid for. */
 const checkMs = 1000;
@@ -40,19 +38,18 @@ export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichS
 }
 
 async function createValidator($schema: unknown) {
-  const isDialect = (dialect: keyof typeof dialects): boolean =>
-    typeof $schema === 'string' && dialects[dialect].test($schema);
-  if ($schema === undefined || isDialect('draft 2020-12')) {
+  const dialect = typeof $schema === 'string' ? $schema : '';
+  if ($schema === undefined || draft2020.test(dialect)) {
     const { default: ajv } = await import('ajv/dist/2020.js');
     return new ajv.Ajv2020(validatorOptions);
   }
-  if (isDialect('draft-07')) {
+  if (draft07.test(dialect)) {
     const { default: ajv } = await import('ajv');
     return new ajv.Ajv(validatorOptions);
   }
   throw new UsageError(
     `the schema has an unknown version ($schema: ${JSON.stringify($schema).slice(0, 100)})`,
-    `leadpipe knows ${Object.keys(dialects).join(' and ')}. Without $schema, a schema is read as draft 2020-12.`,
+    'leadpipe knows draft 2020-12 and draft-07. Without $schema, a schema is read as draft 2020-12.',
   );
 }
 

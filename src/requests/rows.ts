@@ -55,7 +55,7 @@ export async function openInput(
 ): Promise<Input> {
   const source = bytes[Symbol.asyncIterator]();
   const first = await source.next();
-  const all = first.done ? source : behind(first.value, source);
+  const all = behind(first.done ? [] : [first.value], source);
   if (!first.done && Buffer.from(first.value).subarray(0, zipMark.length).equals(zipMark)) {
     const [header = [], ...rows] = await readWorkbook(all, what);
     return toInput(header, workbookRows(rows));
@@ -63,14 +63,14 @@ export async function openInput(
   if (asked === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
   const given = asked === 'xlsx' ? undefined : asked;
 
-  const text = decoded({ [Symbol.asyncIterator]: () => all }, what);
+  const text = decoded(all, what);
   let head = '';
   while (!/^\s*\S[^\n\r]*[\n\r]/.test(head) && head.length <= longestRow) {
     const { done, value } = await text.next();
     if (done) break;
     head += value;
   }
-  const pieces = behind(head, text);
+  const pieces = behind([head], text);
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
   const array = given === undefined ? /^\s*\[\s*([{"[\]]|$)/.exec(head) : null;
   if (array !== null) {
@@ -90,8 +90,8 @@ export async function openInput(
   return { format, columns: undefined, rows: lineRows(pieces, toRow) };
 }
 
-async function* behind<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
-  yield first;
+async function* behind<T>(first: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T> {
+  yield* first;
   yield* { [Symbol.asyncIterator]: () => rest };
 }
 
@@ -193,10 +193,10 @@ const zipMark = Buffer.from('PK\u0003\u0004');
  * The rows of the first sheet of a workbook, as texts, and of the next sheets that have the same header. The first row is the header.
  * Throws UsageError.
  */
-async function readWorkbook(bytes: AsyncIterator<Uint8Array | string>, what: string): Promise<string[][]> {
+async function readWorkbook(bytes: AsyncIterable<Uint8Array | string>, what: string): Promise<string[][]> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of { [Symbol.asyncIterator]: () => bytes }) {
+  for await (const piece of bytes) {
     pieces.push(Buffer.from(piece));
     length += piece.length;
     if (length > most) {

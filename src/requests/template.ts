@@ -49,8 +49,16 @@ export function hasPath(view: JsonView, path: string): boolean {
   return foundIn(view, path) !== undefined;
 }
 
+/** In a cell of CSV, objects and arrays are the text of their JSON. */
 function foundIn(view: JsonView, path: string): JsonText | undefined {
-  return memberOf(view, path) ?? view.at(path) ?? withinText(view, path);
+  const whole = memberOf(view, path) ?? view.at(path);
+  if (whole !== undefined) return whole;
+  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
+    const json = containerIn(stringOf(memberOf(view, path.slice(0, dot))));
+    const found = json && new JsonView(json).at(path.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Pure: a member of a record as text. */
@@ -78,16 +86,6 @@ function memberOf(view: JsonView, name: string): JsonText | undefined {
   if (value !== undefined) return value;
   const meant = nameIn(view.names(), name);
   return meant === undefined ? undefined : view.member(meant);
-}
-
-/** In a cell of CSV, objects and arrays are the text of their JSON. */
-function withinText(view: JsonView, path: string): JsonText | undefined {
-  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
-    const json = containerIn(stringOf(memberOf(view, path.slice(0, dot))));
-    const found = json && new JsonView(json).at(path.slice(dot + 1));
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /** Pure: the text, if it is the JSON of an object or an array. */

@@ -19,10 +19,18 @@ export function checkText(limit: Limit, name: string, text: string): string {
   if (size < limit.min) {
     throw new UsageError(`${name} is empty${isOpen(limit) ? '' : `: it must have ${rangeOf(limit)}`}`);
   }
-  if (size > limit.max) {
-    throw new UsageError(`${name} has ${size} ${limit.unit}: at most ${limit.max} are allowed`);
-  }
+  checkSize(name, size, limit);
   return sent;
+}
+
+/** Checks that something is not too large. `size` is in the unit of the limit. */
+export function checkSize(
+  name: string,
+  size: number,
+  { max, unit }: { readonly max: number; readonly unit: string },
+  hint?: string,
+): void {
+  if (size > max) throw new UsageError(`${name} has ${size} ${unit}: at most ${max} are allowed`, hint);
 }
 
 /** Checks a whole number. From a command line it comes as text, such as `50`. */
@@ -47,9 +55,7 @@ export function checkList(limit: Limit, name: string, items: readonly string[]):
   if (!Array.isArray(items) || items.some((item) => typeof item !== 'string')) {
     throw new UsageError(`${name} must be a list of texts`);
   }
-  if (items.length > limit.max) {
-    throw new UsageError(`${name} has ${items.length} items: at most ${limit.max} are allowed`);
-  }
+  checkSize(name, items.length, limit);
   return [...items];
 }
 

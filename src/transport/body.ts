@@ -1,14 +1,14 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { Exchange, Head } from './exchange.ts';
-import { type Mask, wholeWords } from './mask.ts';
+import type { Exchange } from './exchange.ts';
+import type { Mask } from './mask.ts';
 
-/** Characters. A longer word is masked in parts; a key is always shorter, in whatever form. */
-const [longWord, longestKey] = [1024 * 1024, 64 * 1024];
+/** Characters. A body is masked in parts of this length; a key is always shorter, in whatever form. */
+const [longestPart, longestKey] = [1024 * 1024, 64 * 1024];
 
 /** The bytes of a body as they arrive, decoded; as they are in an unknown content encoding. Throws what the exchange and zlib throw. */
-export async function* piecesOf(exchange: Exchange, head: Head): AsyncGenerator<Uint8Array> {
-  const decoder = decoders.get(head.header('content-encoding')?.trim().toLowerCase() ?? '')?.();
+export async function* piecesOf(exchange: Exchange): AsyncGenerator<Uint8Array> {
+  const decoder = decoders.get(exchange.header('content-encoding')?.trim().toLowerCase() ?? '')?.();
   if (decoder === undefined) return yield* exchange.body();
   // Errors are thrown by the decoder.
   for await (const piece of pipeline(Readable.from(exchange.body()), decoder, () => {})) {
@@ -30,7 +30,7 @@ const decoders = new Map<string, () => Transform>([
 ]);
 
 /**
- * Reads and masks a body piece by piece, so that each step is short. Throws a RangeError when it is over the cap, and a TypeError when it
+ * Reads a body and masks it in parts, so that each step is short. Throws a RangeError when it is over the cap, and a TypeError when it
  * is not UTF-8 and has to be.
  */
 export async function readText(
@@ -42,22 +42,19 @@ export async function readText(
   const decoder = new TextDecoder('utf-8', { fatal });
   const parts: string[] = [];
   let bytes = 0;
-  let word = '';
+  let rest = '';
   for await (const piece of pieces) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw new RangeError(`larger than ${maxBytes} bytes`);
-    const text = decoder.decode(piece, { stream: true });
-    const end = wholeWords(text);
-    if (end > 0) parts.push(mask(word + text.slice(0, end)));
-    word = (end > 0 ? '' : word) + text.slice(end);
-    if (word.length > longWord) {
+    rest += decoder.decode(piece, { stream: true });
+    if (rest.length > longestPart) {
       // The last characters may hold the beginning of the key.
-      word = mask(word);
-      parts.push(word.slice(0, -longestKey));
-      word = word.slice(-longestKey);
+      rest = mask(rest);
+      parts.push(rest.slice(0, -longestKey));
+      rest = rest.slice(-longestKey);
     }
   }
-  parts.push(mask(word + decoder.decode()));
+  parts.push(mask(rest + decoder.decode()));
   return parts.join('');
 }
 

@@ -3,34 +3,14 @@ import type { Fault } from './policy.ts';
 /** A connection that was never made: nothing of the request left this machine. */
 export class ConnectFailure extends Error {
   readonly code: string | undefined;
+  /** Where a proxy answered and did not let us through. */
+  readonly refusal: Fault | undefined;
 
-  constructor(cause: Error, message = messageOf(cause)) {
+  constructor(cause: Error, message = messageOf(cause), refusal?: Fault) {
     super(message, { cause });
     this.name = 'ConnectFailure';
     this.code = (cause as NodeJS.ErrnoException).code;
-  }
-}
-
-/** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
-export function messageOf(cause: Error): string {
-  if (cause instanceof ConnectFailure) return cause.message;
-  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
-  const { code = '', address, port, hostname } = cause as Failure;
-  switch (code) {
-    case 'ENOTFOUND':
-      return hostname === undefined ? cause.message : `there is no host ${hostname}`;
-    case 'EAI_AGAIN':
-      return hostname === undefined
-        ? cause.message
-        : `the address of ${hostname} could not be looked up (DNS did not answer)`;
-    case 'ECONNREFUSED':
-      return address === undefined
-        ? cause.message
-        : `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
-    case 'ECONNRESET':
-      return `the other end closed the connection (${cause.message})`;
-    default:
-      return cause.message;
+    this.refusal = refusal;
   }
 }
 
@@ -40,15 +20,18 @@ interface Failure extends NodeJS.ErrnoException {
   readonly hostname?: string;
 }
 
-/** A proxy that answers and does not let us through: nothing of the request left this machine. */
-export class ProxyRefusal extends ConnectFailure {
-  readonly fault: Fault;
-
-  constructor(fault: Fault, message: string, cause?: Error) {
-    super(cause ?? new Error(message), message);
-    this.name = 'ProxyRefusal';
-    this.fault = fault;
-  }
+/** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
+export function messageOf(cause: Error): string {
+  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
+  const { code, address, port, hostname, message } = cause as Failure;
+  if (code === 'ENOTFOUND' && hostname !== undefined) return `there is no host ${hostname}`;
+  if (code === 'EAI_AGAIN' && hostname !== undefined)
+    return `the address of ${hostname} could not be looked up (DNS did not answer)`;
+  if (code === 'ECONNREFUSED' && address !== undefined)
+    return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
+  if (code === 'ECONNRESET' && !(cause instanceof ConnectFailure))
+    return `the other end closed the connection (${message})`;
+  return message;
 }
 
 /** Error codes of a connection whose other end does not use TLS, or no version of it that we support. */

@@ -51,10 +51,3 @@ function formsOf(character: string): string {
   const encoded = String.raw`(?:%|\\{1,32}u0025)(?:25){0,8}${character === '%' ? '' : hex}`;
   return `(?:${character === '%' ? '' : `${character.replace(/\W/, '\\$&')}|`}${escaped}|${encoded})`;
 }
-
-const endOfWords = /[\s"](?=[^\s"]*$)/;
-
-/** How much of a text can be masked without what follows it: a key has no white space and no quotation mark. */
-export function wholeWords(text: string): number {
-  return text.search(endOfWords) + 1;
-}

@@ -1,128 +1,149 @@
 import type { Endpoint } from '../contract/endpoints.ts';
 import type { Charged, Facts, Outcome } from '../errors.ts';
 
-/** How many more times a request is sent, with the same key and the same bytes: a free read, create_task, extract, another purchase. */
-type Again = readonly [free: number, replays: number, mayReplay: number, refused: number];
+/** One value for all requests, or one for a free read, for create_task, for extract, and for every other purchase. */
+type ByRequest<T> = T | readonly [free: T, replays: T, mayReplay: T, refused: T];
 
 interface Row {
-  readonly again: Again;
-  /** How the run ends after the last attempt: one for all, or for a free read, for create_task, and for what is paid. */
-  readonly outcome: Outcome | readonly [free: Outcome, replays: Outcome, paid: Outcome];
-  /** What a paid request may have cost. */
-  readonly charged: Charged;
+  /** What happened, in plain words; what the machine says about it follows. */
+  readonly words: string;
+  /** How the run ends after the last attempt. */
+  readonly outcome: ByRequest<Outcome>;
   /** What to do, in one line; facts where the command line or the agent tools need their own words. */
   readonly hint: string | Facts;
+  /** What a paid request may have cost. */
+  readonly charged: Charged;
+  /** How many more times it is sent, with the same key and the same bytes. */
+  readonly again: ByRequest<number>;
 }
 
 const notOurs =
   'Check the address: the server there may not be the service. If it is, report the request ID.';
-const inDoubt: Facts = { is: 'in_doubt' };
-
-const never: Again = [0, 0, 0, 0];
-/** Nothing was sent, so any request may be sent again. */
-const always: Again = [4, 4, 4, 4];
+const unconnected = 'no connection to the service';
+const unknownAnswer = 'the service answered in a way that leadpipe does not know';
 /** One more attempt shows whether the service has the request: then it answers 409. */
-const once: Again = [4, 4, 1, 1];
+const once = [4, 4, 1, 1] as const;
+/** A read can be done again; everything else stays in doubt. */
+const unlessFree = ['temporary', 'unknown', 'unknown', 'unknown'] as const;
 /** The interface does not say how long creating a task takes; the time limit in retry.ts decides. */
 const untilCreated = 100;
 
 /**
- * Everything that can go wrong between a request and its answer, one row each: how often to try again, how the run ends, and whether it may
- * have cost money. Refusals of the service itself are in contract/errors.ts.
+ * Everything that can go wrong between a request and its answer, one row each. The types of the service's own refusals are in
+ * contract/errors.ts.
  */
 const policy = {
-  // No connection was made, so nothing was sent. For the next two, a proxy refused.
-  unsent: row(always, 'temporary', 'no', 'Check the address and the network; running it again is safe.'),
+  // No connection was made, so nothing was sent, and any request may be sent again. For the next two, a proxy refused.
+  unsent: row(unconnected, 'temporary', 'Check the address and the network; running it again is safe.', {
+    again: 4,
+  }),
   proxy_credentials: row(
-    never,
+    unconnected,
     'configuration',
-    'no',
     'The proxy wants a user name and a password: HTTPS_PROXY=http://user:password@host:port.',
   ),
   proxy_refused: row(
-    never,
+    unconnected,
     'configuration',
-    'no',
     'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
   // Something else than the service answered.
-  certificate: row(never, 'interface', 'no', 'Check the address and the clock of this machine.'),
-  not_http: row(never, 'interface', 'no', notOurs),
-  redirect: row(
-    never,
+  certificate: row(
+    'this machine does not accept the certificate of the service',
     'interface',
-    'maybe',
+    'Check the address and the clock of this machine.',
+  ),
+  not_http: row('the server at this address is not the service', 'interface', notOurs),
+  redirect: row(
+    'the service redirects to another address',
+    'interface',
     'Redirects are never followed. Use the address it points to, if you trust it.',
+    { charged: 'maybe' },
   ),
   // The request may have arrived, but no head of an answer came.
-  lost: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
+  lost: doubtful('the connection to the service broke', unlessFree, once),
   // A status from something between: 502, 504, or 500 and 503 without the error envelope.
-  gateway: row(once, ['temporary', 'unknown', 'unknown'], 'maybe', inDoubt),
+  gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
-    [3, 3, 1, 0],
-    ['interface', 'interface', 'unknown'],
-    'yes',
+    unknownAnswer,
+    ['interface', 'interface', 'unknown', 'unknown'],
     "The answer can't be fetched again. Report the request ID.",
+    { charged: 'yes', again: [3, 3, 1, 0] },
   ),
   // Any other status from 500 on. It may come from a server in front of a service that has done the work.
-  unexplained: row(never, 'interface', 'maybe', inDoubt),
+  unexplained: doubtful(unknownAnswer, 'interface'),
   // rule: contact.released
-  internal_error: row(once, ['temporary', 'temporary', 'unknown'], 'maybe', inDoubt),
+  internal_error: doubtful('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
   // rule: general.rollout
   not_enabled: row(
-    never,
+    'the service does not offer this',
     'not_enabled',
-    'no',
     'Ask whoever runs the service to enable it, or choose another type.',
   ),
-  busy: row([6, 6, 6, 6], 'temporary', 'no', 'Wait for running requests to end, then run it again.'),
-  already_exists: row([0, untilCreated, 5, 0], 'unknown', 'no', { is: 'key_used' }),
-  conflict: row(never, 'unknown', 'no', { is: 'key_of_other_request' }),
-  no_credits: row(never, 'credits', 'no', { is: 'no_credits' }),
-  unauthenticated: row(never, 'authentication', 'no', { is: 'unauthenticated' }),
+  busy: row(
+    'too many requests are running',
+    'temporary',
+    'Wait for running requests to end, then run it again.',
+    { again: 6 },
+  ),
+  already_exists: row(
+    'this request was already sent with this idempotency key',
+    'unknown',
+    { is: 'key_used' },
+    { again: [0, untilCreated, 5, 0] },
+  ),
+  conflict: row('this idempotency key was used for another request', 'unknown', {
+    is: 'key_of_other_request',
+  }),
+  no_credits: row('not enough credits', 'credits', { is: 'no_credits' }),
+  unauthenticated: row('the service does not know this API key', 'authentication', { is: 'unauthenticated' }),
   forbidden: row(
-    never,
+    'this API key is not allowed to do this',
     'authentication',
-    'no',
     'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
   ),
   // rule: credits.invalid
-  invalid: row(never, 'usage', 'no', 'Change the request as the message says.'),
+  invalid: row('the service refused the request', 'usage', 'Change the request as the message says.'),
   missing: row(
-    never,
+    'the service has no such task for this API key',
     'not_found',
-    'no',
     'Check the ID: a task can be read only with the API key and the address that created it.',
   ),
   no_endpoint: row(
-    never,
+    'there is no such service at this address',
     'not_found',
-    'no',
     'Check the address: it is what stands before /v1, such as https://host.',
   ),
   // Any other status.
-  undocumented: row(never, 'interface', 'no', notOurs),
+  undocumented: row(unknownAnswer, 'interface', notOurs),
 };
 
 export type Fault = keyof typeof policy;
 
-/** The columns of a row for each kind of repetition: in `again`, and in `outcome`. */
-const columns = { free: [0, 0], replays: [1, 1], 'may-replay': [2, 2], refused: [3, 2] } as const;
-
 /** What a fault means for a request to an endpoint. Reading is free and can be repeated, so its hints differ. */
 export function verdictOf(fault: Fault, { repetition }: Endpoint) {
-  const { again, outcome, charged, hint } = policy[fault];
-  const [nth, which] = columns[repetition];
-  const end = typeof outcome === 'string' ? outcome : outcome[which];
-  const verdict = { again: again[nth], outcome: end, charged, hint };
+  const { words, outcome: outcomes, charged, hint, again } = policy[fault];
+  const outcome = valueFor(repetition, outcomes);
+  const verdict = { words, outcome, charged, hint, again: valueFor(repetition, again) };
   if (repetition !== 'free') return verdict;
   const isOdd = fault === 'garbled' || fault === 'unexplained';
-  const isPassing = end === 'temporary' && fault !== 'unsent';
+  const isPassing = outcome === 'temporary' && fault !== 'unsent';
   const own = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
   return { ...verdict, charged: 'no', hint: own } as const;
 }
 
-function row(again: Again, outcome: Row['outcome'], charged: Charged, hint: string | Facts): Row {
-  return { again, outcome, charged, hint };
+function valueFor<T extends string | number>(repetition: Endpoint['repetition'], values: ByRequest<T>): T {
+  if (typeof values !== 'object') return values;
+  return values[{ free: 0, replays: 1, 'may-replay': 2, refused: 3 }[repetition]] as T;
+}
+
+/** A fault that costs nothing and would come again, but for what `more` says. */
+function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Partial<Row> = {}): Row {
+  return { words, outcome, hint, charged: 'no', again: 0, ...more };
+}
+
+/** A fault after which nobody knows whether the service did the work. */
+function doubtful(words: string, outcome: Row['outcome'], again: Row['again'] = 0): Row {
+  return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

@@ -1,17 +1,18 @@
-import { type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { endpoints, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import type { JsonText } from '../json/text.ts';
 import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
 import { piecesOf, readText, unreadableOf } from './body.ts';
-import type { Call, Request } from './call.ts';
-import { type Dispatching, type Exchange, type Head, openExchange } from './exchange.ts';
+import type { Call, Read, Request } from './call.ts';
+import { type Dispatching, type Exchange, openExchange } from './exchange.ts';
 import { garbled, toFailure, toRefusal } from './failure.ts';
 import { type Frame, framesOf } from './frames.ts';
-import { createMask, type Mask } from './mask.ts';
-import { type Retrying, toRetryAfter, withRetries } from './retry.ts';
+import { createMask } from './mask.ts';
+import { type Retrying, withRetries } from './retry.ts';
+import { type AskedLimits, toTimeLimits } from './time-limits.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 const maxFrameCharacters = 16 * 1024 * 1024;
 const maxRefusalBytes = 64 * 1024;
-const maxLocationCharacters = 500;
 
 export type Transport = ReturnType<typeof createTransport>;
 /** A request as it would go out, with the API key masked. */
@@ -24,12 +25,11 @@ interface TransportOptions extends Retrying {
   /** Overrides the header form that the interface lists for each endpoint. */
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
+  readonly timeouts: AskedLimits;
 }
 
-/** An answer whose head has arrived. Its exchange must be closed. */
-interface Incoming {
-  readonly exchange: Exchange;
-  readonly head: Head;
+/** An answer with the headers masked. */
+interface Incoming extends Exchange {
   readonly requestId: string | undefined;
 }
 
@@ -38,13 +38,20 @@ export function createTransport(options: TransportOptions) {
   const { clock, trace } = options;
   const mask = createMask(options.apiKey);
 
+  const toCall = (request: Request, signal: AbortSignal): Call => ({
+    ...request,
+    endpoint: endpoints[request.endpoint],
+    limits: toTimeLimits(request.endpoint, options.timeouts),
+    signal,
+  });
+
   async function send(call: Call): Promise<Incoming> {
     const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
     if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
     const start = clock.monotonic();
     trace?.(`> ${endpoint.method} ${url}`);
-    const exchange = openExchange(options.dispatcher, clock, call, {
+    const exchange = await openExchange(options.dispatcher, clock, call, {
       origin: url.origin,
       path: url.pathname + url.search,
       method: endpoint.method,
@@ -52,136 +59,135 @@ export function createTransport(options: TransportOptions) {
       body: call.body ?? null,
       ...(call.last ? { reset: true } : {}),
     });
-    const head = await exchange.head().catch((error: unknown) => {
-      exchange.close();
-      throw toFailure(error, call, undefined, exchange.hasBegun());
-    });
-    const { status } = head;
+    const { status } = exchange;
+    const header = (name: string, mostCharacters = 200): string | undefined => {
+      const value = exchange.header(name);
+      return value === undefined ? undefined : mask(value).slice(0, mostCharacters);
+    };
     // rule: general.request-id, create.headers, contact.headers
-    const requestId = headerOf(head, responseHeaders.requestId, mask);
+    const requestId = header(responseHeaders.requestId);
     const ms = Math.round(clock.monotonic() - start);
     trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
-    const incoming = { exchange, head, requestId };
-    const type = headerOf(head, 'content-type', mask) ?? 'none';
+    const incoming = { ...exchange, header, requestId };
+    const type = header('content-type') ?? 'none';
     // rule: search.media-type
     if (status === 200 && type.split(';', 1)[0]?.trim().toLowerCase() === endpoint.answer) return incoming;
     // A body that nobody needs and that has no length may never end.
-    const hasEnd = status !== 200 || head.header('content-length') !== undefined;
+    const hasEnd = status !== 200 || header('content-length') !== undefined;
     const body = hasEnd ? await readBriefly(incoming, call) : '';
     exchange.close();
-    if (status === 200) {
-      const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
-      throw garbled(call, what, requestId, { body });
-    }
-    const location = headerOf(head, 'location', mask, maxLocationCharacters);
-    const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
-    throw toRefusal(call, { status, location, retryAfterMs, body, requestId });
+    if (status !== 200) throw toRefusal(call, incoming, body, clock);
+    const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
+    throw garbled(call, what, requestId, { body });
   }
 
   /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
   async function readBriefly(incoming: Incoming, call: Call): Promise<string> {
     try {
-      return await readText(piecesOf(incoming.exchange, incoming.head), maxRefusalBytes, false, mask);
+      return await readText(piecesOf(incoming), maxRefusalBytes, false, mask);
     } catch (error) {
       if (call.signal.aborted) throw toFailure(error, call, incoming);
       return '';
     }
   }
 
-  async function readJson(call: Call) {
+  async function readJson<T extends object>(call: Call, read: Read<T>) {
     const incoming = await send(call);
-    const { exchange, head, requestId } = incoming;
+    const { header, requestId } = incoming;
     let text: string;
     try {
-      text = await readText(piecesOf(exchange, head), maxJsonBytes, true, mask);
+      text = await readText(piecesOf(incoming), maxJsonBytes, true, mask);
     } catch (cause) {
       const why = unreadableOf(cause);
       if (why === undefined) throw toFailure(cause, call, incoming);
       throw garbled(call, `an answer that is not JSON (${why})`, requestId, { cause });
     } finally {
-      exchange.close();
+      incoming.close();
     }
-    if (call.followed) await new Promise((resolve) => setImmediate(resolve));
-    const flaw = flawOf(text, call);
-    if (flaw !== undefined) throw garbled(call, `an answer ${flaw}`, requestId, { body: text });
+    // undici frees the connection one turn of the event loop later, and would open another one for a request that comes before.
+    await new Promise((resolve) => setImmediate(resolve));
+    const value = readValue(text, read);
+    if (typeof value === 'string') throw garbled(call, `an answer ${value}`, requestId, { body: text });
     // rule: common.key-generated, extract.key, create.headers
-    const idempotencyKey = headerOf(head, responseHeaders.idempotencyKey, mask);
-    return { text, requestId, idempotencyKey, serverTime: headerOf(head, 'date', mask) };
+    const idempotencyKey = header(responseHeaders.idempotencyKey);
+    return { text, value, requestId, idempotencyKey, serverTime: header('date') };
+  }
+
+  async function* readFrames(incoming: Incoming, call: Call): AsyncGenerator<Frame[]> {
+    try {
+      for await (const frames of framesOf(piecesOf(incoming), maxFrameCharacters)) {
+        incoming.event();
+        yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
+      }
+      // A body that ends with its connection may have been cut anywhere.
+      const hasLength = ['transfer-encoding', 'content-length'].some((name) => incoming.header(name));
+      if (!hasLength) throw new Error('it closed without a sign that the stream was complete');
+    } catch (error) {
+      throw toFailure(error, call, incoming);
+    } finally {
+      incoming.close();
+    }
   }
 
   return {
     /** Pure: what would be sent. */
     preview(request: Request) {
-      const { endpoint, body } = request;
-      const headers = headersOf({ ...options, apiKey: '[API key]' }, request);
-      return { method: endpoint.method, url: urlOf(options.baseUrl, request).href, headers, body };
+      const endpoint = endpoints[request.endpoint];
+      const call = { ...request, endpoint };
+      const headers = headersOf({ ...options, apiKey: '[API key]' }, call);
+      return { method: endpoint.method, url: urlOf(options.baseUrl, call).href, headers, body: request.body };
     },
-    /** A body as text, with what the head said about it. Throws RequestError (ServiceError for the service's own refusals) and StoppedError. */
-    json: (call: Call) => withRetries(options, call.endpoint, call.signal, () => readJson(call)),
+    /**
+     * A body as text and as what `read` makes of it, with what the head said about it. Throws RequestError (ServiceError for the service's
+     * own refusals) and StoppedError.
+     */
+    json<T extends object>(request: Request, signal: AbortSignal, read: Read<T>) {
+      const call = toCall(request, signal);
+      return withRetries(options, call.endpoint, signal, () => readJson(call, read));
+    },
     /**
      * Frames, in groups as the network brings them. They end without an error only if the whole HTTP body arrived; if it was cut, stalled
      * or exceeded the cap, they throw a RequestError with fault `lost`. Until they begin, throws as `json` does.
      */
-    async stream(call: Call) {
+    async stream(request: Request, signal: AbortSignal) {
+      const call = toCall(request, signal);
       // A stream that has begun is never requested again: that would be a second search.
-      const incoming = await withRetries(options, call.endpoint, call.signal, () => send(call));
-      return { requestId: incoming.requestId, frames: readFrames(incoming, call, mask) };
+      const incoming = await withRetries(options, call.endpoint, signal, () => send(call));
+      return { requestId: incoming.requestId, frames: readFrames(incoming, call) };
     },
   };
 }
 
-function flawOf(text: string, call: Call): string | undefined {
+/** What a body says, or what is wrong with it. */
+function readValue<T extends object>(text: JsonText, read: Read<T>): T | string {
   if (hasMoreValues(text, mostValues)) return `with more than ${mostValues} values`;
   if (!isJson(text)) return 'that is not JSON';
-  const lacks = call.lacks?.(text);
-  return lacks === undefined ? undefined : `without ${lacks}`;
+  const value = read(text);
+  return typeof value === 'string' ? `without ${value}` : value;
 }
 
-async function* readFrames(incoming: Incoming, call: Call, mask: Mask): AsyncGenerator<Frame[]> {
-  const { exchange, head } = incoming;
-  try {
-    for await (const frames of framesOf(piecesOf(exchange, head), maxFrameCharacters)) {
-      exchange.event();
-      yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
-    }
-    if (!hasLength(head)) throw new Error('it closed without a sign that the stream was complete');
-  } catch (error) {
-    throw toFailure(error, call, incoming);
-  } finally {
-    exchange.close();
-  }
-}
-
-/** Whether the end of the body can be proven: a body that ends with its connection may have been cut anywhere. */
-function hasLength({ header }: Head): boolean {
-  return header('transfer-encoding') !== undefined || header('content-length') !== undefined;
-}
-
-function urlOf(baseUrl: URL, call: Request): URL {
+function urlOf(baseUrl: URL, { endpoint, query }: Pick<Call, 'endpoint' | 'query'>): URL {
   const url = new URL(baseUrl);
-  url.pathname = url.pathname.replace(/\/+$/, '') + call.endpoint.path;
-  for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
+  url.pathname = url.pathname.replace(/\/+$/, '') + endpoint.path;
+  for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
   return url;
 }
 
-function headersOf(options: TransportOptions, call: Request): Record<string, string> {
+function headersOf(
+  { apiKey, keyHeader, userAgent }: TransportOptions,
+  { endpoint, body, idempotencyKey }: Pick<Call, 'endpoint' | 'body' | 'idempotencyKey'>,
+): Record<string, string> {
   // rule: search.accept, common.media-type
-  const accept = call.endpoint.answer;
-  const form = options.keyHeader ?? call.endpoint.keyHeader;
+  const accept = endpoint.answer;
   return {
     accept,
     // A compressed stream would arrive late, in full blocks.
     'accept-encoding': accept === 'text/event-stream' ? 'identity' : 'gzip, br',
-    'user-agent': options.userAgent,
-    ...(form === 'bearer'
-      ? { [requestHeaders.authorization]: `Bearer ${options.apiKey}` }
-      : { [requestHeaders.apiKey]: options.apiKey }),
-    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(call.idempotencyKey === undefined ? {} : { [requestHeaders.idempotencyKey]: call.idempotencyKey }),
+    'user-agent': userAgent,
+    ...((keyHeader ?? endpoint.keyHeader) === 'bearer'
+      ? { [requestHeaders.authorization]: `Bearer ${apiKey}` }
+      : { [requestHeaders.apiKey]: apiKey }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { [requestHeaders.idempotencyKey]: idempotencyKey }),
   };
-}
-
-function headerOf(head: Head, name: string, mask: Mask, most = 200): string | undefined {
-  const value = head.header(name);
-  return value === undefined ? undefined : mask(value).slice(0, most);
 }

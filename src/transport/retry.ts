@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 import { RequestError } from './errors.ts';
-import { type Fault, verdictOf } from './policy.ts';
+import { verdictOf } from './policy.ts';
 
 /**
  * Called before each wait, with its reason. Return false to get the error at once: a caller that sends many requests waits for a busy
@@ -40,78 +40,70 @@ export async function withRetries<T>(
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
+  const { clock, trace, waits } = retrying;
   let doubt: RequestError | undefined;
   let leftMs = retrying.retryBudgetMs;
-  const start = retrying.clock.monotonic();
+  const start = clock.monotonic();
   for (let tries = 0; ; tries++) {
-    let error: RequestError;
     try {
       return await attempt();
-    } catch (thrown) {
-      if (!(thrown instanceof RequestError)) throw thrown;
-      error = thrown;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      const wait = waitOf(error, endpoint, tries, retrying);
+      // Waiting for one's own task is not a retry, and has its own limit.
+      const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
+      const mostMs = isCreating ? start + creatingMs - clock.monotonic() : leftMs;
+      if (wait === undefined || wait > mostMs) throw toLastError(error, doubt, retrying);
+      if (!isCreating) leftMs -= wait;
+      if (isDoubtful(error)) doubt = error;
+      const charged = doubt === undefined ? 'no' : 'maybe';
+      if (waits?.(error, wait) === false) throw error.with({ charged });
+      trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
+      await pause(clock, wait, signal, charged);
     }
-    const elapsed = retrying.clock.monotonic() - start;
-    const wait = waitOf(error, endpoint, tries, retrying);
-    // Waiting for one's own task is not a retry, and has its own limit.
-    const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
-    const isTooLong = wait === undefined || wait > (isCreating ? creatingMs - elapsed : leftMs);
-    if (isTooLong)
-      throw doubt === undefined ? toRefusedUntil(error, retrying) : inDoubt(doubt, error, endpoint);
-    if (!isCreating) leftMs -= wait;
-    if (isDoubtful(error.fault, endpoint)) doubt = error;
-    if (retrying.waits?.(error, wait) === false) {
-      throw doubt === undefined ? error : error.with({ charged: 'maybe' });
-    }
-    retrying.trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
-    await pause(retrying.clock, wait, signal, doubt === undefined ? 'no' : 'maybe');
   }
 }
 
 /** Milliseconds to wait before the next attempt; undefined when there is none. */
 function waitOf(
-  error: RequestError,
+  { fault, retryAfterMs }: RequestError,
   endpoint: Endpoint,
   tries: number,
   { random, retryAttempts }: Retrying,
 ): number | undefined {
-  if (tries >= Math.min(verdictOf(error.fault, endpoint).again, retryAttempts)) return undefined;
+  if (tries >= Math.min(verdictOf(fault, endpoint).again, retryAttempts)) return undefined;
   // Full jitter, so that clients that failed together do not return together.
-  return error.retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
+  return retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
 }
 
-/** The error of a service that asks for a longer wait than allowed: it says when to come back, which holds for every request. */
-function toRefusedUntil(error: RequestError, { clock, retryBudgetMs }: Retrying): RequestError {
-  const { fault, retryAfterMs = 0 } = error;
-  if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return error;
-  const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
-  return error.with({ facts: { is: 'busy_until', until } });
+/** Whether a paid request may have been carried out in spite of this error. */
+function isDoubtful({ details }: RequestError): boolean {
+  return details.charged !== 'no';
 }
 
-/** The last error, after an earlier one that may have been charged. The request stays in doubt unless the service itself refused it. */
-function inDoubt(doubt: RequestError, last: RequestError, endpoint: Endpoint): RequestError {
-  if (isDoubtful(last.fault, endpoint)) return last;
-  if (last.fault === 'no_credits' || last.fault === 'invalid') return last;
-  const words =
-    last.fault === 'already_exists'
-      ? `${doubt.words}. The service has the request, but its answer can't be fetched again`
-      : `${doubt.words}; the second attempt failed too: ${last.words}`;
-  const { hint, facts, technical, type } = doubt.details;
-  return new RequestError(doubt.fault, endpoint, words, {
-    ...last.details,
-    hint,
-    facts,
-    type,
-    technical,
-    charged: 'maybe',
-    retryable: false,
-    cause: last,
-  });
-}
-
-/** Whether a paid request may have been carried out in spite of this fault. */
-function isDoubtful(fault: Fault, endpoint: Endpoint): boolean {
-  return verdictOf(fault, endpoint).charged !== 'no';
+/** The error to throw. After a doubtful attempt the request stays in doubt, unless the service itself refused it. */
+function toLastError(
+  last: RequestError,
+  doubt: RequestError | undefined,
+  { clock, retryBudgetMs }: Retrying,
+): RequestError {
+  const { fault, retryAfterMs = 0, words } = last;
+  if (doubt === undefined) {
+    if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return last;
+    // It says when to come back, which holds for every request.
+    const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
+    return last.with({ facts: { is: 'busy_until', until } });
+  }
+  if (isDoubtful(last) || fault === 'no_credits' || fault === 'invalid') return last;
+  const more =
+    fault === 'already_exists'
+      ? ". The service has the request, but its answer can't be fetched again"
+      : `; the second attempt failed too: ${words}`;
+  const { requestId, status } = last.details;
+  return doubt.with(
+    { requestId, status, charged: 'maybe', retryable: false, cause: last },
+    doubt.words + more,
+  );
 }
 
 /**

@@ -25,11 +25,11 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
 
+/** Limits in place of an endpoint's own. */
+export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
+
 /** Pure: the limits of an endpoint, with the given ones in place of its own. */
-export function toTimeLimits(
-  endpoint: EndpointName,
-  asked: { readonly [Name in keyof TimeLimits]?: number | undefined },
-): TimeLimits {
+export function toTimeLimits(endpoint: EndpointName, asked: AskedLimits): TimeLimits {
   const usual = timeLimits[endpoint];
   const headers = asked.headers ?? usual.headers;
   const idle = asked.idle ?? usual.idle;
@@ -40,4 +40,19 @@ export function toTimeLimits(
     // The total must have room for a longer silence that was asked for.
     total: Math.max(asked.total ?? usual.total, headers + idle),
   };
+}
+
+const silences: Record<keyof TimeLimits, string> = {
+  headers: 'no answer for',
+  idle: 'no data for',
+  event: 'no new leads for',
+  total: 'the answer was not complete after',
+};
+
+/** Which limit ran out, after how many seconds. */
+export class SilenceError extends Error {
+  constructor(limit: keyof TimeLimits, seconds: number) {
+    super(`${silences[limit]} ${seconds} s`);
+    this.name = 'SilenceError';
+  }
 }

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connect } from './agent.ts';
-import { ConnectFailure, notTls, ProxyRefusal } from './connect-failure.ts';
+import { ConnectFailure, notTls } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 
 /**
@@ -18,65 +18,55 @@ export function createTunnel(
   timeoutMs: number,
   ended: AbortSignal,
 ): Connect {
-  return async (target) => {
-    const { name: host, hostname, port, protocol } = proxy;
-    const socket = await connect({ host, hostname, port, protocol }).catch((error: ConnectFailure) => {
-      throw notTls.test(error.code ?? '')
-        ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with TLS`, error)
-        : atProxy(proxy, error);
-    });
-    const authority = target.port ? target.host : `${target.host}:443`;
-    const httpSocket = await askFor(`${authority}`, proxy, socket, timeoutMs, ended);
-    return connect({ ...target, httpSocket });
-  };
-}
+  const { name, hostname, port, protocol, authorization } = proxy;
 
-function askFor(
-  authority: string,
-  proxy: HttpProxy,
-  socket: Socket,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const { authorization } = proxy;
-  return new Promise((resolve, reject) => {
-    const asking = request({
-      method: 'CONNECT',
-      path: authority,
-      headers: {
-        host: authority,
-        ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
-      },
-      createConnection: () => socket,
-      signal,
-    });
-    asking.setTimeout(timeoutMs, () =>
-      asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
-    );
-    asking.on('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code?.startsWith('HPE_')
-          ? new ProxyRefusal('proxy_refused', `the proxy ${proxy.name} does not answer with HTTP`, error)
-          : atProxy(proxy, error),
+  /** A proxy that can't be reached, or that speaks something else. */
+  function toFailure(error: NodeJS.ErrnoException): ConnectFailure {
+    const { code = '', message } = error;
+    const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;
+    return missing === undefined
+      ? new ConnectFailure(error, `the proxy ${name}: ${message}`)
+      : new ConnectFailure(error, `the proxy ${name} does not answer with ${missing}`, 'proxy_refused');
+  }
+
+  /** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
+  function toRefusal(status: number, authority: string): ConnectFailure {
+    const cause = new Error(`the proxy ${name} answered CONNECT ${authority} with ${status}`);
+    // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
+    const refusal = status === 407 || status === 401 ? 'proxy_credentials' : 'proxy_refused';
+    return new ConnectFailure(cause, cause.message, status >= 500 ? undefined : refusal);
+  }
+
+  function askFor(authority: string, socket: Socket): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const asking = request({
+        method: 'CONNECT',
+        path: authority,
+        headers: {
+          host: authority,
+          ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+        },
+        createConnection: () => socket,
+        signal: ended,
+      });
+      asking.setTimeout(timeoutMs, () =>
+        asking.destroy(new Error(`no answer to CONNECT for ${timeoutMs / 1000} s`)),
       );
+      asking.on('error', (error) => reject(toFailure(error)));
+      asking.on('connect', ({ statusCode = 0 }) => {
+        if (statusCode >= 200 && statusCode < 300) return resolve(socket);
+        socket.destroy();
+        reject(toRefusal(statusCode, authority));
+      });
+      asking.end();
     });
-    asking.on('connect', ({ statusCode = 0 }) => {
-      if (statusCode >= 200 && statusCode < 300) return resolve(socket);
-      socket.destroy();
-      reject(toFailure(statusCode, authority, proxy));
+  }
+
+  return async (target) => {
+    const socket = await connect({ host: name, hostname, port, protocol }).catch((error) => {
+      throw toFailure(error);
     });
-    asking.end();
-  });
-}
-
-/** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
-function toFailure(status: number, authority: string, proxy: HttpProxy): ConnectFailure {
-  const message = `the proxy ${proxy.name} answered CONNECT ${authority} with ${status}`;
-  // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
-  if (status === 407 || status === 401) return new ProxyRefusal('proxy_credentials', message);
-  return status >= 500 ? new ConnectFailure(new Error(message)) : new ProxyRefusal('proxy_refused', message);
-}
-
-function atProxy(proxy: HttpProxy, error: Error): ConnectFailure {
-  return new ConnectFailure(error, `the proxy ${proxy.name}: ${error.message}`);
+    const authority = target.port ? `${target.host}` : `${target.host}:443`;
+    return connect({ ...target, httpSocket: await askFor(authority, socket) });
+  };
 }

@@ -9,7 +9,7 @@ import { readPlainly } from './reference.ts';
 import type { Stream } from './streams.ts';
 
 const clock = { now: () => new Date(0), monotonic: () => 0, after: () => () => {} };
-const limits = { headers: 1, idle: 1, event: 1, total: 1 };
+const timeouts = { headers: 1, idle: 1, event: 1, total: 1 };
 const request = { entity_type: 'company', objective: 'anything', limit: 10 } as const;
 
 export interface Read {
@@ -30,8 +30,9 @@ async function readWithLeadpipe(stream: Stream): Promise<Read> {
     random: () => 0,
     retryAttempts: 0,
     retryBudgetMs: 0,
+    timeouts,
   });
-  const client = createClient(transport, () => limits);
+  const client = createClient(transport);
   const rows: string[] = [];
   const waiting = { clock, random: () => 0, signal: new AbortController().signal };
   const deliver = async function* (entities: Records): Running<void> {

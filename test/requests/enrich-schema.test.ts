@@ -15,6 +15,9 @@ const object = (properties: object): EnrichSchema => ({ type: 'object', properti
 const many = (count: number, name = 'p'): Record<string, object> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${name}${at}`, text]));
 
+/** With one property. */
+const a = (schema: unknown): EnrichSchema => object({ a: schema });
+
 /** Objects in objects: `levels` of them. */
 function nested(levels: number): EnrichSchema {
   let schema = object({ leaf: text });
@@ -67,13 +70,13 @@ describe('fields', () => {
 
 describe('limits', () => {
   const within: readonly [name: string, schema: EnrichSchema][] = [
-    ['one property', object({ a: text })],
+    ['one property', a(text)],
     ['12 levels of objects', nested(12)],
     ['12 levels of lists', nestedLists(12)],
     ['200 properties', object(many(200))],
     ['200 properties, half of them nested', object({ ...many(99), inner: object(many(100, 'q')) })],
-    ['many values that are no properties', object({ a: { enum: Object.keys(many(500)) } })],
-    ['a $ref to itself', object({ a: { $ref: '#' } })],
+    ['many values that are no properties', a({ enum: Object.keys(many(500)) })],
+    ['a $ref to itself', a({ $ref: '#' })],
   ];
   it.each(within)('%s: taken as it is', (_, schema) => expect(checkSchemaLimits(schema)).toBe(schema));
 
@@ -92,7 +95,7 @@ describe('limits', () => {
     ['no properties', { type: 'object', properties: ['a'] }],
     ['has 13 levels of nesting: at most 12 are allowed', nested(13)],
     ['has 13 levels', nestedLists(13)],
-    ['has 13 levels', { ...object({ a: text }), $defs: { deep: nested(12) } }],
+    ['has 13 levels', { ...a(text), $defs: { deep: nested(12) } }],
     ['has 1000000 levels', nested(1_000_000)],
     ['has 201 properties in all: at most 200 are allowed', object(many(201))],
     ['has 201 properties', object({ ...many(100), inner })],
@@ -121,12 +124,12 @@ describe('limits', () => {
     ...within,
     // (The million levels are the same, and take a while.)
     ...beyond.filter(([says]) => !says.includes('1000000')),
-    ...single.map((keyword) => [keyword, through(keyword, object({ a: text }))] as const),
-    ['dependencies', through('dependencies', { a: object({ a: text }) })],
+    ...single.map((keyword) => [keyword, through(keyword, a(text))] as const),
+    ['dependencies', through('dependencies', { a: a(text) })],
     ['names of dependencies', through('dependencies', { a: ['b'] })],
     [
       '201 properties that are true',
-      object({ a: object(Object.fromEntries(Object.keys(many(201)).map((name) => [name, true]))) }),
+      a(object(Object.fromEntries(Object.keys(many(201)).map((name) => [name, true])))),
     ],
   ])('%s: the local service judges alike', (_, schema) => {
     const isTaken = (check: () => unknown): boolean => {
@@ -142,9 +145,9 @@ describe('limits', () => {
   });
 
   it('counts the bytes that are sent: 262144, and not one more', () => {
-    const frame = Buffer.byteLength(JSON.stringify(object({ a: { description: '' } })));
+    const frame = Buffer.byteLength(JSON.stringify(a({ description: '' })));
     const sized = (bytes: number): EnrichSchema =>
-      object({ a: { description: `${'é'.repeat(1000)}${'x'.repeat(bytes - frame - 2000)}` } });
+      a({ description: `${'é'.repeat(1000)}${'x'.repeat(bytes - frame - 2000)}` });
     expect(checkSchemaLimits(sized(262_144))).toBeDefined();
     expect(() => checkSchemaLimits(sized(262_145))).toThrow('has 262145 bytes: at most 262144 are allowed');
     const spacious = parseSchema(JSON.stringify(sized(262_144), null, 40), 'x');
@@ -189,20 +192,17 @@ describe('JSON Schema', () => {
   const invalid: readonly [says: string, schema: EnrichSchema][] = [
     [
       'not valid JSON Schema: "properties/a/type" must be equal to one of the allowed values (array, boolean,',
-      object({ a: { type: 'int' } }),
+      a({ type: 'int' }),
     ],
-    ['"properties/a" must be', object({ a: 'string' })],
-    ['"properties/a/minimum" must be number', object({ a: { minimum: 'x' } })],
-    ['"required" must be array', { ...object({ a: text }), required: true }],
-    ["the schema can't be used: Invalid regular expression", object({ a: { pattern: '(' } })],
-    [
-      'refers to https://a.example/s, which it does not contain',
-      object({ a: { $ref: 'https://a.example/s' } }),
-    ],
-    ['refers to #/$defs/nothing', object({ a: { $ref: '#/$defs/nothing' } })],
-    ['has an unknown version', { ...object({ a: text }), $schema: 'https://a.example/s' }],
-    ['unknown version', { ...object({ a: text }), $schema: draft04 }],
-    ['unknown version ($schema: 7)', { ...object({ a: text }), $schema: 7 }],
+    ['"properties/a" must be', a('string')],
+    ['"properties/a/minimum" must be number', a({ minimum: 'x' })],
+    ['"required" must be array', { ...a(text), required: true }],
+    ["the schema can't be used: Invalid regular expression", a({ pattern: '(' })],
+    ['refers to https://a.example/s, which it does not contain', a({ $ref: 'https://a.example/s' })],
+    ['refers to #/$defs/nothing', a({ $ref: '#/$defs/nothing' })],
+    ['has an unknown version', { ...a(text), $schema: 'https://a.example/s' }],
+    ['unknown version', { ...a(text), $schema: draft04 }],
+    ['unknown version ($schema: 7)', { ...a(text), $schema: 7 }],
   ];
   it.each(invalid)('refused: %s', async (says, schema) => {
     await expect(checkJsonSchema(schema)).rejects.toThrow(UsageError);
@@ -212,51 +212,47 @@ describe('JSON Schema', () => {
   const by = ($schema: string, a: object): EnrichSchema => ({ ...object({ a }), $schema });
   const tuple = { type: 'array', items: [{ type: 'integer' }] };
   const dialects: readonly [schema: EnrichSchema, value: unknown, deviations: number][] = [
-    [object({ a: { prefixItems: [text] } }), { a: [1] }, 1],
+    [a({ prefixItems: [text] }), { a: [1] }, 1],
     [by('https://json-schema.org/draft/2020-12/schema', { prefixItems: [text] }), { a: [1] }, 1],
     [by('http://json-schema.org/draft-07/schema#', tuple), { a: ['x'] }, 1],
     [by('https://json-schema.org/draft-07/schema', tuple), { a: [1] }, 0],
     // Formats say nothing, nor do unknown formats and keywords.
-    [object({ a: { type: 'string', format: 'email' } }), { a: 'x' }, 0],
-    [object({ a: { format: 'zip', example: 1, 'x-order': 2 } }), { a: 1 }, 0],
+    [a({ type: 'string', format: 'email' }), { a: 'x' }, 0],
+    [a({ format: 'zip', example: 1, 'x-order': 2 }), { a: 1 }, 0],
     // A pattern that only older dialects take.
-    [object({ a: { pattern: '^\\d\\-\\d$' } }), { a: '1-2' }, 0],
+    [a({ pattern: '^\\d\\-\\d$' }), { a: '1-2' }, 0],
     // The validator's own keyword.
-    [{ ...object({ a: text }), $async: true }, { a: 1 }, 1],
-    [{ ...object({ a: { $ref: '#/$defs/n' } }), $defs: { n: text } }, { a: 1 }, 1],
+    [{ ...a(text), $async: true }, { a: 1 }, 1],
+    [{ ...a({ $ref: '#/$defs/n' }), $defs: { n: text } }, { a: 1 }, 1],
   ];
   it.each(dialects)('%j: %j deviates %i times', async (schema, value, deviations) => {
     expect((await checkJsonSchema(schema)).deviations(value)).toHaveLength(deviations);
   });
 
   const answers: readonly [schema: EnrichSchema, answer: unknown, says: readonly string[]][] = [
-    [object({ a: { type: 'integer' } }), { a: 1 }, []],
-    [object({ a: { type: 'integer' } }), {}, []],
-    [object({ a: { type: 'integer' } }), { a: '1' }, ['"a" must be integer']],
-    [object({ a: { type: 'integer' } }), { a: null }, ['no value for "a" (null)']],
-    [object({ a: { type: 'integer' } }), 'text', ['it must be object']],
+    [a({ type: 'integer' }), { a: 1 }, []],
+    [a({ type: 'integer' }), {}, []],
+    [a({ type: 'integer' }), { a: '1' }, ['"a" must be integer']],
+    [a({ type: 'integer' }), { a: null }, ['no value for "a" (null)']],
+    [a({ type: 'integer' }), 'text', ['it must be object']],
     [
-      object({ a: object({ b: { type: 'array', items: { enum: ['x', 'y'] } } }) }),
+      a(object({ b: { type: 'array', items: { enum: ['x', 'y'] } } })),
       { a: { b: ['x', 'z'] } },
       ['"a/b/1" must be equal to one of the allowed values (x, y)'],
     ],
-    [{ ...object({ a: text }), required: ['a'] }, { b: 1 }, ["it must have required property 'a'"]],
-    [
-      { ...object({ a: text }), additionalProperties: false },
-      { b: 1 },
-      ['it must NOT have additional properties (b)'],
-    ],
-    [object({ a: { type: ['string', 'number'], enum: ['x', 1] } }), { a: null }, ['no value for "a" (null)']],
-    [object({ a: { enum: ['x'] } }), { a: null }, ['no value for "a" (null)']],
+    [{ ...a(text), required: ['a'] }, { b: 1 }, ["it must have required property 'a'"]],
+    [{ ...a(text), additionalProperties: false }, { b: 1 }, ['it must NOT have additional properties (b)']],
+    [a({ type: ['string', 'number'], enum: ['x', 1] }), { a: null }, ['no value for "a" (null)']],
+    [a({ enum: ['x'] }), { a: null }, ['no value for "a" (null)']],
     [object({ 'a/b~c': text }), { 'a/b~c': null }, ['no value for "a/b~c" (null)']],
     [
-      object({ a: { enum: [{ toString: 1 }, ['x'], null, 'y'] } }),
+      a({ enum: [{ toString: 1 }, ['x'], null, 'y'] }),
       { a: 'z' },
       ['"a" must be equal to one of the allowed values ({"toString":1}, ["x"], null, y)'],
     ],
-    [object({ a: { const: { toString: 1 } } }), { a: 1 }, ['"a" must be equal to constant ({"toString":1})']],
+    [a({ const: { toString: 1 } }), { a: 1 }, ['"a" must be equal to constant ({"toString":1})']],
     [
-      object({ a: { type: 'array', items: text } }),
+      a({ type: 'array', items: text }),
       { a: [1, 2, 3, 4, 5, 6, 7] },
       [0, 1, 2, 3, 4].map((at) => `"a/${at}" must be string`).concat('2 more places do not fit'),
     ],
@@ -268,14 +264,14 @@ describe('JSON Schema', () => {
   });
 
   it('a pattern that would take for ever is given up on', async () => {
-    const { deviations } = await checkJsonSchema(object({ a: { pattern: '^(a+)+$' } }));
+    const { deviations } = await checkJsonSchema(a({ pattern: '^(a+)+$' }));
     expect(deviations({ a: `${'a'.repeat(100)}b` })).toEqual([
       'the answer could not be checked against the schema within 1 s',
     ]);
   });
 
   it('a schema that refers to itself without an end is given up on', async () => {
-    const { deviations } = await checkJsonSchema({ ...object({ a: text }), allOf: [{ $ref: '#' }] });
+    const { deviations } = await checkJsonSchema({ ...a(text), allOf: [{ $ref: '#' }] });
     expect(deviations({ a: 'x' })).toHaveLength(1);
   });
 });

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import { endpoints } from '../../src/contract/endpoints.ts';
 import { createAgent } from '../../src/transport/agent.ts';
+import type { Request } from '../../src/transport/call.ts';
 import { createTransport, type Transport } from '../../src/transport/request.ts';
 import { type FaultServer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 
@@ -14,7 +14,6 @@ afterEach(async () => {
   await agent?.destroy();
 });
 
-const limits = { headers: 5, idle: 5, total: 10 };
 const answer = jsonAnswer('{"object":"contact_search_result"}');
 
 async function transportTo(url: string): Promise<Transport> {
@@ -29,16 +28,13 @@ async function transportTo(url: string): Promise<Transport> {
     random: () => 0,
     retryAttempts: 0,
     retryBudgetMs: 0,
+    timeouts: { headers: 5, idle: 5, total: 10 },
   });
 }
 
-const contact = {
-  endpoint: endpoints.contactSearch,
-  body: '{}',
-  idempotencyKey: 'k',
-  limits,
-  signal: new AbortController().signal,
-};
+const contact = { endpoint: 'contactSearch', body: '{}', idempotencyKey: 'k' } as const;
+
+const send = (to: Transport, request: Request) => to.json(request, new AbortController().signal, () => ({}));
 
 describe('connections', () => {
   it('are used again at once, but not after a second of idleness', async () => {
@@ -48,13 +44,12 @@ describe('connections', () => {
       socket.write(answer);
     });
     const to = await transportTo(server.url);
-    await to.json(contact);
-    await turn();
-    await to.json(contact);
+    await send(to, contact);
+    await send(to, contact);
     expect(server.connections()).toBe(1);
     // Our side gives the idle connection up by itself; the server keeps it open for ever.
     await once(sockets[0] as Socket, 'close');
-    await to.json(contact);
+    await send(to, contact);
     expect(server.connections()).toBe(2);
     expect(server.requests).toHaveLength(3);
   });
@@ -62,18 +57,12 @@ describe('connections', () => {
   it('are closed behind the last request on them', async () => {
     server = await startFaultServer((socket) => void socket.write(answer));
     const to = await transportTo(server.url);
-    await to.json({ endpoint: endpoints.balance, last: true, limits, signal: contact.signal });
-    await turn();
-    await to.json(contact);
+    await send(to, { endpoint: 'balance', last: true });
+    await send(to, contact);
     expect(server.connections()).toBe(2);
     expect(server.requests[0]?.headers.connection).toBe('close');
   });
 });
-
-/** Lets the connection see that its answer has ended. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
 
 it('an answer comes whole, or with what broke it', async () => {
   const text = JSON.stringify({ object: 'contact_search_result', long: 'x'.repeat(1_000_000) });
@@ -83,9 +72,9 @@ it('an answer comes whole, or with what broke it', async () => {
     else socket.end(whole.slice(0, -1));
   });
   const to = await transportTo(server.url);
-  const answer = await to.json(contact);
+  const answer = await send(to, contact);
   expect({ isWhole: answer.text === text, id: answer.requestId }).toEqual({ isWhole: true, id: 'req_1' });
-  await expect(to.json({ ...contact, body: '{"cut":1}' })).rejects.toMatchObject({
+  await expect(send(to, { ...contact, body: '{"cut":1}' })).rejects.toMatchObject({
     fault: 'lost',
     details: { requestId: 'req_1', charged: 'maybe' },
   });
