@@ -103,15 +103,18 @@ export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
 /** A symbolic link in its place would make us write to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
+const toAdd = constants.O_RDWR | constants.O_APPEND;
 const flagsOf = {
-  new: constants.O_CREAT | constants.O_EXCL,
-  there: 0,
-  any: constants.O_CREAT,
+  new: toAdd | constants.O_CREAT | constants.O_EXCL,
+  there: toAdd,
+  any: toAdd | constants.O_CREAT,
+  read: constants.O_RDONLY,
 } as const;
 
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it. Removes an incomplete
- * last line, since the next one would be damaged by it. Throws LocalIoError, as `append` and `sync` do, and what `take` throws.
+ * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either; or one to `read`, which another process may add to.
+ * `take` gets each line in it. Removes an incomplete last line, since the next one would be damaged by it. Throws LocalIoError, as `append`
+ * and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
@@ -122,17 +125,16 @@ export async function openLog(
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
-  const flags = constants.O_RDWR | constants.O_APPEND | noFollow | flagsOf[which];
-  const handle = await open(path, flags, 0o600).catch(fail);
+  const handle = await open(path, flagsOf[which] | noFollow, 0o600).catch(fail);
   let end = 0;
   try {
-    if (which !== 'there') await handle.chmod(0o600);
+    if (which === 'new' || which === 'any') await handle.chmod(0o600);
     const { size } = await handle.stat();
     for await (const line of readLog(path)) {
       take(line);
       if (line.offset + line.length < size) end = line.offset + line.length + 1;
     }
-    if (end < size) await handle.truncate(end);
+    if (end < size && which !== 'read') await handle.truncate(end);
   } catch (error) {
     await handle.close();
     fail(error);

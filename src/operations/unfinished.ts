@@ -48,24 +48,17 @@ function canGoOn({ kind }: Begun): boolean {
 }
 
 /**
- * Runs of a list that were killed and not continued: what they brought counts as delivered, but perhaps not all of it is in their output.
- * Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
+ * Of these runs of a list, those that were killed, oldest first: what they brought counts as delivered, but perhaps not all of it is in
+ * their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
-export async function unfinishedRuns(context: IndexContext, ids: Iterable<string>): Promise<string[]> {
-  const { state } = context.directories;
-  const runs = new Set(ids);
-  const unfinished: string[] = [];
-  for (const line of (await openIndex(context)).newest()) {
-    if ('ended' in line) runs.delete(line.ended.op);
-    if (!('begun' in line) || !runs.has(line.begun.op)) continue;
-    const { op } = line.begun;
-    // The history reports those that are damaged.
-    const operation = await readOperation(state, op).catch(() => undefined);
-    if (operation === undefined || isLocked(folderOf(state, op))) continue;
-    const { entries, last } = operation;
-    if (last.terminal !== undefined || last.continued !== undefined) continue;
-    const isKept = (await sizeOfStoredLeads(folderOf(state, op))) !== undefined;
-    if (isKept || kindOf(entries[0].command)?.keeps !== 'leads') unfinished.unshift(op);
+export async function killedRuns(context: IndexContext, ids: readonly string[]): Promise<string[]> {
+  const killed: string[] = [];
+  // The history reports those that are damaged.
+  for await (const { operationId, isSearch, last } of readUnfinished(context, () => {})) {
+    if (last.terminal !== undefined || !ids.includes(operationId)) continue;
+    const folder = folderOf(context.directories.state, operationId);
+    if (isLocked(folder) || (isSearch && (await sizeOfStoredLeads(folder)) === undefined)) continue;
+    killed.unshift(operationId);
   }
-  return unfinished;
+  return killed;
 }

@@ -176,9 +176,13 @@ export function toEntry(said: Said | undefined, line: number, path: string): Jou
   return JSON.parse(said.text);
 }
 
-export function damaged(line: number, path: string): ConfigurationError {
+export function damaged(
+  line: number | undefined,
+  path: string,
+  what: 'this operation' | 'this list' = 'this operation',
+): ConfigurationError {
   return new ConfigurationError(
-    `line ${line} of ${path} is damaged`,
-    'To continue without this operation, move its folder elsewhere. leadpipe did not change it.',
+    `${line === undefined ? 'a line' : `line ${line}`} of ${path} is damaged`,
+    `To continue without ${what}, move its folder elsewhere. leadpipe did not change it.`,
   );
 }

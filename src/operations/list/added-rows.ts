@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { notStored, readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import { damaged } from '../journal/entries.ts';
 import { folderOf } from '../journal/folders.ts';
-import { damaged } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
@@ -35,7 +35,7 @@ export async function readAddedRows(
       if (entry.type !== 'placed' || name === undefined) continue;
       const path = join(folderOf(stateDir, operationId), name);
       for await (const { number, said } of readLog(path)) {
-        if (said?.member !== 'added') throw damaged(number, path);
+        if (said?.member !== 'added') throw damaged(number, path, 'this list');
         for (const row of JSON.parse(said.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
       }
       name = undefined;
