@@ -17,9 +17,9 @@ export interface Bought {
   readonly text: JsonText;
   readonly records: number;
   readonly ids: {
-    readonly requestId?: string;
+    readonly requestId: string | undefined;
     readonly idempotencyKey: string;
-    readonly operationId?: string;
+    readonly operationId: string | undefined;
   };
 }
 
@@ -65,17 +65,12 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       },
     );
     replays = repetition === 'may-replay';
-    const ids = {
-      idempotencyKey,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(operationId === undefined ? {} : { operationId }),
-    };
-    bought = { text, ids, records: 0 };
+    bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
     // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
-    bought = { text, ids, records: records.length };
+    bought = { ...bought, records: records.length };
     if (isStored) {
       const [outcome, charged] =
         failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
 import { lockFolder, lockLost } from '../../files/folder-lock.ts';
-import { type LineLog, notStored, openLog } from '../../files/line-log.ts';
+import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { type JournalEntry, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
@@ -43,28 +43,22 @@ async function openLocked(
 ): Promise<{ readonly journal: Journal; readonly entries: readonly JournalEntry[] }> {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
+  const fail = (error: unknown): never => {
+    throw notStored(what, path, error);
+  };
   const entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  const log = await open().catch((error: unknown) => {
+  const log = await openLog(path, which, what, ({ number, said }) => {
+    entries.push(toEntry(said, number, path));
+  }).catch((error: unknown) => {
     lock.release();
-    return fail(error);
+    throw error;
   });
+  if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   /** After an entry that could not be written, no other one is written. */
   let failure: unknown;
   let isThere = true;
-
-  function fail(error: unknown): never {
-    throw notStored(what, path, error);
-  }
-
-  async function open(): Promise<LineLog> {
-    const opened = await openLog(path, which, what, ({ number, said }) => {
-      entries.push(toEntry(said, number, path));
-    });
-    if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return opened;
-  }
 
   function write(...some: readonly JournalEntry[]): void {
     if (failure !== undefined) throw failure;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
-import { toAdmit, withinDay } from '../credit-limits.ts';
+import { toAdmit, toNotCovered, toOverLimit, toUnknownPrice, withinDay } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
@@ -12,7 +12,6 @@ import { beginJournal, type Journal, naming, openJournal } from '../journal/jour
 import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { toNotCovered, toOverLimit, toUnknownPrice } from '../limit-errors.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
