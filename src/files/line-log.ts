@@ -28,11 +28,16 @@ export interface LogLine {
   readonly said: Said | undefined;
 }
 
+const checksums = {
+  sha256: (text: string) => hash('sha256', text).slice(0, 16),
+  crc32: (text: string) => crc32(text).toString(16).padStart(8, '0'),
+};
+
 const linePattern = /^\{"(sha256|crc32)":"([0-9a-f]+)","([a-z]+)":(.*)\}$/s;
 
 /** Pure: a value of JSON with its checksum, as one object: `{"sha256":"…","entry":…}`. It ends its line. */
 export function toCheckedLine(member: string, text: JsonText): string {
-  return `{"sha256":"${checksumOf(text)}","${member}":${text}}\n`;
+  return `{"sha256":"${checksums.sha256(text)}","${member}":${text}}\n`;
 }
 
 /**
@@ -40,22 +45,13 @@ export function toCheckedLine(member: string, text: JsonText): string {
  * row, and misses one in four thousand million other cases.
  */
 export function toQuickLine(member: string, text: JsonText): string {
-  return `{"crc32":"${quickChecksumOf(text)}","${member}":${text}}\n`;
+  return `{"crc32":"${checksums.crc32(text)}","${member}":${text}}\n`;
 }
 
 /** Pure: the content of a line (without its line end); undefined when it is damaged. */
 export function fromCheckedLine(line: string): Said | undefined {
   const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
-  const expected = kind === 'crc32' ? quickChecksumOf(text) : checksumOf(text);
-  return checksum === expected ? { member, text } : undefined;
-}
-
-function quickChecksumOf(text: string): string {
-  return crc32(text).toString(16).padStart(8, '0');
-}
-
-function checksumOf(text: string): string {
-  return hash('sha256', text).slice(0, 16);
+  return kind && checksum === checksums[kind as keyof typeof checksums](text) ? { member, text } : undefined;
 }
 
 /** Pure: the content of each line, undefined for a damaged one. Leaves out an incomplete last line: what it says was never done. */

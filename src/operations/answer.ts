@@ -1,4 +1,5 @@
 import type { Client } from '../client.ts';
+import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
@@ -34,10 +35,10 @@ export async function* buyAnswer<Kind extends AnswerKind>(
   open: OpenDelivery,
 ): Running<Bought | undefined> {
   const { context } = buyer;
-  const { body, kind } = order;
+  const { again, body, kind } = order;
+  const { repetition } = endpoints[kinds[kind].endpoint];
   let bought: Bought | undefined;
   let isStored = false;
-  let replays = false;
   /** An answer that is paid for is delivered even if it can't be stored. */
   const keep = async function* (kept: () => Promise<void>): Running<void> {
     try {
@@ -48,9 +49,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
   };
-  const way = async function* (paid: PaidRequest): Running<void> {
-    const { begin, delivery, idempotencyKey, isAgain, journal, request } = paid;
-    const { repetition } = request.endpoint;
+  const way = async function* ({ begin, delivery, idempotencyKey, journal }: PaidRequest): Running<void> {
     const { operationId } = journal;
     const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
     const client = yield* begin();
@@ -58,13 +57,12 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     yield { is: 'stage', stage: 'asking' };
     const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
       async (thrown: unknown) => {
-        const error = isAgain ? toDoubtful(thrown) : thrown;
+        const error = again === undefined ? thrown : toDoubtful(thrown);
         // The service's error matters more than a failure to write the journal.
         await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
         throw await keepGarbled(folder, error);
       },
     );
-    replays = repetition === 'may-replay';
     bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
     // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
@@ -89,6 +87,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
     // This error came after the answer, so the answer is paid for, unless the error says otherwise.
     const { ids } = bought;
+    const replays = repetition === 'may-replay';
     const facts = { is: 'answer_undelivered', stored: isStored, replays, ...ids } as const;
     throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
   }

@@ -39,7 +39,7 @@ export function rowRequestOf({
   command,
   options,
   row_request,
-}: Pick<Intent, 'command' | 'options'> & Partial<Pick<Intent, 'row_request'>>): RowRequest | undefined {
+}: Pick<Intent, 'command' | 'options' | 'row_request'>): RowRequest | undefined {
   if (row_request !== undefined) return JSON.parse(row_request);
   // The last release stored the options instead. A shard of `auto` may be any of them.
   const { contact_type, instruction, limit, schema, shard, template, type } = options as EarlierOptions;

@@ -15,30 +15,24 @@ export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<StoredOperation> {
-  /** Operations that have ended, or that others have continued. */
-  const over = new Set<string>();
+  /** Operations that have ended, or that others have continued; tasks that were read to the end; keys that have got a task. */
+  const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
-  const readTasks = new Set<string>();
-  const answered = new Set<string>();
   for (const line of (await openIndex(context)).newest()) {
     if ('ended' in line && line.ended.outcome === 'complete') over.add(line.ended.op);
     if ('created' in line) tasks.set(line.created.op, line.created.task);
     if (!('begun' in line)) continue;
-    const { begun } = line;
-    const task = begun.task ?? tasks.get(begun.op);
-    if (tasks.has(begun.op) && begun.key !== undefined) answered.add(begun.key);
-    const isOver =
-      over.has(begun.op) ||
-      readTasks.has(task ?? '') ||
-      (task === undefined && answered.has(begun.key ?? ''));
-    if (over.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
+    const { continues, key, kind, op, task = tasks.get(op) } = line.begun;
+    const isOver = [op, task ?? key].some((one) => one !== undefined && over.has(one));
+    if (tasks.has(op)) over.add(key);
+    if (over.has(op) && kind !== 'task create') over.add(task);
     const operation =
-      isOver || !canGoOn(begun)
+      isOver || !canGoOn(line.begun)
         ? undefined
-        : await readOperation(context.directories.state, begun.op).catch((error: LeadpipeError) => {
+        : await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
             damaged(error);
           });
-    if (begun.continues !== undefined && (isOver || operation?.isBegun)) over.add(begun.continues);
+    if (isOver || operation?.isBegun) over.add(continues);
     if (operation?.isUnfinished) yield operation;
   }
 }

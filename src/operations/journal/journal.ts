@@ -179,9 +179,8 @@ export async function withOperation<T>(
   context: IndexContext,
   operationId: string,
   work: (journal: Journal, operation: StoredOperation) => Promise<T>,
-  admit?: Admit,
 ): Promise<T> {
-  const { journal, operation } = await openJournal(context, operationId, admit);
+  const { journal, operation } = await openJournal(context, operationId);
   try {
     return await work(journal, operation);
   } catch (error) {
