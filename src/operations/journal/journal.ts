@@ -11,17 +11,7 @@ import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
 import { journalFile, type StoredOperation, toStored, toUnknownOperation } from './stored.ts';
 
-export interface Journal {
-  /** Undefined for a journal that stores nothing. */
-  readonly operationId: string | undefined;
-  /** Resolves when all these lines are on the disk. Throws LocalIoError. */
-  append(...entries: readonly JournalEntry[]): Promise<void>;
-  /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
-  note(entry: JournalEntry): void;
-  close(): Promise<void>;
-  /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
-  discard(): Promise<void>;
-}
+export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing, for --no-history. */
 export const noJournal: Journal = {
@@ -40,7 +30,7 @@ async function openLocked(
   operationId: string,
   which: 'new' | 'there',
   admit: Admit | undefined,
-): Promise<{ readonly journal: Journal; readonly entries: readonly JournalEntry[] }> {
+) {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
   const fail = (error: unknown): never => {
@@ -84,11 +74,13 @@ async function openLocked(
     lock.release();
   }
 
-  const journal: Journal = {
-    get operationId() {
+  const journal = {
+    /** Undefined for a journal that stores nothing. */
+    get operationId(): string | undefined {
       return isThere ? operationId : undefined;
     },
-    async append(...some) {
+    /** Resolves when all these lines are on the disk. Throws LocalIoError. */
+    async append(...some: readonly JournalEntry[]): Promise<void> {
       // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
       for (const entry of some.filter(isBeginning)) await index(entry);
       write(...some);
@@ -96,9 +88,11 @@ async function openLocked(
       await log.sync();
       for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
     },
-    note: (entry) => write(entry),
+    /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
+    note: (entry: JournalEntry): void => write(entry),
     close,
-    async discard() {
+    /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
+    async discard(): Promise<void> {
       await close();
       isThere = false;
       // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.

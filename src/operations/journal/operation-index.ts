@@ -13,11 +13,7 @@ import { readIntent, readOperation, type StoredOperation } from './stored.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
-export interface OperationIndex {
-  /** The lines with this value, newest first. */
-  find(key: IndexKey, value: string): Generator<IndexLine>;
-  newest(): Generator<IndexLine>;
-}
+export type OperationIndex = ReturnType<typeof toIndex>;
 
 export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
@@ -160,7 +156,7 @@ function toLine(text: string): { readonly before: number; readonly value: Stored
   return found?.member === 'index' ? JSON.parse(found.text) : undefined;
 }
 
-function toIndex({ bytes }: Pick<Stored, 'bytes'>): OperationIndex {
+function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
   /** The lines that contain this text, newest first. */
   function* linesWith(wanted: string): Generator<IndexLine> {
     for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
@@ -171,7 +167,8 @@ function toIndex({ bytes }: Pick<Stored, 'bytes'>): OperationIndex {
     }
   }
   return {
-    find: (key, value) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
+    /** The lines with this value, newest first. */
+    find: (key: IndexKey, value: string) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
     // All lines have this. In a text, its quotes would be escaped.
     newest: () => linesWith(',"value":{'),
   };
@@ -194,8 +191,7 @@ export async function* readNewest(
 export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
   const operations: StoredOperation[] = [];
   for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
-    const op = 'begun' in line ? line.begun.op : 'created' in line ? line.created.op : '';
-    const found = await readOperation(context.directories.state, op).catch(() => undefined);
+    const found = await readOperation(context.directories.state, operationOf(line)).catch(() => undefined);
     if (found !== undefined) operations.unshift(found);
   }
   return operations;

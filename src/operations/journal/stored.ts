@@ -111,10 +111,9 @@ export async function readKnown(
 
 /** Whether an operation has stored something. Its files are made empty at first. */
 async function hasBought(folder: string): Promise<boolean> {
-  const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
-  for (const one of names) {
-    if (!one.isFile() || one.name === journalFile || one.name === 'lock') continue;
-    if (((await stat(join(folder, one.name)).catch(() => undefined))?.size ?? 0) > 0) return true;
+  for (const name of (await readOrNothing(() => readdir(folder), folder)) ?? []) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (name !== journalFile && found?.isFile() && found.size > 0) return true;
   }
   return false;
 }
