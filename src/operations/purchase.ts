@@ -1,6 +1,5 @@
 import type { Client } from '../client.ts';
 import { LocalIoError } from '../errors.ts';
-import { checkIdempotencyKey, wireNames } from '../requests/within-limits.ts';
 import type { Buyer } from './buyer.ts';
 import {
   admitUnkept,
@@ -75,8 +74,8 @@ export async function* purchase<T>(
 ): Running<T | undefined> {
   const { connection, context } = buyer;
   const { again, body, keep, kind } = order;
-  const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
-  const idempotencyKey = checkIdempotencyKey(key, wireNames);
+  const idempotencyKey =
+    again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const request = toRequest(kind, body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
   if (order.isPreview) {

@@ -6,7 +6,7 @@ import { toEntitySearchRequest } from '../requests/entity-search.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
 import { folderOf } from './journal/folders.ts';
-import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
+import { readStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import type { StoredOperation } from './journal/stored.ts';
 
@@ -52,10 +52,8 @@ export async function readRestOf(
   asked?: EntitySearchRequest,
 ) {
   const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
-  const [first, last, operation] = [chain[0], chain.at(-1), operations.at(-1)];
-  if (first === undefined || last === undefined || operation === undefined) {
-    throw new Error('a chain of searches without any');
-  }
+  const operation = operations.at(-1) as StoredOperation;
+  const [first, last] = [chain[0], chain.at(-1)] as [Arrived, Arrived];
   const brought = chain.flatMap((one) => one.brought);
   const { intent } = first;
   const { written } = operation.last;
@@ -94,9 +92,7 @@ async function readArrived(stateDir: string, { operationId, entries }: StoredOpe
   const damaged = (line: number, path: string): never => {
     throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
   };
-  if ((await sizeOfStoredLeads(folder)) !== undefined) {
-    for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
-  }
+  for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
   const batches = entries.filter((entry) => entry.type === 'batch');
   const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
   return {

@@ -1,11 +1,11 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { type JournalEntry, toEntry, toLine } from './entries.ts';
+import { type Intent, type JournalEntry, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
@@ -129,10 +129,8 @@ export async function openJournal(
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', admit);
-    const [intent, ...rest] = entries;
-    if (intent?.type === 'intent') return { journal, operation: toStored(operationId, [intent, ...rest]) };
-    await journal.close();
-    throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
+    // Who knows the operation has read its intent.
+    return { journal, operation: toStored(operationId, entries as [Intent, ...JournalEntry[]]) };
   } catch (error) {
     throw naming(error, operationId);
   }
