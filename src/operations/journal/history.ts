@@ -148,34 +148,31 @@ function toHistoryRecord(
   }
 
   const isFree = intent.origin === 'local';
-  const counted = {
-    charged: terminal?.charged ?? failed?.charged ?? toCharged(),
-    excluded: intent.asked === undefined ? null : excluded,
-    leads,
-    state: toState(),
-  };
+  const charged = terminal?.charged ?? failed?.charged ?? toCharged();
+  const state = toState();
+  /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
+  const dropped = intent.asked === undefined ? null : excluded;
   // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? leads ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
-    state: counted.state,
+    state,
     leads,
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ?? batch?.request_id ?? answered?.request_id ?? failed?.request_id ?? null,
     idempotency_key: intent.idempotency_key ?? null,
-    charged: isFree ? ('no' as const) : counted.charged,
+    charged: isFree ? ('no' as const) : charged,
     /** The balance before and after, if it was asked for. It includes everything else that the account did meanwhile. */
     credits_before: intent.credits_before ?? null,
     credits_after: balance?.credits ?? null,
     output: intent.output,
     list: intent.list ?? null,
-    /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
-    excluded: counted.excluded,
+    excluded: dropped,
     subject: toSubject(intent),
-    credits_at_most: isFree ? 0 : costOf(counted, intent, sentRows),
+    credits_at_most: isFree ? 0 : costOf({ charged, excluded: dropped, leads, state }, intent, sentRows),
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: terminal?.stop_reason ?? null,
@@ -227,16 +224,11 @@ const longestSubject = 200;
 export function toSubject(intent: Intent): string | null {
   const said = saidIn(intent, 'about');
   if (said === undefined) return null;
-  const line = said
-    .slice(0, 4 * longestSubject)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const start = said.slice(0, 4 * longestSubject);
+  const line = start.replace(/\s+/g, ' ').trim();
   if (line.length <= longestSubject) return line;
-  return `${line
-    .slice(0, longestSubject - 1)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
-    .trimEnd()}…`;
+  const cut = line.slice(0, longestSubject - 1).toWellFormed();
+  return `${cut.replace(/\ufffd$/, '').trimEnd()}…`;
 }
 
 /** Pure: what the user asked for: all of it, or the part that is shown behind the name of the command. */

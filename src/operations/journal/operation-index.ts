@@ -20,6 +20,7 @@ export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'rand
 /** Throws where an operation that can cost this much must not begin. Nothing else begins meanwhile. */
 export type Admit = (index: OperationIndex, worst: number) => void;
 
+const what = 'the index of operations';
 const newline = 0x0a;
 /** How many bytes are read to find the last line: no line is nearly as long. */
 const longestTail = 1 << 16;
@@ -39,7 +40,7 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
   const bytes = toBytes(await readJournals(state));
   await changing(context, async () => {
     // Another process may have made it meanwhile, and may have added to it.
-    if ((await readStored(state, 'all')) === undefined) await writeWhole(fileOfIndex(state), bytes);
+    if ((await readStored(state, 'all')) === undefined) await writeWhole(fileOfIndex(state), bytes, what);
   }).catch(() => undefined);
   return toIndex((await readStored(state, 'all')) ?? { bytes });
 }
@@ -59,7 +60,7 @@ export async function addToIndex(
     let known = await readStored(state, check ? 'all' : 'end');
     if (known === undefined) {
       const bytes = toBytes(await readJournals(state));
-      await writeWhole(fileOfIndex(state), bytes);
+      await writeWhole(fileOfIndex(state), bytes, what);
       known = { bytes, size: bytes.length, crc: crc32(bytes) };
     }
     check?.(toIndex(known));
@@ -87,7 +88,7 @@ export async function thinIndex(
     const stored = await readStored(state, 'all');
     if (stored === undefined) return;
     const lines = [...toIndex(stored).newest()].reverse();
-    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(operationOf(line)))));
+    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(operationOf(line)))), what);
   });
 }
 
@@ -98,7 +99,7 @@ export function operationOf(line: IndexLine): string {
 
 async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
   const folder = dirname(fileOfIndex(context.directories.state));
-  await withFolderLock(folder, context, 'the index of operations', change);
+  await withFolderLock(folder, context, what, change);
 }
 
 /** What is stored, without an incomplete last line: what that says was never sent. */
@@ -114,12 +115,12 @@ interface Stored {
  * Reads all lines, or only the `end`, so that adding a line costs the same however long the index is. Undefined where the index has to be
  * made again: where there is none, or where a byte of what was read has changed.
  */
-async function readStored(stateDir: string, what: 'all' | 'end'): Promise<Stored | undefined> {
+async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
   try {
     const { size = 0 } = (await handle?.stat()) ?? {};
-    const bytes = Buffer.alloc(what === 'all' ? size : Math.min(size, longestTail));
+    const bytes = Buffer.alloc(part === 'all' ? size : Math.min(size, longestTail));
     const from = size - bytes.length;
     await handle?.read(bytes, 0, bytes.length, from);
     const end = bytes.lastIndexOf(newline) + 1;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { notStored, readLog, toCheckedLine } from '../../files/line-log.ts';
+import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/entries.ts';
 import { folderOf } from '../journal/folders.ts';
@@ -61,10 +61,7 @@ export async function readAddedRows(
       for (let at = 0; at < written.length; at += together) {
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));
       }
-      const path = join(folder, name);
-      await writeWhole(path, lines.join('')).catch((error) => {
-        throw notStored('rows', path, error);
-      });
+      await writeWhole(join(folder, name), lines.join(''), 'rows');
       return name;
     },
   };
