@@ -75,7 +75,7 @@ export async function* purchase<T>(
   const { connection, context } = buyer;
   const { again, body, keep, kind } = order;
   const idempotencyKey =
-    again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
+    again?.intent.idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const request = toRequest(kind, body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
   if (order.isPreview) {

@@ -1,6 +1,5 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { folderOf } from './journal/folders.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
@@ -48,9 +47,8 @@ function canGoOn({ kind }: Begun): boolean {
 export async function killedRuns(context: IndexContext, ids: readonly string[]): Promise<string[]> {
   const killed: string[] = [];
   // The history reports those that are damaged.
-  for await (const { operationId, isSearch, last } of readUnfinished(context, () => {})) {
+  for await (const { folder, isSearch, last, operationId } of readUnfinished(context, () => {})) {
     if (last.terminal !== undefined || !ids.includes(operationId)) continue;
-    const folder = folderOf(context.directories.state, operationId);
     if (isLocked(folder) || (isSearch && (await sizeOfStoredLeads(folder)) === undefined)) continue;
     killed.unshift(operationId);
   }

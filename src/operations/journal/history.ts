@@ -4,7 +4,6 @@ import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { readChainFrom } from './chain.ts';
 import { countPages, type Intent } from './entries.ts';
-import { folderOf } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { countStoredLeads } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
@@ -76,7 +75,7 @@ export async function* readHistory(context: IndexContext, since?: Date): AsyncGe
     try {
       const operation = await readOperation(state, op);
       if (operation === undefined) continue;
-      yield { record: await readHistoryRecord(state, operation), intent: operation.entries[0] };
+      yield { record: await readHistoryRecord(state, operation), intent: operation.intent };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
@@ -94,9 +93,8 @@ export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
 ): Promise<HistoryRecord> {
-  const folder = folderOf(stateDir, operation.operationId);
-  const stored = await countStored(folder, operation).catch(() => nothing);
-  const record = toHistoryRecord(operation, isLocked(folder), stored);
+  const stored = await countStored(operation).catch(() => nothing);
+  const record = toHistoryRecord(operation, isLocked(operation.folder), stored);
   const last = (await readChainFrom(stateDir, operation)).at(-1);
   return last !== operation && last?.isComplete ? { ...record, state: 'complete' } : record;
 }
@@ -104,10 +102,11 @@ export async function readHistoryRecord(
 const nothing = { delivered: 0, excluded: 0 };
 
 /** Counts what is stored beside the journal. `sent`: rows that may have been charged. */
-async function countStored(
-  folder: string,
-  { entries: [{ command }], last: { terminal } }: StoredOperation,
-): Promise<{ delivered: number; excluded: number; sent?: number }> {
+async function countStored({
+  folder,
+  intent: { command },
+  last: { terminal },
+}: StoredOperation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
   if (rowsOf(command) === undefined) return terminal === undefined ? await countStoredLeads(folder) : nothing;
   // Earlier versions counted a row of a list each time it stood in the input.
@@ -119,11 +118,10 @@ async function countStored(
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(
-  { entries, last, operationId }: StoredOperation,
+  { entries, intent, last, operationId }: StoredOperation,
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
-  const [intent] = entries;
   const { answered, balance, batch, created, failed, sent, terminal } = last;
   const ofTask = isTask(intent.command);
   const pages = countPages(entries);

@@ -124,13 +124,14 @@ export async function openJournal(
   admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
   const { state } = context.directories;
-  const path = join(folderOf(state, operationId), journalFile);
+  const folder = folderOf(state, operationId);
+  const path = join(folder, journalFile);
   const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', admit);
     // Who knows the operation has read its intent.
-    return { journal, operation: toStored(operationId, entries as [Intent, ...JournalEntry[]]) };
+    return { journal, operation: toStored(folder, entries as [Intent, ...JournalEntry[]]) };
   } catch (error) {
     throw naming(error, operationId);
   }
