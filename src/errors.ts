@@ -57,7 +57,12 @@ interface MoreFacts {
   unpriced_day: { setting: string };
   price_unknown: { setting: string };
   /** `stored` answers can be shown again. Where the endpoint `replays`, others may be had again with the same key. */
-  answer_undelivered: { stored: boolean; replays: boolean; idempotencyKey: string; operationId?: string };
+  answer_undelivered: {
+    stored: boolean;
+    replays: boolean;
+    idempotencyKey: string;
+    operationId: string | undefined;
+  };
   /** The rest of a search brought nothing, and may have been charged. What arrived before is stored, and in a file. */
   rest_in_doubt: { operationId: string; part: string | undefined };
   search_cut: {

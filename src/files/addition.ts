@@ -7,9 +7,13 @@ import { syncFolder } from './private-folder.ts';
 import { targetOf } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
-/** What is added to the end of a file: where, how many bytes, and the beginning of their SHA-256, in hex. */
+/** Rows of a .part that are added to the end of a file: where, and which bytes. */
 export interface Addition {
   readonly at: number;
+  /** Where they begin in the .part, and the line end that the last row of the file lacks before them. */
+  readonly from: number;
+  readonly before: string;
+  /** How many bytes they are together, and the beginning of their SHA-256, in hex. */
   readonly length: number;
   readonly digest: string;
 }
@@ -19,11 +23,15 @@ interface Piece {
   readonly file: FileHandle;
   readonly from: number;
   readonly to?: number;
-  /** The line end that is missing after the last row of the other file. */
   readonly before?: string;
 }
 
-export async function toAddition(at: number, ...pieces: readonly Piece[]): Promise<Addition> {
+export async function toAddition(at: number, rows: Required<Omit<Piece, 'to'>>): Promise<Addition> {
+  const { from, before } = rows;
+  return { at, from, before, ...(await digestOf(rows)) };
+}
+
+async function digestOf(...pieces: readonly Piece[]): Promise<Pick<Addition, 'length' | 'digest'>> {
   const digest = createHash('sha256');
   let length = 0;
   for (const piece of pieces) {
@@ -32,7 +40,7 @@ export async function toAddition(at: number, ...pieces: readonly Piece[]): Promi
       length += block.length;
     }
   }
-  return { at, length, digest: digest.digest('hex').slice(0, 32) };
+  return { length, digest: digest.digest('hex').slice(0, 32) };
 }
 
 /**
@@ -71,51 +79,35 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
  * done. The caller holds the lock of the output. Throws LocalIoError.
  */
 export async function completeAddition(path: string, addition: Addition): Promise<'done' | 'not_added'> {
-  const { at, length } = addition;
+  const { at, before, from, length } = addition;
   const target = await targetOf(path);
   const file = await openIfThere(path, target, 'r');
   const part = await openIfThere(path, `${target}.part`, 'r');
+  const isSame = async (...pieces: readonly Piece[]): Promise<boolean> => {
+    const found = await digestOf(...pieces);
+    return found.length === length && found.digest === addition.digest;
+  };
   try {
     const size = file === undefined ? 0 : (await file.stat()).size;
-    if (file !== undefined && size >= at + length) {
-      if (!isSame(await toAddition(at, { file, from: at, to: at + length }), addition)) return 'not_added';
-      if (await findRest(undefined, part, addition, at)) await rm(`${target}.part`, { force: true });
+    const written = Math.min(size - at, length);
+    if (written < 0) return 'not_added';
+    const there = file === undefined ? [] : [{ file, from: at, to: at + written }];
+    if (written === length) {
+      if (!(await isSame(...there))) return 'not_added';
+      // A .part with other rows belongs to a later run.
+      if (part && (await isSame({ file: part, from, before }))) await rm(`${target}.part`, { force: true });
       return 'done';
     }
-    const rest = await findRest(file, part, addition, size);
-    if (rest === undefined) return 'not_added';
+    if (part === undefined) return 'not_added';
+    const missing = { before: before.slice(written), from: from + Math.max(0, written - before.length) };
+    const rest = { file: part, ...missing };
+    if (!(await isSame(...there, rest))) return 'not_added';
     await addRows(path, target, rest, size);
     return 'done';
   } finally {
     await file?.close();
     await part?.close();
   }
-}
-
-/**
- * The end of the .part that, behind what the file has already, makes exactly these bytes: with or without a header or a line end before it.
- * Undefined where there is none.
- */
-async function findRest(
-  file: FileHandle | undefined,
-  part: FileHandle | undefined,
-  addition: Addition,
-  size: number,
-): Promise<Piece | undefined> {
-  const written = size - addition.at;
-  if (part === undefined || written < 0) return undefined;
-  const { size: partSize } = await part.stat();
-  for (const before of ['', '\n', '\r\n'].map((lineEnd) => lineEnd.slice(written))) {
-    const rest = { file: part, from: partSize - (addition.length - written - before.length), before };
-    if (rest.from < 0 || rest.from > partSize) continue;
-    const there = file === undefined ? [] : [{ file, from: addition.at, to: size }];
-    if (isSame(await toAddition(addition.at, ...there, rest), addition)) return rest;
-  }
-  return undefined;
-}
-
-function isSame(one: Addition, other: Addition): boolean {
-  return one.length === other.length && one.digest === other.digest;
 }
 
 /** In blocks of at most a megabyte. */

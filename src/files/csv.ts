@@ -47,32 +47,7 @@ export async function* readCsv(
   delimiter: string,
 ): AsyncGenerator<CsvRow, void> {
   const { parse } = await import('csv-parse');
-  const { options, rows, last } = gather(delimiter);
-  const parser = parse(options);
-  parser.on('error', () => {});
-  /** Characters since the last row. */
-  let pending = 0;
-  try {
-    for await (const piece of text) {
-      pending += piece.length;
-      if (pending > endless) throw new EndlessRow();
-      await settled((done) => parser.write(piece, done));
-      if (rows.length > 0) pending = 0;
-      yield* rows.splice(0);
-    }
-    await settled((done) => parser.end(done));
-    yield* rows.splice(0);
-  } catch (error) {
-    yield* [...rows.splice(0), last(error)];
-  } finally {
-    parser.destroy();
-  }
-}
-
-class EndlessRow extends Error {}
-
-/** Options that collect rows as they are found, since the library loses those that it holds when it fails. */
-function gather(delimiter: string) {
+  /** They are collected as they are found, since the library loses those that it holds when it fails. */
   const rows: CsvRow[] = [];
   let ended = 0;
   /** The library counts CRLF in a cell as two lines. */
@@ -86,19 +61,33 @@ function gather(delimiter: string) {
     rows.push({ line: ended - count(/\r\n|[\r\n]/g), cells, flaw: lengthFlaw(length) });
     return undefined;
   };
-  return {
-    options: { ...lenient, delimiter, on_record },
-    rows,
-    /** The row at which an error occurred. Throws errors that are not about the text. */
-    last(error: unknown): CsvRow {
-      const isEndless = error instanceof EndlessRow;
-      if (!isEndless && codeOf(error) !== 'CSV_QUOTE_NOT_CLOSED') throw error;
-      const flaw = isEndless
-        ? `begins a row of over ${endless} characters`
-        : 'has a quote that is never closed';
-      return { line: ended + 1, cells: [], flaw: `${flaw}: nothing after it can be read` };
-    },
-  };
+  const parser = parse({ ...lenient, delimiter, on_record });
+  parser.on('error', () => {});
+  /** Characters since the last row. */
+  let pending = 0;
+  let flaw: string | undefined;
+  try {
+    for await (const piece of text) {
+      pending += piece.length;
+      if (pending > endless) {
+        flaw = `begins a row of over ${endless} characters`;
+        break;
+      }
+      await settled((done) => parser.write(piece, done));
+      if (rows.length > 0) pending = 0;
+      yield* rows.splice(0);
+    }
+    if (flaw === undefined) await settled((done) => parser.end(done));
+  } catch (error) {
+    if (codeOf(error) !== 'CSV_QUOTE_NOT_CLOSED') throw error;
+    flaw = 'has a quote that is never closed';
+  } finally {
+    parser.destroy();
+  }
+  yield* rows;
+  if (flaw !== undefined) {
+    yield { line: ended + 1, cells: [], flaw: `${flaw}: nothing after it can be read` };
+  }
 }
 
 function settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {

@@ -11,18 +11,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { every, wait } from '../clock.ts';
 import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
+import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
-import { isFromHere, isGone, ownerOf } from './lock-owner.ts';
-import { makeOne, makePrivateFolder } from './private-folder.ts';
+import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
+import { makePrivateFolder } from './private-folder.ts';
 import { realPathOf, statOrNothing } from './target.ts';
 import { writeFailure } from './write-failure.ts';
 
-/** The right to change what is in a folder. A process that dies loses it. */
+/** The right to change what is in a folder, or a file. A process that dies loses it. */
 export interface FolderLock {
   /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
   isHeld(): boolean;
@@ -66,56 +66,33 @@ export async function lockFolder(
   what: string,
   waiting?: Pick<Context, 'clock' | 'random'>,
 ): Promise<FolderLock> {
-  const claim = claimLock(folder, pid);
+  return await lockAt(join(folder, 'lock'), pid, what, waiting);
+}
+
+/** The same for a lock that stands at this path, which is there only while somebody has it. */
+export async function lockAt(
+  path: string,
+  pid: number,
+  what: string,
+  waiting?: Pick<Context, 'clock' | 'random'>,
+): Promise<FolderLock> {
+  const claim = claimLock(path, pid);
   const deadline = (waiting?.clock.monotonic() ?? 0) + patienceMs;
+  /** An owner that was watched, and gave no sign of life. */
+  let silent: string | undefined;
   try {
-    for (let other = await takeFrom(claim, folder); other !== undefined; ) {
-      if (waiting === undefined || waiting.clock.monotonic() > deadline) throw isTaken(folder, other, what);
-      await wait(waiting.clock, 5 + 20 * waiting.random());
-      other = await takeFrom(claim, folder);
+    for (;;) {
+      const other = claim.take((owner) => owner === silent || isGone(owner));
+      if (other === undefined) return claim;
+      if (isSilent(path, other) && (await staysSilent(path, other))) silent = other;
+      else if (waiting === undefined || waiting.clock.monotonic() > deadline)
+        throw isTaken(path, other, what);
+      else await wait(waiting.clock, 5 + 20 * waiting.random());
     }
   } catch (error) {
     // Leave nothing of the claim behind.
-    claim.close();
+    claim.release();
     throw error;
-  }
-  const held = join(folder, 'lock', claim.owner);
-  return { isHeld: () => existsSync(held), release: claim.close };
-}
-
-/** Takes the lock, even from an owner that is dead or silent. Returns the owner that has it, if that one is alive. */
-async function takeFrom(claim: ReturnType<typeof claimLock>, folder: string): Promise<string | undefined> {
-  const other = claim.take(isGone);
-  if (other === undefined || !isSilent(folder, other)) return other;
-  const silent = (await staysSilent(folder, other)) ? other : undefined;
-  return claim.take((owner) => owner === silent || isGone(owner));
-}
-
-/**
- * As `lockFolder`, for a folder that only exists for its lock, and is removed with it. `make` makes the folder if it is not there. Throws
- * what the file system throws.
- */
-export async function lockPlace(
-  folder: string,
-  pid: number,
-  what: string,
-  make: (folder: string) => Promise<void> = makePrivateFolder,
-): Promise<FolderLock> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      await make(folder);
-      const lock = await lockFolder(folder, pid, what);
-      return {
-        isHeld: lock.isHeld,
-        release() {
-          lock.release();
-          ignoreMissing(() => rmdirSync(folder));
-        },
-      };
-    } catch (error) {
-      // Another process may just have removed the folder.
-      if (codeOf(error) !== 'ENOENT' || attempts === 20) throw error;
-    }
   }
 }
 
@@ -131,9 +108,7 @@ export async function withOutputLock<T>(
 ): Promise<T> {
   const found = await statOrNothing(file);
   if (found !== undefined && !found.isFile()) return await work(undefined);
-  const folder = `${await realPathOf(file)}.lock`;
-  // Other users of the group may see who has it.
-  const lock = await lockPlace(folder, pid, file, makeOne).catch((error: unknown) => {
+  const lock = await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
     throw error instanceof LeadpipeError ? error : writeFailure(file, error);
   });
   try {
@@ -146,20 +121,19 @@ export async function withOutputLock<T>(
 /**
  * Mutual exclusion between processes that survives kill -9, which Node has nothing for.
  *
- * The lock is the folder `lock` with one file in it, named after its owner. It is taken by renaming a prepared folder
- * onto it, which the system refuses unless it is absent or empty; so of any number of processes one wins. A dead
+ * The lock is a folder with one file in it, named after its owner. It is taken by renaming a prepared folder onto its
+ * path, which the system refuses unless there is none or an empty one; so of any number of processes one wins. A dead
  * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
  */
-export function claimLock(folder: string, pid: number) {
+export function claimLock(path: string, pid: number) {
   const owner = ownerOf(pid);
-  const held = join(folder, 'lock');
-  const ready = join(folder, `lock-${owner}`);
-  clearDeadClaims(folder);
+  const ready = `${path}-${owner}`;
+  clearDeadClaims(path);
   mkdirSync(ready);
   writeFileSync(join(ready, owner), hostname());
   const stop = every(beatMs, () => {
     // Whichever of the two is there. If this fails, the next sign of life may succeed.
-    for (const at of [held, ready]) {
+    for (const at of [path, ready]) {
       orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);
     }
   });
@@ -167,41 +141,44 @@ export function claimLock(folder: string, pid: number) {
     /** Names this process to others; see `isAlive`. */
     owner,
     /** Takes the lock and returns undefined, or returns the name of the owner that has it. */
-    take(isDead = (other: string) => !isAlive(other, folder)): string | undefined {
+    take(isDead = (other: string) => isGone(other) || isSilent(path, other)): string | undefined {
       const move = (): true => {
-        renameSync(ready, held);
+        renameSync(ready, path);
         return true;
       };
       while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'])) {
-        for (const other of entriesOf(held)) {
+        for (const other of entriesOf(path)) {
+          if (!isOwner(other)) throw inTheWay(join(path, other));
           if (!isDead(other)) return other;
-          rmSync(join(held, other), { force: true });
+          rmSync(join(path, other), { force: true });
         }
         // Windows does not rename onto an empty folder. It stays if another process has just taken it.
-        ignoreMissing(() => rmdirSync(held));
+        removeEmpty(path);
       }
       return undefined;
     },
+    isHeld: () => existsSync(join(path, owner)),
     /** For the owner: gives the lock back. It can be taken again. */
-    giveBack: () => renameSync(held, ready),
+    giveBack: () => renameSync(path, ready),
     /** Ends the claim, and the lock if it has it. */
-    close() {
+    release() {
       stop();
-      rmSync(ready, { recursive: true, force: true });
-      rmSync(join(held, owner), { force: true });
-      ignoreMissing(() => rmdirSync(held));
+      for (const at of [ready, path]) {
+        rmSync(join(at, owner), { force: true });
+        removeEmpty(at);
+      }
     },
   };
 }
 
-/** Whether a living process has the lock. */
+/** Whether a living process has the lock of a folder. */
 export function isLocked(folder: string): boolean {
   return orElse(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
 }
 
-/** Whether the process with this name in a lock still runs. A later process with the same number is another one. */
+/** Whether the process with this name in a folder's lock still runs. A later process with the same number is another one. */
 export function isAlive(owner: string, folder: string): boolean {
-  return !isGone(owner) && !isSilent(folder, owner);
+  return !isGone(owner) && !isSilent(join(folder, 'lock'), owner);
 }
 
 /** The error of a lock that was taken over. */
@@ -213,68 +190,70 @@ export function lockLost(what: string): LeadpipeError {
   );
 }
 
-function isTaken(folder: string, owner: string, what: string): LeadpipeError {
-  const [pid] = owner.split('.');
-  const by = isFromHere(owner) ? `process ${pid}` : `another machine or container (${hostOf(folder, owner)})`;
-  return new LeadpipeError('temporary', `${by} is working on ${what}`, {
-    type: 'operation_locked',
-    charged: 'no',
-    retryable: true,
-    hint: isFromHere(owner)
-      ? `Wait until it has finished, or stop it: kill ${pid}`
-      : 'Wait until it has finished. If it has died, try again in a minute.',
-  });
+function inTheWay(path: string): LocalIoError {
+  return new LocalIoError(`${path} is in the way of a lock`, { charged: 'no', hint: 'Move it elsewhere.' });
 }
 
-function hostOf(folder: string, owner: string): string {
-  const name = orElse(() => readFileSync(join(folder, 'lock', owner), 'utf8'), '');
-  return name.replace(/[^\w.-]/g, '') || 'unknown';
+function isTaken(path: string, owner: string, what: string): LeadpipeError {
+  const [pid] = owner.split('.');
+  const host = orElse(() => readFileSync(join(path, owner), 'utf8'), '').replace(/[^\w.-]/g, '');
+  const [by, hint] = isFromHere(owner)
+    ? [`process ${pid}`, `Wait until it has finished, or stop it: kill ${pid}`]
+    : [
+        `another machine or container (${host || 'unknown'})`,
+        'Wait until it has finished. If it has died, try again in a minute.',
+      ];
+  const details = { type: 'operation_locked', charged: 'no', retryable: true, hint } as const;
+  return new LeadpipeError('temporary', `${by} is working on ${what}`, details);
 }
 
 /** Whether an owner from another place has given no sign of life for a while. */
-function isSilent(folder: string, owner: string, ms = silenceMs): boolean {
+function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
-  const beat = beatOf(folder, owner);
+  const beat = beatOf(path, owner);
   if (beat === undefined) return true;
-  const now = timeOf(folder);
+  const now = timeAt(path);
   // A time in the future says the same: the clock was set back.
   return now !== undefined && Math.abs(now - beat) > ms;
 }
 
-async function staysSilent(folder: string, owner: string): Promise<boolean> {
-  const before = beatOf(folder, owner);
-  if (before === undefined) return false;
-  for (let second = 0; second < watchedSeconds; second++) {
+/** Whether an owner gives no sign of life while it is watched. One that leaves meanwhile gives none any more. */
+async function staysSilent(path: string, owner: string): Promise<boolean> {
+  const before = beatOf(path, owner);
+  for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
     await pause(1000);
-    if (beatOf(folder, owner) !== before) return false;
+    const now = beatOf(path, owner);
+    if (now !== before) return now === undefined;
   }
   return true;
 }
 
 /** The time of an owner's last sign of life, in milliseconds. */
-function beatOf(folder: string, owner: string): number | undefined {
-  const files = ['lock', `lock-${owner}`].map((at) => join(folder, at, owner));
+function beatOf(path: string, owner: string): number | undefined {
+  const files = [path, `${path}-${owner}`].map((at) => join(at, owner));
   return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
 /** The time by the file system's clock, in milliseconds: other machines may have another time than this one. */
-function timeOf(folder: string): number | undefined {
-  const path = join(folder, `lock-now-${randomUUID()}`);
+function timeAt(path: string): number | undefined {
+  const file = `${path}-now-${randomUUID()}`;
   const time = orElse(() => {
-    writeFileSync(path, '');
-    return statSync(path).mtimeMs;
+    writeFileSync(file, '');
+    return statSync(file).mtimeMs;
   }, undefined);
-  rmSync(path, { force: true });
+  rmSync(file, { force: true });
   return time;
 }
 
-function clearDeadClaims(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const owner = name.startsWith('lock-') ? name.slice('lock-'.length) : undefined;
-    if (owner === undefined || owner.startsWith('now-')) continue;
-    if (isGone(owner) || isSilent(folder, owner, forgottenMs)) {
-      rmSync(join(folder, name), { recursive: true, force: true });
-    }
+/** Removes what processes prepared that died before they had the lock. Other files may have such names: those stay. */
+function clearDeadClaims(path: string): void {
+  const [folder, begin] = [dirname(path), `${basename(path)}-`];
+  for (const name of orElse(() => readdirSync(folder), [])) {
+    const owner = name.slice(begin.length);
+    if (!name.startsWith(begin) || !isOwner(owner)) continue;
+    if (!isGone(owner) && !isSilent(path, owner, forgottenMs)) continue;
+    orElse(() => rmSync(join(folder, name, owner), { force: true }), undefined);
+    orElse(() => rmdirSync(join(folder, name)), undefined);
   }
 }
 
@@ -283,8 +262,9 @@ function entriesOf(folder: string): string[] {
   return orElse(() => readdirSync(folder), [], ['ENOENT', 'ENOTDIR']);
 }
 
-function ignoreMissing(action: () => void): void {
-  orElse(action, undefined, ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+/** Removes a folder, unless it is gone, or has something in it. */
+function removeEmpty(folder: string): void {
+  orElse(() => rmdirSync(folder), undefined, ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
 }
 
 /** Returns `other` if `action` fails: with one of these codes, or with any. */

@@ -28,11 +28,16 @@ export interface LogLine {
   readonly said: Said | undefined;
 }
 
+const checksums = {
+  sha256: (text: string) => hash('sha256', text).slice(0, 16),
+  crc32: (text: string) => crc32(text).toString(16).padStart(8, '0'),
+};
+
 const linePattern = /^\{"(sha256|crc32)":"([0-9a-f]+)","([a-z]+)":(.*)\}$/s;
 
 /** Pure: a value of JSON with its checksum, as one object: `{"sha256":"…","entry":…}`. It ends its line. */
 export function toCheckedLine(member: string, text: JsonText): string {
-  return `{"sha256":"${checksumOf(text)}","${member}":${text}}\n`;
+  return `{"sha256":"${checksums.sha256(text)}","${member}":${text}}\n`;
 }
 
 /**
@@ -40,22 +45,13 @@ export function toCheckedLine(member: string, text: JsonText): string {
  * row, and misses one in four thousand million other cases.
  */
 export function toQuickLine(member: string, text: JsonText): string {
-  return `{"crc32":"${quickChecksumOf(text)}","${member}":${text}}\n`;
+  return `{"crc32":"${checksums.crc32(text)}","${member}":${text}}\n`;
 }
 
 /** Pure: the content of a line (without its line end); undefined when it is damaged. */
 export function fromCheckedLine(line: string): Said | undefined {
   const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
-  const expected = kind === 'crc32' ? quickChecksumOf(text) : checksumOf(text);
-  return checksum === expected ? { member, text } : undefined;
-}
-
-function quickChecksumOf(text: string): string {
-  return crc32(text).toString(16).padStart(8, '0');
-}
-
-function checksumOf(text: string): string {
-  return hash('sha256', text).slice(0, 16);
+  return kind && checksum === checksums[kind as keyof typeof checksums](text) ? { member, text } : undefined;
 }
 
 /** Pure: the content of each line, undefined for a damaged one. Leaves out an incomplete last line: what it says was never done. */
@@ -103,15 +99,18 @@ export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
 /** A symbolic link in its place would make us write to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
+const toAdd = constants.O_RDWR | constants.O_APPEND;
 const flagsOf = {
-  new: constants.O_CREAT | constants.O_EXCL,
-  there: 0,
-  any: constants.O_CREAT,
+  new: toAdd | constants.O_CREAT | constants.O_EXCL,
+  there: toAdd,
+  any: toAdd | constants.O_CREAT,
+  read: constants.O_RDONLY,
 } as const;
 
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it. Removes an incomplete
- * last line, since the next one would be damaged by it. Throws LocalIoError, as `append` and `sync` do, and what `take` throws.
+ * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either; or one to `read`, which another process may add to.
+ * `take` gets each line in it. Removes an incomplete last line, since the next one would be damaged by it. Throws LocalIoError, as `append`
+ * and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
@@ -122,17 +121,16 @@ export async function openLog(
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
-  const flags = constants.O_RDWR | constants.O_APPEND | noFollow | flagsOf[which];
-  const handle = await open(path, flags, 0o600).catch(fail);
+  const handle = await open(path, flagsOf[which] | noFollow, 0o600).catch(fail);
   let end = 0;
   try {
-    if (which !== 'there') await handle.chmod(0o600);
+    if (which === 'new' || which === 'any') await handle.chmod(0o600);
     const { size } = await handle.stat();
     for await (const line of readLog(path)) {
       take(line);
       if (line.offset + line.length < size) end = line.offset + line.length + 1;
     }
-    if (end < size) await handle.truncate(end);
+    if (end < size && which !== 'read') await handle.truncate(end);
   } catch (error) {
     await handle.close();
     fail(error);

@@ -7,6 +7,11 @@ export function ownerOf(pid: number): string {
   return `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
 }
 
+/** Whether this is the name of a process in a lock, and not of something else that stands there. */
+export function isOwner(name: string): boolean {
+  return /^\d+\./.test(name);
+}
+
 /** Whether this process and the owner share their process numbers. The last release stored no place. */
 export function isFromHere(owner: string): boolean {
   const [, , place, id] = owner.split('.');

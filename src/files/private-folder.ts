@@ -27,7 +27,7 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Makes a folder unless it is there: another process may make it at the same time. */
-export async function makeOne(folder: string, mode?: number): Promise<void> {
+async function makeOne(folder: string, mode?: number): Promise<void> {
   try {
     await mkdir(folder, mode);
     if (mode !== undefined) await chmod(folder, mode);

@@ -66,7 +66,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
   createFile(path);
-  const lock = claimLock(stateDir, pid);
+  const lock = claimLock(join(stateDir, 'lock'), pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
     const deadline = monotonic() + patienceMs;
@@ -118,7 +118,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
     transaction,
     close() {
       rows.close();
-      lock.close();
+      lock.release();
     },
   };
 }

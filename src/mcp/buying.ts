@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
-import { type FolderLock, lockPlace } from '../files/folder-lock.ts';
+import { type FolderLock, lockAt } from '../files/folder-lock.ts';
+import { makePrivateFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
@@ -90,10 +91,12 @@ export async function settle(
 /** Locks for moments: to look for an earlier purchase, and to record that one begins. Throws when the signal aborts. */
 async function lockBeginning({ connection, context }: Buyer, wanted: Wanted): Promise<FolderLock> {
   const { clock, directories, pid, random, signal } = context;
+  const folder = join(directories.state, 'beginning');
   const name = hash('sha256', `${connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
+  await makePrivateFolder(folder);
   for (;;) {
     try {
-      return await lockPlace(join(directories.state, 'beginning', name), pid, 'the same purchase');
+      return await lockAt(join(folder, name), pid, 'the same purchase');
     } catch (error) {
       if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
     }

@@ -18,9 +18,9 @@ export interface Bought {
   readonly text: JsonText;
   readonly records: number;
   readonly ids: {
-    readonly requestId?: string;
+    readonly requestId: string | undefined;
     readonly idempotencyKey: string;
-    readonly operationId?: string;
+    readonly operationId: string | undefined;
   };
 }
 
@@ -35,10 +35,10 @@ export async function* buyAnswer<Kind extends AnswerKind>(
   open: OpenDelivery,
 ): Running<Bought | undefined> {
   const { context } = buyer;
-  const { body, kind } = order;
+  const { again, body, kind } = order;
+  const { repetition } = endpoints[kinds[kind].endpoint];
   let bought: Bought | undefined;
   let isStored = false;
-  let replays = false;
   /** An answer that is paid for is delivered even if it can't be stored. */
   const keep = async function* (kept: () => Promise<void>): Running<void> {
     try {
@@ -49,9 +49,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
   };
-  const way = async function* (paid: PaidRequest): Running<void> {
-    const { begin, delivery, idempotencyKey, isAgain, journal, request } = paid;
-    const { repetition } = endpoints[request.endpoint];
+  const way = async function* ({ begin, delivery, idempotencyKey, journal }: PaidRequest): Running<void> {
     const { operationId } = journal;
     const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
     const client = yield* begin();
@@ -59,24 +57,18 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     yield { is: 'stage', stage: 'asking' };
     const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
       async (thrown: unknown) => {
-        const error = isAgain ? toDoubtful(thrown) : thrown;
+        const error = again === undefined ? thrown : toDoubtful(thrown);
         // The service's error matters more than a failure to write the journal.
         await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
         throw await keepGarbled(folder, error);
       },
     );
-    replays = repetition === 'may-replay';
-    const ids = {
-      idempotencyKey,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(operationId === undefined ? {} : { operationId }),
-    };
-    bought = { text, ids, records: 0 };
+    bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
     // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
-    bought = { text, ids, records: records.length };
+    bought = { ...bought, records: records.length };
     if (isStored) {
       const [outcome, charged] =
         failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
@@ -95,6 +87,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
     // This error came after the answer, so the answer is paid for, unless the error says otherwise.
     const { ids } = bought;
+    const replays = repetition === 'may-replay';
     const facts = { is: 'answer_undelivered', stored: isStored, replays, ...ids } as const;
     throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
   }

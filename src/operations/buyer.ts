@@ -17,7 +17,7 @@ export interface Buyer {
 
 export function isSameBuyer(
   { connection }: Buyer,
-  { operationId, entries: [{ origin, key_fingerprint }] }: StoredOperation,
+  { operationId, intent: { origin, key_fingerprint } }: StoredOperation,
 ): boolean {
   return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
 }
@@ -25,9 +25,8 @@ export function isSameBuyer(
 /** Throws ConfigurationError where an operation was bought with another key or from another address: only those know what it bought. */
 export function checkSameBuyer(
   { connection }: Buyer,
-  { operationId, entries: [intent] }: StoredOperation,
+  { operationId, intent: { origin, key_fingerprint, profile } }: StoredOperation,
 ): void {
-  const { origin, key_fingerprint, profile } = intent;
   const made = profile === null ? '' : ` (profile ${profile})`;
   if (origin !== connection.origin) {
     const words = `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`;

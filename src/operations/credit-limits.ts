@@ -10,15 +10,8 @@ import {
   operationOf,
 } from './journal/operation-index.ts';
 import type { PaidKind } from './kinds.ts';
-import {
-  areOf,
-  toNotCovered,
-  toOverDayLimit,
-  toOverLimit,
-  toUnknownPrice,
-  toUnpricedDay,
-} from './limit-errors.ts';
-import { createSpending, exact, type Spending, type WorstCase } from './spending.ts';
+import { createSpending, exact, type PriceName, type Spending, type WorstCase } from './spending.ts';
+import { countOf, toThem } from './wording.ts';
 
 /** How long to wait for the balance where nothing depends on it. */
 const patienceMs = 3000;
@@ -115,8 +108,13 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
   const day = dayOf(buyer, worst);
   if (day === undefined) return undefined;
   return (index, more) => {
-    const spent = day.spentIn(index);
-    if (exact(spent + more) > day.limit) throw toOverDayLimit(more, spent, day.limit);
+    const left = day.leftIn(index);
+    if (more <= left) return;
+    throw refused(
+      `this can cost ${countOf(more, 'credit')}, but only ${areOf(left)} left of the ${day.limit} for today; nothing was bought`,
+      'over_limit',
+      { is: 'over_day_limit', setting: 'max_credits_per_day' },
+    );
   };
 }
 
@@ -127,7 +125,7 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
   const day = dayOf(buyer, worst);
   if (day === undefined) return buyer;
-  const left = exact(Math.max(0, day.limit - day.spentIn(await openIndex(buyer.context))));
+  const left = day.leftIn(await openIndex(buyer.context));
   if (buyer.spending !== undefined && buyer.spending.limit <= left) return buyer;
   return { ...buyer, spending: createSpending(left, 'max_credits_per_day') };
 }
@@ -139,20 +137,33 @@ export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, ad
   await addToIndex(context, line, (index) => admit(index, worst));
 }
 
-/** The limit of the day and what counts for it since midnight. Undefined where there is no limit, or nothing costs. */
+/** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */
 function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase) {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   const midnight = fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
-  return { limit, spentIn: (index: OperationIndex) => spentSince(index, midnight, limit) };
+  return {
+    limit,
+    /** Throws `credits` where a purchase of today had no known price. */
+    leftIn(index: OperationIndex): number {
+      const { spent, unpriced } = spentSince(index, midnight);
+      if (unpriced === 0) return exact(Math.max(0, limit - spent));
+      const some = unpriced === 1 ? 'one purchase' : `${unpriced} purchases`;
+      throw refused(
+        `${some} of today had no known price, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
+        'price_unknown',
+        { is: 'unpriced_day', setting: 'max_credits_per_day' },
+      );
+    },
+  };
 }
 
 /**
- * Pure: the sum of the worst cases of everything begun since then; for what has ended, what it cost at most. Throws `credits` where one of
- * these is not known.
+ * Pure: the sum of the worst cases of everything begun since then; for what has ended, what it cost at most. `unpriced` counts those that
+ * are not known.
  */
-function spentSince(index: OperationIndex, since: number, limit: number): number {
+function spentSince(index: OperationIndex, since: number): { spent: number; unpriced: number } {
   const ended = new Map<string, number>();
   let spent = 0;
   let unpriced = 0;
@@ -161,14 +172,61 @@ function spentSince(index: OperationIndex, since: number, limit: number): number
     if ('ended' in line && line.ended.worst !== undefined && !ended.has(op)) ended.set(op, line.ended.worst);
     const reserved = 'begun' in line ? line.begun : 'reserved' in line ? line.reserved : undefined;
     if (reserved === undefined) continue;
-    const worst = ended.get(op) ?? reserved.worst ?? 0;
-    const isKnown = ended.has(op) || !('unpriced' in reserved);
+    const cost = ended.get(op);
     // Each part of one operation counts by itself.
     ended.delete(op);
     if (Date.parse(reserved.time) < since) continue;
-    spent = exact(spent + worst);
-    if (!isKnown) unpriced++;
+    spent = exact(spent + (cost ?? reserved.worst ?? 0));
+    if (cost === undefined && 'unpriced' in reserved) unpriced++;
   }
-  if (unpriced > 0) throw toUnpricedDay(unpriced, limit);
-  return spent;
+  return { spent, unpriced };
+}
+
+export function toUnknownPrice(setting: PriceName): LeadpipeError {
+  return refused(
+    `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
+    'price_unknown',
+    { is: 'price_unknown', setting },
+  );
+}
+
+export function toOverLimit(
+  worst: number,
+  { limit, reserved, setting, spent }: Spending,
+  what: 'this' | 'the next row' = 'this',
+): LeadpipeError {
+  const left = exact(limit - spent - reserved);
+  const isOfDay = setting === 'max_credits_per_day';
+  const of = isOfDay ? 'for today' : `of the limit of ${limit}`;
+  const some = left === 0 ? 'nothing is' : `only ${areOf(left)}`;
+  const room = left === limit && !isOfDay ? `the limit is ${limit}` : `${some} left ${of}`;
+  const by = setting === undefined ? '' : ` (setting ${setting})`;
+  const end = what === 'this' ? '; nothing was bought' : '';
+  return refused(`${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}${end}`, 'over_limit', {
+    is: 'over_limit',
+    worst,
+    left,
+    setting,
+  });
+}
+
+export function toNotCovered(worst: number, available: number): LeadpipeError {
+  return refused(
+    `this can cost ${countOf(worst, 'credit')}, but ${areOf(available)} available; nothing was bought`,
+    'insufficient_credits',
+    { is: 'no_credits', worst, left: available },
+  );
+}
+
+function refused(
+  message: string,
+  type: string,
+  facts: NonNullable<LeadpipeError['details']['facts']>,
+): LeadpipeError {
+  return new LeadpipeError('credits', message, { type, charged: 'no', retryable: false, facts });
+}
+
+/** Pure: `1 is`, `2 are`. */
+function areOf(credits: number): string {
+  return `${credits} ${toThem(credits, 'is', 'are')}`;
 }

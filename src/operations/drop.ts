@@ -1,7 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
 import { toTerminal } from './journal/entries.ts';
-import { folderOf } from './journal/folders.ts';
 import { readHistoryRecord } from './journal/history.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
@@ -35,8 +34,8 @@ export async function dropOperation(context: IndexContext, operationId: string):
     const { charged, leads } = await readHistoryRecord(state, operation);
     const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
     // A list keeps the number of rows that may have been charged, and counts for the day with these instead of all its rows.
-    const [{ command, worst_case }] = operation.entries;
-    const rows = rowsOf(command) && (await countRows(folderOf(state, operationId)));
+    const { command, worst_case } = operation.intent;
+    const rows = rowsOf(command) && (await countRows(operation.folder));
     const spent = rows && worst_case != null ? { spent: exact(rows.sent * worst_case) } : {};
     const sent = rows && { sent_rows: rows.sent, ...spent };
     await journal.append(toTerminal('interrupted', { dropped: true, ...known, ...sent }));

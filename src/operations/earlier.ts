@@ -4,7 +4,6 @@ import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
 import type { EntryOf } from './journal/entries.ts';
-import { folderOf } from './journal/folders.ts';
 import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import { type OperationIndex, operationOf } from './journal/operation-index.ts';
@@ -82,10 +81,10 @@ export async function findAmong(asking: Asking): Promise<Earlier> {
   let left = found;
   if (kindOf(command)?.keeps === 'answer' && origin !== 'local') {
     // The newest run of the same request with the same output: the service does not send its answer again.
-    const operation = await firstOf(operationsBy(asking, 'like'), ({ entries: [intent], isRefused }) => {
+    const operation = await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
       return !isRefused && intent.output === output;
     });
-    if (operation !== undefined && isLost(asking, operation)) left = { operation, why: 'lost' };
+    if (operation !== undefined && isLost(operation)) left = { operation, why: 'lost' };
   }
   // The rows of a named run are bought only once, whatever the output is.
   const isNamed = answers.length > 0;
@@ -137,7 +136,7 @@ async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
   const { buyer, wanted } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
-    const [intent] = operation.entries;
+    const { intent } = operation;
     if (now - Date.parse(intent.time) > dayMs) return;
     if ((intent.asked ?? intent.body) === (wanted.asked ?? wanted.body)) yield operation;
   }
@@ -158,16 +157,15 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
   if (idempotencyKey !== undefined) {
     if (kindOf(command)?.keeps !== 'answer') return undefined;
     // The request that this key was given for before.
-    return await firstOf(operationsBy(asking, 'key'), (operation) => {
-      const [intent] = operation.entries;
-      return intent.body === body && intent.output === output && isLost(asking, operation);
+    return await firstOf(operationsBy(asking, 'key'), (one) => {
+      return one.intent.body === body && one.intent.output === output && isLost(one);
     });
   }
   if (!isTask(command) || output !== null) return undefined;
   // When a creation is sent again, the service returns the task that it made the first time.
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
-    const [intent] = operation.entries;
-    if (intent.output !== null || !isLost(asking, operation)) return false;
+    const { intent } = operation;
+    if (intent.output !== null || !isLost(operation)) return false;
     if (!mayReplay(intent.time, buyer.context.clock.now())) return false;
     const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
     return !others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
@@ -180,8 +178,7 @@ async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 
   const { command, hasRow, idempotencyKey } = wanted;
   let found: StoredOperation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
-    const [{ idempotency_key }] = operation.entries;
-    const isOther = idempotencyKey !== undefined && idempotencyKey !== idempotency_key;
+    const isOther = idempotencyKey !== undefined && idempotencyKey !== operation.intent.idempotency_key;
     if (isOther || !operation.isUnfinished) continue;
     const isAsked = rowsOf(command) === undefined || (await hasRow?.(operation));
     // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
@@ -205,7 +202,7 @@ async function findRest(
   const asked = JSON.parse(asking.wanted.body ?? '{}');
   let rest: RestOfSearch;
   try {
-    rest = await readRestOf(context.directories.state, chain, asked);
+    rest = await readRestOf(chain, asked);
   } catch (error) {
     if (error instanceof ConfigurationError) return { operation, why: error };
     throw error;
@@ -223,8 +220,8 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
   // Standard input can't be read a second time.
   if (isList && options.input === '-') return undefined;
   return await firstOf(operationsBy(asking, 'like', mostAlike), async (operation) => {
-    if (!operation.isUnfinished || operation.isReaderGone || isAtWork(asking, operation)) return false;
-    if (isList && operation.entries[0].options.input !== options.input) return false;
+    if (!operation.isUnfinished || operation.isReaderGone || isLocked(operation.folder)) return false;
+    if (isList && operation.intent.options.input !== options.input) return false;
     return (await readChainFrom(asking.buyer.context.directories.state, operation)).length === 1;
   });
 }
@@ -233,32 +230,32 @@ async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
 async function findForTool(asking: Asking): Promise<Earlier> {
   const { context } = asking.buyer;
   const { state } = context.directories;
-  const first = await firstOf(sameOfDay(asking), ({ entries: [{ continues, options }], isRefused }) => {
+  const first = await firstOf(sameOfDay(asking), ({ intent: { continues, options }, isRefused }) => {
     return options.tool === true && continues === undefined && !isRefused;
   });
   if (first === undefined) return anew;
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
-  if (isAtWork(asking, operation)) return { is: 'running' };
-  const age = context.clock.now().getTime() - (await lastWritten(state, operation.operationId)).getTime();
+  if (isLocked(operation.folder)) return { is: 'running' };
+  const age = context.clock.now().getTime() - (await lastWritten(operation)).getTime();
   const isFresh = age < storedMs;
   if (!first.isBegun || operation.isDropped) return anew;
   const stored = { is: 'stored', operation, first } as const;
-  const [{ command }] = first.entries;
+  const { command } = first.intent;
   if (command === 'search') {
     if (operation.isComplete) return isFresh ? stored : anew;
-    const counts = await countStoredLeads(folderOf(state, operation.operationId));
+    const counts = await countStoredLeads(operation.folder);
     const isEmpty = counts.delivered + counts.excluded === 0;
     if (isEmpty && operation.isInDoubt) return toRepeated(operation);
     const { readRestOf } = await import('./rest-of-search.ts');
-    const rest = await readRestOf(state, chain);
+    const rest = await readRestOf(chain);
     if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
     return isFresh ? stored : anew;
   }
   const isAnswered =
     command === 'task create'
       ? first.last.created !== undefined
-      : (await readAnswer(folderOf(state, first.operationId))) !== undefined;
+      : (await readAnswer(first.folder)) !== undefined;
   if (!isAnswered) return first.isInDoubt ? toRepeated(first) : anew;
   return first.last.terminal && !isFresh ? anew : stored;
 }
@@ -269,13 +266,9 @@ function toRepeated(operation: StoredOperation): Earlier {
   return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
 }
 
-function isAtWork({ buyer }: Asking, { operationId }: StoredOperation): boolean {
-  return isLocked(folderOf(buyer.context.directories.state, operationId));
-}
-
 /** Whether it was sent, no answer is known, and no process is working on it. */
-function isLost(asking: Asking, operation: StoredOperation): boolean {
-  return operation.isInDoubt && !isAtWork(asking, operation);
+function isLost({ folder, isInDoubt }: StoredOperation): boolean {
+  return isInDoubt && !isLocked(folder);
 }
 
 /** Pure: whether the service still knows the key. After a day, sending it again may buy again. */

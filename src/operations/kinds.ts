@@ -24,6 +24,7 @@ interface Kind {
 
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
 const answer = { keeps: 'answer', goesOn: 'never', prints: 'single' } as const;
+const said = { subject: null, reasonIn: answerInAnswer } as const;
 /** A list: many answers, one bought for each row. */
 const rows = { endpoint: null, prints: 'list', keeps: 'rows', goesOn: 'command', about: 'input' } as const;
 
@@ -35,29 +36,10 @@ export const kinds = {
   search: { ...leads, endpoint: 'search', keeps: 'leads', goesOn: 'continue' },
   'task create': { ...leads, endpoint: 'createTask', prints: 'single', keeps: 'nothing', goesOn: 'repeat' },
   'task run': { ...leads, endpoint: 'createTask', keeps: 'nothing', goesOn: 'resume' },
-  'task wait': {
-    endpoint: null,
-    prints: 'list',
-    keeps: 'nothing',
-    goesOn: 'resume',
-    subject: null,
-    about: null,
-  },
+  'task wait': { ...leads, endpoint: null, keeps: 'nothing', goesOn: 'resume', subject: null, about: null },
   contact: { ...answer, endpoint: 'contactSearch', subject: 'contact_type', about: 'objective' },
-  research: {
-    ...answer,
-    endpoint: 'deepSearch',
-    subject: null,
-    about: 'query',
-    reasonIn: answerInAnswer,
-  },
-  enrich: {
-    ...answer,
-    endpoint: 'enrich',
-    subject: null,
-    about: 'entity_context',
-    reasonIn: answerInAnswer,
-  },
+  research: { ...answer, ...said, endpoint: 'deepSearch', about: 'query' },
+  enrich: { ...answer, ...said, endpoint: 'enrich', about: 'entity_context' },
   extract: {
     ...answer,
     endpoint: 'extract',

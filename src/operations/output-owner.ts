@@ -32,7 +32,7 @@ export function isAdded({ entries }: StoredOperation): boolean {
 /** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
   context: IndexContext,
-  { entries: [intent] }: StoredOperation,
+  { intent }: StoredOperation,
   ids: readonly string[],
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
@@ -60,7 +60,7 @@ export async function isPartOf(
   ids: readonly string[],
   elsewhere: ErrorDetails,
 ): Promise<boolean> {
-  const [{ options, output }] = operation.entries;
+  const { options, output } = operation.intent;
   const later = await replacedBy(context, operation, ids);
   // A run that adds rows leaves the existing ones in place.
   if (later === undefined || options.append === true) return later === undefined;

@@ -1,7 +1,5 @@
 import type { Client } from '../client.ts';
 import { LocalIoError } from '../errors.ts';
-import { checkIdempotencyKey, wireNames } from '../requests/within-limits.ts';
-import type { Request } from '../transport/call.ts';
 import type { Buyer } from './buyer.ts';
 import {
   admitUnkept,
@@ -19,6 +17,9 @@ import { pruneIfDue } from './journal/prune-if-due.ts';
 import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
 import { toWorstCase } from './spending.ts';
+
+/** How long the end of a run may wait for the balance, in milliseconds. */
+const balanceAfterMs = 1000;
 
 /** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
 export interface OutputTerms {
@@ -52,7 +53,6 @@ export interface Order<Kind extends PaidKind = PaidKind> {
 
 export interface PaidRequest {
   readonly idempotencyKey: string;
-  readonly request: Request;
   /** Whether the same request was sent before, and its answer lost. */
   readonly isAgain: boolean;
   readonly journal: Journal;
@@ -74,8 +74,8 @@ export async function* purchase<T>(
 ): Running<T | undefined> {
   const { connection, context } = buyer;
   const { again, body, keep, kind } = order;
-  const key = again?.entries[0].idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
-  const idempotencyKey = checkIdempotencyKey(key, wireNames);
+  const idempotencyKey =
+    again?.intent.idempotency_key ?? order.idempotencyKey ?? context.ids.idempotencyKey();
   const request = toRequest(kind, body, idempotencyKey);
   const worst = toWorstCase(kind, body, connection.settings);
   if (order.isPreview) {
@@ -100,16 +100,19 @@ export async function* purchase<T>(
       worst_case: worst.credits,
       ...(available === undefined ? {} : { credits_before: available }),
     };
-    const written = again === undefined ? intent : undefined;
-    const { delivery, sending } = await openFor(buyer, journal, written, open);
-    const paid = { idempotencyKey, request, isAgain: again !== undefined, journal, delivery };
+    const { delivery, sending } = await openFor(
+      buyer,
+      journal,
+      again === undefined ? intent : undefined,
+      open,
+    );
     try {
       const begin = async function* (): Running<Client> {
         await sending();
         yield { is: 'begun' };
         return connection.newClient(buyer.waits);
       };
-      const result = yield* way({ ...paid, begin });
+      const result = yield* way({ idempotencyKey, isAgain: again !== undefined, journal, delivery, begin });
       aside.settle();
       return result;
     } finally {
@@ -121,19 +124,14 @@ export async function* purchase<T>(
     aside.settle(error);
     throw error;
   } finally {
-    if (available !== undefined && journal?.operationId !== undefined) await noteBalance(buyer, journal);
+    if (available !== undefined && journal?.operationId !== undefined) {
+      const credits = await glanceAtBalance(buyer, balanceAfterMs);
+      // A balance that can't be read or written down is never a reason to fail.
+      if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
+    }
     await journal?.close();
     if (keep) await pruneIfDue(context);
   }
-}
-
-/** How long the end of a run may wait for the balance. */
-const balanceAfterMs = 1000;
-
-/** A balance that can't be read is never a reason to fail. */
-async function noteBalance(buyer: Buyer, journal: Journal): Promise<void> {
-  const credits = await glanceAtBalance(buyer, balanceAfterMs);
-  if (credits !== undefined) await journal.append({ type: 'balance', credits }).catch(() => undefined);
 }
 
 /** Pure: what the journal says about an operation before it begins. */

@@ -5,8 +5,7 @@ import { type JsonText, objectMembers, stringOf } from '../json/text.ts';
 import { toEntitySearchRequest } from '../requests/entity-search.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
-import { folderOf } from './journal/folders.ts';
-import { readStoredLeads, sizeOfStoredLeads } from './journal/leads.ts';
+import { readStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import type { StoredOperation } from './journal/stored.ts';
 
@@ -23,15 +22,14 @@ export function idsOf({ chain }: RestOfSearch): string[] {
  */
 export async function readRest(context: IndexContext, operation: StoredOperation): Promise<RestOfSearch> {
   const { operationId, isComplete, isSearch } = operation;
-  const { state } = context.directories;
   if (!isSearch) throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   if (isComplete) {
     throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
   }
-  const chain = await readChainFrom(state, operation);
+  const chain = await readChainFrom(context.directories.state, operation);
   const others = chain.slice(1).map((one) => one.operationId);
   const by = others.at(-1);
-  if (by === undefined) return await readRestOf(state, await readChainTo(context, operation));
+  if (by === undefined) return await readRestOf(await readChainTo(context, operation));
   if (!chain.at(-1)?.isComplete) {
     throw new UsageError(`${operationId} was already resumed by ${others[0]}`, { is: 'continued', by });
   }
@@ -46,16 +44,10 @@ export async function readRest(context: IndexContext, operation: StoredOperation
  * The rest of a search, of which `chain` are the parts so far, oldest first. `asked` is the request of now, where it is not exactly the
  * same. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
  */
-export async function readRestOf(
-  stateDir: string,
-  operations: readonly StoredOperation[],
-  asked?: EntitySearchRequest,
-) {
-  const chain = await Promise.all(operations.map((one) => readArrived(stateDir, one)));
-  const [first, last, operation] = [chain[0], chain.at(-1), operations.at(-1)];
-  if (first === undefined || last === undefined || operation === undefined) {
-    throw new Error('a chain of searches without any');
-  }
+export async function readRestOf(operations: readonly StoredOperation[], asked?: EntitySearchRequest) {
+  const chain = await Promise.all(operations.map(readArrived));
+  const operation = operations.at(-1) as StoredOperation;
+  const [first, last] = [chain[0], chain.at(-1)] as [Arrived, Arrived];
   const brought = chain.flatMap((one) => one.brought);
   const { intent } = first;
   const { written } = operation.last;
@@ -87,21 +79,18 @@ export async function readRestOf(
 type Arrived = Awaited<ReturnType<typeof readArrived>>;
 
 /** Throws ConfigurationError for damaged leads: without them, the rest would look complete. */
-async function readArrived(stateDir: string, { operationId, entries }: StoredOperation) {
-  const folder = folderOf(stateDir, operationId);
+async function readArrived({ operationId, intent, entries, folder }: StoredOperation) {
   const brought: JsonText[] = [];
   let dropped = 0;
   const damaged = (line: number, path: string): never => {
     throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
   };
-  if ((await sizeOfStoredLeads(folder)) !== undefined) {
-    for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
-  }
+  for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
   const batches = entries.filter((entry) => entry.type === 'batch');
   const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
   return {
     operationId,
-    intent: entries[0],
+    intent,
     brought,
     dropped,
     leadsSearchId:

@@ -91,34 +91,30 @@ export type Spending = ReturnType<typeof createSpending>;
  * settled.
  */
 export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
-  let spent = 0;
-  let reserved = 0;
-  return {
+  const spending = {
     limit,
     setting,
     /** Keys of purchases whose cost is not known: they have been counted already. */
     inDoubt: new Set<string>(),
     /** What purchases that ended have cost; their worst case where the cost is not known. */
-    get spent() {
-      return spent;
-    },
-    get reserved() {
-      return reserved;
-    },
+    spent: 0,
+    /** The worst cases of those that are under way. */
+    reserved: 0,
     /**
      * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.
      */
     reserve(worst: number): boolean {
-      if (exact(spent + reserved + worst) > limit) return false;
-      reserved = exact(reserved + worst);
+      if (exact(spending.spent + spending.reserved + worst) > limit) return false;
+      spending.reserved = exact(spending.reserved + worst);
       return true;
     },
     /** A purchase with this worst case is over. Where `cost` is not known, it counts as its worst case. */
     settle(worst: number, cost = worst): void {
-      reserved = exact(reserved - worst);
-      spent = exact(spent + cost);
+      spending.reserved = exact(spending.reserved - worst);
+      spending.spent = exact(spending.spent + cost);
     },
   };
+  return spending;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { folderOf } from './journal/folders.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
@@ -15,30 +14,24 @@ export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<StoredOperation> {
-  /** Operations that have ended, or that others have continued. */
-  const over = new Set<string>();
+  /** Operations that have ended, or that others have continued; tasks that were read to the end; keys that have got a task. */
+  const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
-  const readTasks = new Set<string>();
-  const answered = new Set<string>();
   for (const line of (await openIndex(context)).newest()) {
     if ('ended' in line && line.ended.outcome === 'complete') over.add(line.ended.op);
     if ('created' in line) tasks.set(line.created.op, line.created.task);
     if (!('begun' in line)) continue;
-    const { begun } = line;
-    const task = begun.task ?? tasks.get(begun.op);
-    if (tasks.has(begun.op) && begun.key !== undefined) answered.add(begun.key);
-    const isOver =
-      over.has(begun.op) ||
-      readTasks.has(task ?? '') ||
-      (task === undefined && answered.has(begun.key ?? ''));
-    if (over.has(begun.op) && task !== undefined && begun.kind !== 'task create') readTasks.add(task);
+    const { continues, key, kind, op, task = tasks.get(op) } = line.begun;
+    const isOver = [op, task ?? key].some((one) => one !== undefined && over.has(one));
+    if (tasks.has(op)) over.add(key);
+    if (over.has(op) && kind !== 'task create') over.add(task);
     const operation =
-      isOver || !canGoOn(begun)
+      isOver || !canGoOn(line.begun)
         ? undefined
-        : await readOperation(context.directories.state, begun.op).catch((error: LeadpipeError) => {
+        : await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
             damaged(error);
           });
-    if (begun.continues !== undefined && (isOver || operation?.isBegun)) over.add(begun.continues);
+    if (isOver || operation?.isBegun) over.add(continues);
     if (operation?.isUnfinished) yield operation;
   }
 }
@@ -48,24 +41,16 @@ function canGoOn({ kind }: Begun): boolean {
 }
 
 /**
- * Runs of a list that were killed and not continued: what they brought counts as delivered, but perhaps not all of it is in their output.
- * Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
+ * Of these runs of a list, those that were killed, oldest first: what they brought counts as delivered, but perhaps not all of it is in
+ * their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
-export async function unfinishedRuns(context: IndexContext, ids: Iterable<string>): Promise<string[]> {
-  const { state } = context.directories;
-  const runs = new Set(ids);
-  const unfinished: string[] = [];
-  for (const line of (await openIndex(context)).newest()) {
-    if ('ended' in line) runs.delete(line.ended.op);
-    if (!('begun' in line) || !runs.has(line.begun.op)) continue;
-    const { op } = line.begun;
-    // The history reports those that are damaged.
-    const operation = await readOperation(state, op).catch(() => undefined);
-    if (operation === undefined || isLocked(folderOf(state, op))) continue;
-    const { entries, last } = operation;
-    if (last.terminal !== undefined || last.continued !== undefined) continue;
-    const isKept = (await sizeOfStoredLeads(folderOf(state, op))) !== undefined;
-    if (isKept || kindOf(entries[0].command)?.keeps !== 'leads') unfinished.unshift(op);
+export async function killedRuns(context: IndexContext, ids: readonly string[]): Promise<string[]> {
+  const killed: string[] = [];
+  // The history reports those that are damaged.
+  for await (const { folder, isSearch, last, operationId } of readUnfinished(context, () => {})) {
+    if (last.terminal !== undefined || !ids.includes(operationId)) continue;
+    if (isLocked(folder) || (isSearch && (await sizeOfStoredLeads(folder)) === undefined)) continue;
+    killed.unshift(operationId);
   }
-  return unfinished;
+  return killed;
 }

@@ -26,7 +26,7 @@ export async function entriesOf({ state }: Machine): Promise<(readonly JournalEn
 export function filesOf(folder: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(folder, { withFileTypes: true })
-      .filter((one) => !(one.isDirectory() && one.name.endsWith('.lock')))
+      .filter((one) => !(one.isDirectory() && /\.lock(-|$)/.test(one.name)))
       .map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]),
   );
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError } from '../../errors.ts';
-import { fromCheckedLine, notStored, toCheckedLine } from '../../files/line-log.ts';
+import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
 import { readOrNothing } from './folders.ts';
@@ -13,20 +13,14 @@ export const garbledFile = 'answer.garbled';
 
 /** Resolves when the answer is on the disk: all of it, or nothing. Throws LocalIoError. */
 export async function storeAnswer(folder: string, answer: JsonText): Promise<void> {
-  await store(join(folder, answerFile), toCheckedLine('answer', answer));
+  await writeWhole(join(folder, answerFile), toCheckedLine('answer', answer), 'the answer');
 }
 
 /** The same for what came instead of an answer. Returns where it is. Throws LocalIoError. */
 export async function storeGarbled(folder: string, text: string): Promise<string> {
   const path = join(folder, garbledFile);
-  await store(path, text);
+  await writeWhole(path, text, 'the answer');
   return path;
-}
-
-async function store(path: string, text: string): Promise<void> {
-  await writeWhole(path, text).catch((error: unknown) => {
-    throw notStored('the answer', path, error);
-  });
 }
 
 /** Undefined when there is none, or no longer one. Throws ConfigurationError for a damaged one, LocalIoError. */

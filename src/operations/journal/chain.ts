@@ -16,8 +16,8 @@ export async function readChainFrom(stateDir: string, first: StoredOperation): P
 
 /** A search and those that it continues, oldest first. Throws as `readOperation`. */
 export async function readChainTo(context: IndexContext, last: StoredOperation): Promise<StoredOperation[]> {
-  const { entries, isSearch, operationId } = last;
-  let [{ continues }] = entries;
+  const { intent, isSearch, operationId } = last;
+  let { continues } = intent;
   if (continues === undefined && isSearch) {
     // Journals of earlier versions name the continuation in the search that was continued.
     for (const line of (await openIndex(context)).find('op', operationId)) {

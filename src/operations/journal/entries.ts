@@ -1,5 +1,6 @@
 import type { TaskState } from '../../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
+import type { Addition } from '../../files/addition.ts';
 import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts';
 
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
@@ -84,10 +85,10 @@ export type JournalEntry =
           output_length: number | null;
         }
       /**
-       * The rows are about to be added to the end of a file, in one step: where, how many bytes, and their digest. For a list, `rows` is
-       * the file beside the journal that says which rows these are.
+       * The rows are about to be added to the end of a file, in one step. For a list, `rows` is the file beside the journal that says which
+       * rows these are.
        */
-      | { type: 'adding'; at: number; length: number; digest: string; rows?: string }
+      | ({ type: 'adding'; rows?: string } & Addition)
       /** The file is in its place, or its rows have been added. A .part beside it belongs to another operation. */
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
@@ -175,9 +176,13 @@ export function toEntry(said: Said | undefined, line: number, path: string): Jou
   return JSON.parse(said.text);
 }
 
-export function damaged(line: number, path: string): ConfigurationError {
+export function damaged(
+  line: number | undefined,
+  path: string,
+  what: 'this operation' | 'this list' = 'this operation',
+): ConfigurationError {
   return new ConfigurationError(
-    `line ${line} of ${path} is damaged`,
-    'To continue without this operation, move its folder elsewhere. leadpipe did not change it.',
+    `${line === undefined ? 'a line' : `line ${line}`} of ${path} is damaged`,
+    `To continue without ${what}, move its folder elsewhere. leadpipe did not change it.`,
   );
 }

@@ -4,7 +4,6 @@ import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { readChainFrom } from './chain.ts';
 import { countPages, type Intent } from './entries.ts';
-import { folderOf } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { countStoredLeads } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
@@ -76,7 +75,7 @@ export async function* readHistory(context: IndexContext, since?: Date): AsyncGe
     try {
       const operation = await readOperation(state, op);
       if (operation === undefined) continue;
-      yield { record: await readHistoryRecord(state, operation), intent: operation.entries[0] };
+      yield { record: await readHistoryRecord(state, operation), intent: operation.intent };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
@@ -94,9 +93,8 @@ export async function readHistoryRecord(
   stateDir: string,
   operation: StoredOperation,
 ): Promise<HistoryRecord> {
-  const folder = folderOf(stateDir, operation.operationId);
-  const stored = await countStored(folder, operation).catch(() => nothing);
-  const record = toHistoryRecord(operation, isLocked(folder), stored);
+  const stored = await countStored(operation).catch(() => nothing);
+  const record = toHistoryRecord(operation, isLocked(operation.folder), stored);
   const last = (await readChainFrom(stateDir, operation)).at(-1);
   return last !== operation && last?.isComplete ? { ...record, state: 'complete' } : record;
 }
@@ -104,10 +102,11 @@ export async function readHistoryRecord(
 const nothing = { delivered: 0, excluded: 0 };
 
 /** Counts what is stored beside the journal. `sent`: rows that may have been charged. */
-async function countStored(
-  folder: string,
-  { entries: [{ command }], last: { terminal } }: StoredOperation,
-): Promise<{ delivered: number; excluded: number; sent?: number }> {
+async function countStored({
+  folder,
+  intent: { command },
+  last: { terminal },
+}: StoredOperation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
   if (rowsOf(command) === undefined) return terminal === undefined ? await countStoredLeads(folder) : nothing;
   // Earlier versions counted a row of a list each time it stood in the input.
@@ -119,11 +118,10 @@ async function countStored(
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(
-  { entries, last, operationId }: StoredOperation,
+  { entries, intent, last, operationId }: StoredOperation,
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
-  const [intent] = entries;
   const { answered, balance, batch, created, failed, sent, terminal } = last;
   const ofTask = isTask(intent.command);
   const pages = countPages(entries);
@@ -148,34 +146,31 @@ function toHistoryRecord(
   }
 
   const isFree = intent.origin === 'local';
-  const counted = {
-    charged: terminal?.charged ?? failed?.charged ?? toCharged(),
-    excluded: intent.asked === undefined ? null : excluded,
-    leads,
-    state: toState(),
-  };
+  const charged = terminal?.charged ?? failed?.charged ?? toCharged();
+  const state = toState();
+  /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
+  const dropped = intent.asked === undefined ? null : excluded;
   // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
   const sentRows = terminal?.sent_rows ?? stored.sent ?? leads ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
-    state: counted.state,
+    state,
     leads,
     leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
     request_id:
       created?.request_id ?? batch?.request_id ?? answered?.request_id ?? failed?.request_id ?? null,
     idempotency_key: intent.idempotency_key ?? null,
-    charged: isFree ? ('no' as const) : counted.charged,
+    charged: isFree ? ('no' as const) : charged,
     /** The balance before and after, if it was asked for. It includes everything else that the account did meanwhile. */
     credits_before: intent.credits_before ?? null,
     credits_after: balance?.credits ?? null,
     output: intent.output,
     list: intent.list ?? null,
-    /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
-    excluded: counted.excluded,
+    excluded: dropped,
     subject: toSubject(intent),
-    credits_at_most: isFree ? 0 : costOf(counted, intent, sentRows),
+    credits_at_most: isFree ? 0 : costOf({ charged, excluded: dropped, leads, state }, intent, sentRows),
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: terminal?.stop_reason ?? null,
@@ -227,16 +222,11 @@ const longestSubject = 200;
 export function toSubject(intent: Intent): string | null {
   const said = saidIn(intent, 'about');
   if (said === undefined) return null;
-  const line = said
-    .slice(0, 4 * longestSubject)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const start = said.slice(0, 4 * longestSubject);
+  const line = start.replace(/\s+/g, ' ').trim();
   if (line.length <= longestSubject) return line;
-  return `${line
-    .slice(0, longestSubject - 1)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
-    .trimEnd()}…`;
+  const cut = line.slice(0, longestSubject - 1).toWellFormed();
+  return `${cut.replace(/\ufffd$/, '').trimEnd()}…`;
 }
 
 /** Pure: what the user asked for: all of it, or the part that is shown behind the name of the command. */

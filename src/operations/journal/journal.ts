@@ -1,27 +1,17 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../../errors.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder, lockLost } from '../../files/folder-lock.ts';
-import { type LineLog, notStored, openLog } from '../../files/line-log.ts';
+import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { type JournalEntry, toEntry, toLine } from './entries.ts';
+import { type Intent, type JournalEntry, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
 import { journalFile, type StoredOperation, toStored, toUnknownOperation } from './stored.ts';
 
-export interface Journal {
-  /** Undefined for a journal that stores nothing. */
-  readonly operationId: string | undefined;
-  /** Resolves when all these lines are on the disk. Throws LocalIoError. */
-  append(...entries: readonly JournalEntry[]): Promise<void>;
-  /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
-  note(entry: JournalEntry): void;
-  close(): Promise<void>;
-  /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
-  discard(): Promise<void>;
-}
+export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing, for --no-history. */
 export const noJournal: Journal = {
@@ -40,31 +30,25 @@ async function openLocked(
   operationId: string,
   which: 'new' | 'there',
   admit: Admit | undefined,
-): Promise<{ readonly journal: Journal; readonly entries: readonly JournalEntry[] }> {
+) {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
+  const fail = (error: unknown): never => {
+    throw notStored(what, path, error);
+  };
   const entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  const log = await open().catch((error: unknown) => {
+  const log = await openLog(path, which, what, ({ number, said }) => {
+    entries.push(toEntry(said, number, path));
+  }).catch((error: unknown) => {
     lock.release();
-    return fail(error);
+    throw error;
   });
+  if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   /** After an entry that could not be written, no other one is written. */
   let failure: unknown;
   let isThere = true;
-
-  function fail(error: unknown): never {
-    throw notStored(what, path, error);
-  }
-
-  async function open(): Promise<LineLog> {
-    const opened = await openLog(path, which, what, ({ number, said }) => {
-      entries.push(toEntry(said, number, path));
-    });
-    if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-    return opened;
-  }
 
   function write(...some: readonly JournalEntry[]): void {
     if (failure !== undefined) throw failure;
@@ -90,11 +74,13 @@ async function openLocked(
     lock.release();
   }
 
-  const journal: Journal = {
-    get operationId() {
+  const journal = {
+    /** Undefined for a journal that stores nothing. */
+    get operationId(): string | undefined {
       return isThere ? operationId : undefined;
     },
-    async append(...some) {
+    /** Resolves when all these lines are on the disk. Throws LocalIoError. */
+    async append(...some: readonly JournalEntry[]): Promise<void> {
       // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
       for (const entry of some.filter(isBeginning)) await index(entry);
       write(...some);
@@ -102,9 +88,11 @@ async function openLocked(
       await log.sync();
       for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
     },
-    note: (entry) => write(entry),
+    /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
+    note: (entry: JournalEntry): void => write(entry),
     close,
-    async discard() {
+    /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
+    async discard(): Promise<void> {
       await close();
       isThere = false;
       // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.
@@ -136,15 +124,14 @@ export async function openJournal(
   admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
   const { state } = context.directories;
-  const path = join(folderOf(state, operationId), journalFile);
+  const folder = folderOf(state, operationId);
+  const path = join(folder, journalFile);
   const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', admit);
-    const [intent, ...rest] = entries;
-    if (intent?.type === 'intent') return { journal, operation: toStored(operationId, [intent, ...rest]) };
-    await journal.close();
-    throw new UsageError(`operation ${operationId} has no record of a request: nothing was bought`);
+    // Who knows the operation has read its intent.
+    return { journal, operation: toStored(folder, entries as [Intent, ...JournalEntry[]]) };
   } catch (error) {
     throw naming(error, operationId);
   }
@@ -185,9 +172,8 @@ export async function withOperation<T>(
   context: IndexContext,
   operationId: string,
   work: (journal: Journal, operation: StoredOperation) => Promise<T>,
-  admit?: Admit,
 ): Promise<T> {
-  const { journal, operation } = await openJournal(context, operationId, admit);
+  const { journal, operation } = await openJournal(context, operationId);
   try {
     return await work(journal, operation);
   } catch (error) {

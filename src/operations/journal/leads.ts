@@ -45,7 +45,7 @@ export async function sizeOfStoredLeads(folder: string): Promise<number | undefi
 }
 
 /**
- * The leads as the service wrote them, some at a time. Leaves out an incomplete last line, which was never printed; a damaged line, of
+ * The leads as the service wrote them, some at a time; none where there are none, or no longer any. Leaves out an incomplete last line, which was never printed; a damaged line, of
  * which `damaged` gets the number and the path; and dropped leads, which `dropped` gets. Throws what `damaged` throws, LocalIoError.
  */
 export async function* readStoredLeads(
@@ -53,6 +53,7 @@ export async function* readStoredLeads(
   damaged: (line: number, path: string) => void,
   dropped: () => void = () => {},
 ): AsyncGenerator<JsonText[]> {
+  if ((await sizeOfStoredLeads(folder)) === undefined) return;
   const path = join(folder, leadsFile);
   const leads: JsonText[] = [];
   for await (const { number, said } of readLog(path)) {
@@ -77,7 +78,6 @@ function toLead({ member, text }: Said): { readonly text: JsonText; readonly isN
 /** How many readable leads were delivered, and how many were dropped on this machine. Throws LocalIoError. */
 export async function countStoredLeads(folder: string): Promise<{ delivered: number; excluded: number }> {
   const count = { delivered: 0, excluded: 0 };
-  if ((await sizeOfStoredLeads(folder)) === undefined) return count;
   const dropped = (): number => count.excluded++;
   for await (const leads of readStoredLeads(folder, () => {}, dropped)) count.delivered += leads.length;
   return count;

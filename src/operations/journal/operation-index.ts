@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
@@ -13,17 +13,14 @@ import { readIntent, readOperation, type StoredOperation } from './stored.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
-export interface OperationIndex {
-  /** The lines with this value, newest first. */
-  find(key: IndexKey, value: string): Generator<IndexLine>;
-  newest(): Generator<IndexLine>;
-}
+export type OperationIndex = ReturnType<typeof toIndex>;
 
 export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
 /** Throws where an operation that can cost this much must not begin. Nothing else begins meanwhile. */
 export type Admit = (index: OperationIndex, worst: number) => void;
 
+const what = 'the index of operations';
 const newline = 0x0a;
 /** How many bytes are read to find the last line: no line is nearly as long. */
 const longestTail = 1 << 16;
@@ -38,14 +35,14 @@ function fileOfIndex(stateDir: string): string {
  */
 export async function openIndex(context: IndexContext): Promise<OperationIndex> {
   const { state } = context.directories;
-  const bytes = await readWhole(state);
-  if (bytes !== undefined) return toIndex(bytes);
-  const lines = toBytes(await readStored(state));
+  const stored = await readStored(state, 'all');
+  if (stored !== undefined) return toIndex(stored);
+  const bytes = toBytes(await readJournals(state));
   await changing(context, async () => {
     // Another process may have made it meanwhile, and may have added to it.
-    if ((await readWhole(state)) === undefined) await writeWhole(fileOfIndex(state), lines);
+    if ((await readStored(state, 'all')) === undefined) await writeWhole(fileOfIndex(state), bytes, what);
   }).catch(() => undefined);
-  return toIndex((await readWhole(state)) ?? lines);
+  return toIndex((await readStored(state, 'all')) ?? { bytes });
 }
 
 /**
@@ -60,23 +57,21 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    const toEnd = (bytes: Buffer) => ({ size: bytes.length, crc: crc32(bytes) });
-    let known = check && (await readWhole(state));
-    let end = check ? known && toEnd(known) : await endOf(state);
-    if (end === undefined) {
-      known = toBytes(await readStored(state));
-      await writeWhole(fileOfIndex(state), known);
-      end = toEnd(known);
+    let known = await readStored(state, check ? 'all' : 'end');
+    if (known === undefined) {
+      const bytes = toBytes(await readJournals(state));
+      await writeWhole(fileOfIndex(state), bytes, what);
+      known = { bytes, size: bytes.length, crc: crc32(bytes) };
     }
-    if (known !== undefined) check?.(toIndex(known));
-    const bytes = Buffer.from(toText(line, end.crc));
-    const handle = await openFile(state);
+    check?.(toIndex(known));
+    const bytes = Buffer.from(toText(line, known.crc));
+    const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
     try {
-      await handle.truncate(end.size);
-      await handle.write(bytes, 0, bytes.length, end.size);
+      await handle.truncate(known.size);
+      await handle.write(bytes, 0, bytes.length, known.size);
       if (!isLate) await handle.datasync();
     } catch (error) {
-      await handle.truncate(end.size).catch(() => undefined);
+      await handle.truncate(known.size).catch(() => undefined);
       throw error;
     } finally {
       await handle.close();
@@ -90,10 +85,10 @@ export async function thinIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    const bytes = await readWhole(state);
-    if (bytes === undefined) return;
-    const lines = [...toIndex(bytes).newest()].reverse();
-    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(operationOf(line)))));
+    const stored = await readStored(state, 'all');
+    if (stored === undefined) return;
+    const lines = [...toIndex(stored).newest()].reverse();
+    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(operationOf(line)))), what);
   });
 }
 
@@ -104,46 +99,39 @@ export function operationOf(line: IndexLine): string {
 
 async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
   const folder = dirname(fileOfIndex(context.directories.state));
-  await withFolderLock(folder, context, 'the index of operations', change);
+  await withFolderLock(folder, context, what, change);
 }
 
-async function openFile(stateDir: string): Promise<FileHandle> {
-  return await open(fileOfIndex(stateDir), constants.O_RDWR | noFollow);
+/** What is stored, without an incomplete last line: what that says was never sent. */
+interface Stored {
+  /** All lines, or the last ones. */
+  readonly bytes: Buffer;
+  /** Where the next line goes, and the checksum of everything before it. */
+  readonly size: number;
+  readonly crc: number;
 }
 
 /**
- * Where the next line goes, and the checksum of everything before it, so that a line costs the same however long the index is. Undefined
- * where the index has to be made again.
+ * Reads all lines, or only the `end`, so that adding a line costs the same however long the index is. Undefined where the index has to be
+ * made again: where there is none, or where a byte of what was read has changed.
  */
-async function endOf(stateDir: string): Promise<{ size: number; crc: number } | undefined> {
-  const handle = await openFile(stateDir).catch(() => undefined);
+async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
+  const flags = constants.O_RDONLY | noFollow;
+  const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
   try {
     const { size = 0 } = (await handle?.stat()) ?? {};
-    const tail = Buffer.alloc(Math.min(size, longestTail));
-    await handle?.read(tail, 0, tail.length, size - tail.length);
-    const last = lastLineIn(tail);
-    if (last === undefined) return undefined;
-    const crc = crc32(tail.subarray(last.start, last.end), last.before);
-    return { size: size - tail.length + last.end, crc };
+    const bytes = Buffer.alloc(part === 'all' ? size : Math.min(size, longestTail));
+    const from = size - bytes.length;
+    await handle?.read(bytes, 0, bytes.length, from);
+    const end = bytes.lastIndexOf(newline) + 1;
+    const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
+    const before = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)))?.before;
+    if (before === undefined || (from === 0 && before !== crc32(bytes.subarray(0, start)))) return undefined;
+    const crc = crc32(bytes.subarray(start, end), before);
+    return { bytes: bytes.subarray(0, end), size: from + end, crc };
   } finally {
     await handle?.close();
   }
-}
-
-/** All complete lines; undefined where there is no index, or where a byte has changed. */
-async function readWhole(stateDir: string): Promise<Buffer | undefined> {
-  const flag = constants.O_RDONLY | noFollow;
-  const bytes = await readFile(fileOfIndex(stateDir), { flag }).catch(() => Buffer.alloc(0));
-  const last = lastLineIn(bytes);
-  return last?.before === crc32(bytes.subarray(0, last?.start)) ? bytes.subarray(0, last?.end) : undefined;
-}
-
-/** The last complete line, and the checksum of everything before it. What an incomplete line says was never sent. */
-function lastLineIn(bytes: Buffer): { start: number; end: number; before: number } | undefined {
-  const end = bytes.lastIndexOf(newline) + 1;
-  const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
-  const line = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
-  return line && { start, end, before: line.before };
 }
 
 /** The first line is about the index itself, so that an index without operations has a line, too. */
@@ -169,7 +157,7 @@ function toLine(text: string): { readonly before: number; readonly value: Stored
   return found?.member === 'index' ? JSON.parse(found.text) : undefined;
 }
 
-function toIndex(bytes: Buffer): OperationIndex {
+function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
   /** The lines that contain this text, newest first. */
   function* linesWith(wanted: string): Generator<IndexLine> {
     for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
@@ -180,7 +168,8 @@ function toIndex(bytes: Buffer): OperationIndex {
     }
   }
   return {
-    find: (key, value) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
+    /** The lines with this value, newest first. */
+    find: (key: IndexKey, value: string) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
     // All lines have this. In a text, its quotes would be escaped.
     newest: () => linesWith(',"value":{'),
   };
@@ -203,8 +192,7 @@ export async function* readNewest(
 export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
   const operations: StoredOperation[] = [];
   for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
-    const op = 'begun' in line ? line.begun.op : 'created' in line ? line.created.op : '';
-    const found = await readOperation(context.directories.state, op).catch(() => undefined);
+    const found = await readOperation(context.directories.state, operationOf(line)).catch(() => undefined);
     if (found !== undefined) operations.unshift(found);
   }
   return operations;
@@ -214,7 +202,7 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
 export const damagedKind = 'damaged';
 
 /** The lines of all journals, in the order of the times in their IDs: no better order is known. */
-async function readStored(stateDir: string): Promise<IndexLine[]> {
+async function readJournals(stateDir: string): Promise<IndexLine[]> {
   const lines: IndexLine[] = [];
   const continues = new Map<string, string>();
   for (const op of await listOperations(stateDir)) {

@@ -12,7 +12,7 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
   try {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
-    await writeWhole(stamp, now.toISOString());
+    await writeWhole(stamp, now.toISOString(), 'the time');
     // Nothing is old on the first day.
     if (Number.isNaN(last)) return;
     const { prune } = await import('./retention.ts');

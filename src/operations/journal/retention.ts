@@ -8,9 +8,8 @@ import { readChainTo } from './chain.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { leadsFile } from './leads.ts';
-import { type IndexContext, openIndex, thinIndex } from './operation-index.ts';
+import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
-import { readOperation } from './stored.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
@@ -53,7 +52,7 @@ export async function prune(
     days.add(line.begun.time.slice(0, 10));
   }
   const pruned: Pruned[] = [];
-  for (const { later, op, run, time } of begun.reverse()) {
+  for (const { kind, later, op, run, time } of begun.reverse()) {
     const folder = folderOf(state, op);
     try {
       // For an operation that can't be read, only the time of its folder is known.
@@ -62,22 +61,22 @@ export async function prune(
         context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
       if (unfinished.has(op) || isLocked(folder) || !isOld(keptDays.answers)) continue;
       const isGone = isOld(keptDays.operations);
-      const operation = await readOperation(state, op).catch(() => undefined);
       // The answers of a named run prevent that its rows are bought again.
       const names = isGone || run !== undefined ? [] : await readdir(folder);
       const old = names.filter((name) => answerFiles.includes(name));
       for (const name of old) await rm(join(folder, name), { force: true });
       if (isGone) await rm(folder, { recursive: true, force: true });
       else if (old.length === 0) continue;
-      const { time: since = null, command = null } = operation?.entries[0] ?? {};
-      pruned.push({ operation_id: op, time: since, command, removed: isGone ? 'operation' : 'answer' });
+      const command = kind === damagedKind ? null : kind;
+      const removed = isGone ? 'operation' : 'answer';
+      pruned.push({ operation_id: op, time: time || null, command, removed });
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       // Another process has removed it.
       if (code === 'ENOENT') continue;
-      const hint = code === 'EACCES' ? { hint: toOwnHint(folder) } : {};
+      const hint = code === 'EACCES' ? toOwnHint(folder) : undefined;
       failed(
-        new LocalIoError(`can't remove old operations in ${folder}: ${message}`, { cause: error, ...hint }),
+        new LocalIoError(`can't remove old operations in ${folder}: ${message}`, { cause: error, hint }),
       );
     }
   }

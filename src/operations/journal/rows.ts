@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
+import type { Charged, Outcome } from '../../errors.ts';
 import {
   fromCheckedLine,
   type LogLine,
@@ -12,6 +12,7 @@ import {
   toCheckedLine,
 } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { damaged } from './entries.ts';
 
 /** The file in a list's folder with its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -81,7 +82,7 @@ function createKnown(path: string, file: () => FileHandle) {
         throw notStored('rows', path, error);
       });
     const said = fromCheckedLine(bytes.toString('utf8'));
-    if (said === undefined) throw damaged(undefined, path);
+    if (said === undefined) throw damaged(undefined, path, 'this list');
     return new JsonView(said.text);
   }
 
@@ -90,7 +91,7 @@ function createKnown(path: string, file: () => FileHandle) {
     /** Takes what a line says. Throws ConfigurationError for a damaged one. */
     take({ length, number, offset, said }: LogLine): void {
       const [, digest] = /^\{"digest":"(\d+)"/.exec(said?.text ?? '') ?? [];
-      if (digest === undefined) throw damaged(number, path);
+      if (digest === undefined) throw damaged(number, path, 'this list');
       put(BigInt(digest), { length, offset, state: said?.member as Place['state'], seen: false });
     },
     answered: () => counts.answered,
@@ -120,7 +121,7 @@ function createKnown(path: string, file: () => FileHandle) {
     /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
     async endOf(digest: bigint): Promise<RowEnd> {
       const place = digests.get(digest);
-      if (place === undefined || place.state === 'sent') throw damaged(undefined, path);
+      if (place === undefined || place.state === 'sent') throw damaged(undefined, path, 'this list');
       const view = await viewAt(place);
       const requestId = stringOf(view.member('request_id'));
       if (place.state === 'answered') return { state: 'answered', answer: answerIn(view), requestId };
@@ -130,9 +131,7 @@ function createKnown(path: string, file: () => FileHandle) {
   };
 }
 
-/**
- * Opens the rows of a list, new or begun. Throws ConfigurationError, LocalIoError.
- */
+/** Opens the rows of a list, new or begun. Throws ConfigurationError, LocalIoError. */
 export async function openStoredRows(folder: string) {
   const path = join(folder, rowsFile);
   const known = createKnown(path, () => log.handle);
@@ -181,17 +180,9 @@ export async function openStoredRows(folder: string) {
 export async function openRowsOfOther(folder: string) {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
-  const handle = await open(path, 'r').catch((error) => {
-    throw notStored('rows', path, error);
-  });
-  const known = createKnown(path, () => handle);
-  try {
-    for await (const line of readLog(path)) known.take(line);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-  return { ...known, close: () => handle.close() };
+  const known = createKnown(path, () => log.handle);
+  const log = await openLog(path, 'read', 'rows', known.take);
+  return { ...known, close: log.close };
 }
 
 /** How many rows of a list have an answer, and how many may have been charged, as far as they can be read. Throws LocalIoError. */
@@ -222,11 +213,4 @@ export async function* readStoredAnswers(
 function answerIn(view: JsonView): JsonText {
   const answer = view.member('answer') ?? 'null';
   return stringOf(answer) ?? answer;
-}
-
-export function damaged(line: number | undefined, path: string): ConfigurationError {
-  return new ConfigurationError(
-    `${line === undefined ? 'a line' : `line ${line}`} of ${path} is damaged`,
-    'To continue without this list, move its folder elsewhere. leadpipe did not change it.',
-  );
 }

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { isTask, kindOf, rowsOf } from '../kinds.ts';
@@ -10,8 +10,8 @@ export const journalFile = 'journal.jsonl';
 
 export type StoredOperation = ReturnType<typeof toStored>;
 
-/** Pure: an operation and its state, from all entries of its own journal. */
-export function toStored(operationId: string, entries: readonly [Intent, ...JournalEntry[]]) {
+/** Pure: an operation and its state, from all entries of its own journal. Its folder is named after it. */
+export function toStored(folder: string, entries: readonly [Intent, ...JournalEntry[]]) {
   const [intent] = entries;
   const last: { readonly [Type in JournalEntry['type']]?: EntryOf<Type> } = Object.fromEntries(
     entries.map((entry) => [entry.type, entry]),
@@ -39,7 +39,9 @@ export function toStored(operationId: string, entries: readonly [Intent, ...Jour
   }
 
   return {
-    operationId,
+    operationId: basename(folder),
+    folder,
+    intent,
     entries,
     last,
     isSearch,
@@ -79,20 +81,22 @@ export async function readOperation(
   stateDir: string,
   operationId: string,
 ): Promise<StoredOperation | undefined> {
-  const path = join(folderOf(stateDir, operationId), journalFile);
+  const folder = folderOf(stateDir, operationId);
+  const path = join(folder, journalFile);
   const text = await readOrNothing(() => readFile(path, 'utf8'), path);
   const [intent, ...rest] = toEntries(text ?? '', path);
   // Nothing is stored before the intent is.
-  if (intent === undefined && (await hasBought(folderOf(stateDir, operationId)))) throw damaged(1, path);
-  return intent?.type === 'intent' ? toStored(operationId, [intent, ...rest]) : undefined;
+  if (intent === undefined && (await hasBought(folder))) throw damaged(1, path);
+  return intent?.type === 'intent' ? toStored(folder, [intent, ...rest]) : undefined;
 }
 
 /** The intent of a damaged journal; null where even that can't be read. */
 export async function readIntent(stateDir: string, operationId: string): Promise<StoredOperation | null> {
-  const text = await readFile(join(folderOf(stateDir, operationId), journalFile), 'utf8').catch(() => '');
+  const folder = folderOf(stateDir, operationId);
+  const text = await readFile(join(folder, journalFile), 'utf8').catch(() => '');
   try {
     const [intent] = toEntries(text.slice(0, text.indexOf('\n') + 1), journalFile);
-    return intent?.type === 'intent' ? toStored(operationId, [intent]) : null;
+    return intent?.type === 'intent' ? toStored(folder, [intent]) : null;
   } catch {
     return null;
   }
@@ -111,16 +115,15 @@ export async function readKnown(
 
 /** Whether an operation has stored something. Its files are made empty at first. */
 async function hasBought(folder: string): Promise<boolean> {
-  const names = (await readOrNothing(() => readdir(folder, { withFileTypes: true }), folder)) ?? [];
-  for (const one of names) {
-    if (!one.isFile() || one.name === journalFile || one.name === 'lock') continue;
-    if (((await stat(join(folder, one.name)).catch(() => undefined))?.size ?? 0) > 0) return true;
+  for (const name of (await readOrNothing(() => readdir(folder), folder)) ?? []) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (name !== journalFile && found?.isFile() && found.size > 0) return true;
   }
   return false;
 }
 
-export async function lastWritten(stateDir: string, operationId: string): Promise<Date> {
-  const path = join(folderOf(stateDir, operationId), journalFile);
+export async function lastWritten({ folder }: StoredOperation): Promise<Date> {
+  const path = join(folder, journalFile);
   return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
 }
 

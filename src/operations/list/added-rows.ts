@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { notStored, readLog, toCheckedLine } from '../../files/line-log.ts';
+import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { folderOf } from '../journal/folders.ts';
-import { damaged } from '../journal/rows.ts';
+import { damaged } from '../journal/entries.ts';
 import type { StoredOperation } from '../journal/stored.ts';
 import type { OutputTerms } from '../purchase.ts';
 
@@ -17,7 +16,6 @@ const together = 1000;
  * another output, or of one that is written anew, stand nowhere. Throws ConfigurationError for a damaged file, LocalIoError.
  */
 export async function readAddedRows(
-  stateDir: string,
   own: StoredOperation | undefined,
   others: readonly StoredOperation[],
   { output, options }: OutputTerms,
@@ -25,7 +23,7 @@ export async function readAddedRows(
   const all = own === undefined ? others : [own, ...others];
   const there = new Map<string, number>();
   const written: string[] = [];
-  for (const { operationId, entries } of options.append === true ? all : []) {
+  for (const { entries, folder } of options.append === true ? all : []) {
     const [intent] = entries;
     if (intent.output !== output || intent.options.append !== true) continue;
     let name: string | undefined;
@@ -33,9 +31,9 @@ export async function readAddedRows(
       if (entry.type === 'opened') name = undefined;
       if (entry.type === 'adding') name = entry.rows;
       if (entry.type !== 'placed' || name === undefined) continue;
-      const path = join(folderOf(stateDir, operationId), name);
+      const path = join(folder, name);
       for await (const { number, said } of readLog(path)) {
-        if (said?.member !== 'added') throw damaged(number, path);
+        if (said?.member !== 'added') throw damaged(number, path, 'this list');
         for (const row of JSON.parse(said.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
       }
       name = undefined;
@@ -61,10 +59,7 @@ export async function readAddedRows(
       for (let at = 0; at < written.length; at += together) {
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));
       }
-      const path = join(folder, name);
-      await writeWhole(path, lines.join('')).catch((error) => {
-        throw notStored('rows', path, error);
-      });
+      await writeWhole(join(folder, name), lines.join(''), 'rows');
       return name;
     },
   };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
-import { toAdmit, withinDay } from '../credit-limits.ts';
+import { toAdmit, toNotCovered, toOverLimit, toUnknownPrice, withinDay } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
@@ -12,7 +12,6 @@ import { beginJournal, type Journal, naming, openJournal } from '../journal/jour
 import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { toNotCovered, toOverLimit, toUnknownPrice } from '../limit-errors.ts';
 import { completeAdditionTo, replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
@@ -60,7 +59,7 @@ export async function* runList(given: Buyer, order: ListOrder): Running<Finished
     ...terms,
     row_request: toRowRequestText(order.request),
     keep: true,
-    hasRow: (one) => hasSentRow(buyer, order, one),
+    hasRow: (one) => hasSentRow(order, one),
   };
   const found = operation === undefined || run !== undefined ? await findEarlier(buyer, wanted) : undefined;
   const own = operation ?? (found?.is === 'go_on' ? found.operation : undefined);
@@ -69,8 +68,8 @@ export async function* runList(given: Buyer, order: ListOrder): Running<Finished
   const others: KnownRows[] = [];
   const limit = given.spending?.setting === undefined ? given.spending?.limit : undefined;
   try {
-    for (const { operationId } of otherOperations) {
-      const rows = await openRowsOfOther(folderOf(buyer.context.directories.state, operationId));
+    for (const { folder } of otherOperations) {
+      const rows = await openRowsOfOther(folder);
       if (rows !== undefined) others.push(rows);
     }
     if (own === undefined && found !== anew && found?.is === 'new' && run === undefined)
@@ -122,7 +121,7 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
       stored = await openStoredRows(folder);
     } else {
       checkSameBuyer(buyer, own);
-      if (order.operation !== undefined && (await hasSentRow(buyer, order, own)) === false) throw toGone(own);
+      if (order.operation !== undefined && (await hasSentRow(order, own)) === false) throw toGone(own);
       stored = await openStoredRows(folder);
       const isPriced = spending !== undefined || worst.credits !== null;
       if (isPriced) rest = await countRest(order, others, stored);
@@ -162,7 +161,7 @@ async function* work(
 ): Running<FinishedList, ListEvent> {
   const { operationId = '' } = journal;
   const { state } = buyer.context.directories;
-  const added = await readAddedRows(state, own, otherOperations, order.terms);
+  const added = await readAddedRows(own, otherOperations, order.terms);
   const known = { keyBase: order.run ?? operationId, stored, others, added };
   const end = yield* workThrough(buyer, order, known, delivery);
   const { counts, cost, stop } = end;
@@ -202,12 +201,8 @@ async function* work(
 }
 
 /** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
-async function hasSentRow(
-  { context }: Buyer,
-  order: ListOrder,
-  { operationId }: StoredOperation,
-): Promise<boolean | undefined> {
-  const known = await openRowsOfOther(folderOf(context.directories.state, operationId));
+async function hasSentRow(order: ListOrder, { folder }: StoredOperation): Promise<boolean | undefined> {
+  const known = await openRowsOfOther(folder);
   if (known === undefined) return undefined;
   try {
     if (known.isEmpty()) return undefined;

@@ -2,12 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Buyer } from '../buyer.ts';
+import { toOverLimit } from '../credit-limits.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { toOverLimit } from '../limit-errors.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
 import {

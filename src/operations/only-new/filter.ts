@@ -6,7 +6,7 @@ import { type Running, warningsOf } from '../events.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Order, type PaidRequest, purchase } from '../purchase.ts';
-import { unfinishedRuns } from '../unfinished.ts';
+import { killedRuns } from '../unfinished.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import {
   countLeads,
@@ -49,7 +49,7 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
   const runs = lines.map(({ operation_id }) => operation_id);
-  for (const operationId of await unfinishedRuns(context, runs)) {
+  for (const operationId of await killedRuns(context, runs)) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. To get them, resume that operation by its ID`,
     );

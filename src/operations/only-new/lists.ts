@@ -16,6 +16,7 @@ import { type Identity, identityOfMembers, type Named } from './identity.ts';
  * is pruned.
  */
 
+const what = 'the delivered leads';
 /** The file with the merged runs. */
 const foldedFile = 'folded.jsonl';
 const ending = '.jsonl';
@@ -43,7 +44,6 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
 /** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `withFolderLock`. */
 export async function openRunFile({ context }: Buyer, folder: string, operationId: string): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
-  const what = 'the delivered leads';
   try {
     // Under this lock, nobody merges the file of a run that is about to write to it.
     return await withFolderLock(folder, context, 'the list of these leads', async () => {
@@ -66,7 +66,7 @@ async function foldOver(stateDir: string, folder: string): Promise<void> {
   const damages: string[] = [];
   const lines = await readLines(folder, [foldedFile, ...over], (what) => damages.push(what));
   if (damages.length > 0) return;
-  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''));
+  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''), what);
   for (const name of over) await rm(join(folder, name), { force: true });
 }
 
