@@ -42,18 +42,6 @@ export async function readTextArgument(context: Context, name: string, argument:
   );
 }
 
-/** The same for an argument that may be left out if standard input has the text. Throws UsageError where that is a terminal. */
-export async function readTextOrInput(
-  context: Context,
-  name: string,
-  argument: string | undefined,
-): Promise<string> {
-  if (argument === undefined && context.stdin.isTerminal) {
-    throw new UsageError(`${name} is missing`, 'Give it as a text, as @file, or pipe it in.');
-  }
-  return await readTextArgument(context, name, argument ?? '-');
-}
-
 /**
  * The items of a list option: commas, repetition, `@file`, or `-` for standard input. A file is text with an item per line, CSV
  * with a column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions

@@ -85,12 +85,11 @@ export function createRowsOptions(into?: string): readonly Option[] {
   return [input, ...others.map((option) => option.helpGroup(groups.list))];
 }
 
+/** Where the texts to send come from. */
+export type Source = { readonly input: string } | { readonly argument: string };
+
 /** Pure: whether the command is about the rows of a list or about its argument. Throws UsageError for both, or neither. */
-export function sourceOf(
-  options: RowsOptions,
-  argument: string | undefined,
-  name: string,
-): { readonly input: string } | { readonly argument: string } {
+export function sourceOf(options: RowsOptions, argument: string | undefined, name: string): Source {
   const { input } = options;
   if (input === undefined) {
     checkWithoutRows(options);
@@ -105,7 +104,7 @@ export function sourceOf(
 }
 
 /** Throws UsageError for options that only make sense with rows. */
-export function checkWithoutRows(options: RowsOptions): void {
+function checkWithoutRows(options: RowsOptions): void {
   const given = createRowsOptions('').find(
     (one) => options[one.attributeName() as keyof RowsOptions] !== undefined,
   );
