@@ -10,12 +10,11 @@ import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
-import { checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { RecordOptions, ReportOptions } from '../../options/options.ts';
+import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
@@ -29,10 +28,7 @@ export const createHistoryTotals = defineCommand({
   description:
     'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
   options: [
-    new Option('--by <what>', 'a sum for each day, command, list or profile')
-      .choices(totalsBy)
-      .default('day')
-      .argParser((value) => checkOneOf('--by', value, totalsBy)),
+    choice('--by <what>', 'a sum for each day, command, list or profile', '--by', totalsBy).default('day'),
     new Option('--local', 'add up the purchases of the local service instead, which cost nothing'),
   ],
   takes: ['records', 'report'],
