@@ -26,7 +26,10 @@ export async function readRest(context: IndexContext, operation: StoredOperation
   const { state } = context.directories;
   if (!isSearch) throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   if (isComplete) {
-    throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
+    throw new UsageError(`${operationId} is complete`, {
+      is: 'search_completed',
+      operationIds: [operationId],
+    });
   }
   const chain = await readChainFrom(state, operation);
   const others = chain.slice(1).map((one) => one.operationId);

@@ -269,6 +269,11 @@ export function toId(value: string): string {
   return value.trim();
 }
 
+/** A parser for the name of a file. */
+export function toFileName(value: string, _: unknown, name: string): string {
+  return checkFileName(name, value);
+}
+
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
