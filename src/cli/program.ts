@@ -116,12 +116,7 @@ function fits({ args, registeredArguments: known }: Command): boolean {
 }
 
 /** Reports an error in the form that the command line asks for, and returns the exit code. */
-export async function reportThrown(
-  context: Context,
-  error: unknown,
-  argv: readonly string[],
-  ran?: Ran,
-): Promise<number> {
+export async function reportThrown(context: Context, error: unknown, argv: readonly string[], ran?: Ran) {
   const { reportError } = await import('./messages/report.ts');
   return reportError(context, error, argv, ran);
 }

@@ -60,11 +60,7 @@ export async function probeKeychain(
  * Stores a key, and then removes the previous one. Returns the error of the removal, if it failed: the new key is stored then. Throws
  * KeychainError and as `changeStore`; the previous key is still there then.
  */
-export async function storeKey(
-  context: KeyContext,
-  profile: string,
-  { key, ...place }: Required<KeyRecord>,
-): Promise<KeychainError | undefined> {
+export async function storeKey(context: KeyContext, profile: string, { key, ...place }: Required<KeyRecord>) {
   const before = await readKeyRecord(context.directories.config, profile);
   const account = accountOf(profile, place.origin);
   if (place.store === 'keychain') await context.keychain.set(account, key);
@@ -87,11 +83,7 @@ export async function forgetKey(context: KeyContext, profile: string): Promise<K
   return record;
 }
 
-async function changeRecord(
-  context: KeyContext,
-  profile: string,
-  record: KeyRecord | undefined,
-): Promise<void> {
+async function changeRecord(context: KeyContext, profile: string, record: KeyRecord | undefined) {
   await changeStore(context, 'credentials', (content) => {
     // JSON leaves out what is undefined.
     return { ...content, keys: { ...(isObject(content.keys) ? content.keys : {}), [profile]: record } };

@@ -50,7 +50,7 @@ export interface RouteStart {
   /** How a local service of `--local` differs from the usual one. */
   readonly local?: Partial<LocalOptions>;
   /** An address and a key to try. */
-  readonly known?: Target & { readonly profile: Profile };
+  readonly known?: (Target & { readonly profile: Profile }) | undefined;
 }
 
 /** A connection to the service. */
@@ -157,11 +157,7 @@ export async function withConnection<T>(
 
 type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
 
-async function startLocal(
-  context: Context,
-  { say }: RouteListener,
-  change: Partial<LocalOptions> = {},
-): Promise<OpenTarget> {
+async function startLocal(context: Context, { say }: RouteListener, change: Partial<LocalOptions> = {}) {
   // Node's modules that the local service needs.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
   keepBaselineWasm(context);
@@ -194,11 +190,7 @@ export const noTarget = new LeadpipeError(
 );
 
 /** Address and key: given, else from the environment, else from the profile. Throws ConfigurationError, before anything is sent. */
-async function findTarget(
-  context: Context,
-  given: RouteOptions['address'],
-  profile: Profile,
-): Promise<Target> {
+async function findTarget(context: Context, given: RouteOptions['address'], profile: Profile) {
   const baseUrl = findAddress(context, given, profile);
   if (baseUrl === undefined) {
     const record = await readKeyRecord(context.directories.config, profile.name);

@@ -6,7 +6,6 @@ import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../e
 import {
   CatalogueError,
   isSqliteError,
-  type LocalService,
   LockTimeout,
   localKeys,
   ScenarioError,
@@ -32,10 +31,7 @@ export interface LocalOptions {
  * Starts the local service, on the state that all its runs share, unless it is `alone`. Throws UsageError, LocalIoError, and an error when
  * it is in use.
  */
-export async function openLocalService(
-  context: Context,
-  options: LocalOptions,
-): Promise<{ service: LocalService; apiKey: string; failure(): LeadpipeError | undefined }> {
+export async function openLocalService(context: Context, options: LocalOptions) {
   const stateDir = options.alone
     ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
     : join(context.directories.state, 'local-service');

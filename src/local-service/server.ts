@@ -35,8 +35,6 @@ export interface LocalServiceOptions extends Listeners {
   readonly clock: Clock;
 }
 
-export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
-
 /**
  * Starts the local service on 127.0.0.1. Throws CatalogueError, ScenarioError or SwitchError for a catalogue, a
  * scenario or a switch that can't be used, SQLite's error for a state that can't be, LockTimeout when another process

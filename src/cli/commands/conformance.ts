@@ -102,11 +102,7 @@ export const createCommand = defineCommand({
   run: runConformance,
 });
 
-async function runConformance(
-  context: Context,
-  address: string | undefined,
-  options: ConformanceOptions,
-): Promise<void> {
+async function runConformance(context: Context, address: string | undefined, options: ConformanceOptions) {
   const { local = false, free = false, only, timeout } = options;
   if (address !== undefined && (local || options.baseUrl !== undefined)) {
     throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);

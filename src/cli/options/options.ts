@@ -203,11 +203,7 @@ export function fileOf({ output }: RecordOptions): string | undefined {
  * Pure: the format by `-f`, else by the extension of `-o`, else by the profile, else table for a terminal and jsonl for anything else. Throws
  * UsageError for options that contradict each other.
  */
-export function toFormat(
-  options: RecordOptions,
-  stdoutIsTerminal: boolean,
-  preferred: Format | undefined,
-): Format {
+export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, preferred: Format | undefined) {
   const file = fileOf(options);
   const extension = extname(file ?? '').toLowerCase();
   const named = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
@@ -248,11 +244,7 @@ export function toPaths(columns: readonly string[]): string[] {
 }
 
 /** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */
-export function argumentOf(
-  flags: string,
-  values: readonly string[],
-  description = values.join(', '),
-): Argument {
+export function argumentOf(flags: string, values: readonly string[], description = values.join(', ')) {
   return new Argument(flags, description).choices(values).argParser((value: string) => value);
 }
 
