@@ -149,10 +149,7 @@ export async function readProfile(
 }
 
 /** The name of the profile to change, which may be new. Its settings may be damaged, since a change can repair them. */
-export async function profileInUse(
-  { directories, env }: Pick<Context, 'directories' | 'env'>,
-  named: string | undefined,
-): Promise<string> {
+export async function profileInUse({ directories, env }: Context, named: string | undefined) {
   const { profile } = await readSettingsFile(directories.config);
   return checkProfileName(named ?? (env.LEADPIPE_PROFILE || profile));
 }

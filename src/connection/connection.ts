@@ -206,7 +206,7 @@ async function findTarget(context: Context, given: RouteOptions['address'], prof
 
 /** The address, undefined where none is known. Throws ConfigurationError for a refused one. */
 export function findAddress(
-  { env }: Pick<Context, 'env'>,
+  { env }: Context,
   given: RouteOptions['address'],
   { settings }: Profile,
 ): URL | undefined {
@@ -216,11 +216,7 @@ export function findAddress(
 }
 
 /** The key for an address, and where it comes from. Throws ConfigurationError, also for a key stored for another origin. */
-export async function findKey(
-  context: Pick<Context, 'env' | 'directories' | 'keychain'>,
-  { name }: Profile,
-  { origin }: URL,
-): Promise<{ readonly apiKey: string; readonly source: string }> {
+export async function findKey(context: Context, { name }: Profile, { origin }: URL) {
   const source = 'LEADPIPE_API_KEY';
   const given = context.env[source]?.trim();
   if (given) return { apiKey: checkKey(given, source), source };
