@@ -103,8 +103,8 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    const loadAll = (): Promise<Command> => createWholeProgram(context);
-    return await reportThrown(context, await toUsageError(error, program, argv, loadAll), argv);
+    const usage = await toUsageError(error, program, argv, () => createProgram(context));
+    return await reportThrown(context, usage, argv);
   }
 }
 
@@ -121,18 +121,9 @@ export async function reportThrown(context: Context, error: unknown, argv: reado
   return reportError(context, error, argv, ran);
 }
 
-/** The program with only the command that these words name. */
-function createProgram(context: Context, words: readonly string[]): Promise<Command> {
-  const chosen = words[0] === 'help' ? words[1] : words[0];
-  return assemble(context, (name) => name === chosen);
-}
-
-/** The program with every command, for what lists all of them. */
-export function createWholeProgram(context: Context): Promise<Command> {
-  return assemble(context, () => true);
-}
-
-async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
+/** The program with only the command that these words name; without words, with every command. */
+export async function createProgram(context: Context, words?: readonly string[]): Promise<Command> {
+  const chosen = words?.[0] === 'help' ? words[1] : words?.[0];
   const program = new Command('leadpipe')
     .description(description)
     .version(context.version, '-V, --version', 'print the version (or -v alone)')
@@ -160,7 +151,8 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       getOutHasColors: () => false,
     });
   for (const [name, [summary, load]] of Object.entries<readonly [string, Load]>(commands)) {
-    const command = isWanted(name) ? (await load()).createCommand(context) : new Command(name);
+    const isLoaded = words === undefined || name === chosen;
+    const command = isLoaded ? (await load()).createCommand(context) : new Command(name);
     adopt(program, command.summary(summary));
     program.addCommand(command);
   }

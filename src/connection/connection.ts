@@ -190,7 +190,7 @@ export const noTarget = new LeadpipeError(
 );
 
 /** Address and key: given, else from the environment, else from the profile. Throws ConfigurationError, before anything is sent. */
-async function findTarget(context: Context, given: RouteOptions['address'], profile: Profile) {
+export async function findTarget(context: Context, given: RouteOptions['address'], profile: Profile) {
   const baseUrl = findAddress(context, given, profile);
   if (baseUrl === undefined) {
     const record = await readKeyRecord(context.directories.config, profile.name);
@@ -200,8 +200,7 @@ async function findTarget(context: Context, given: RouteOptions['address'], prof
       keyOrigin: record?.origin,
     });
   }
-  const { apiKey } = await findKey(context, profile, baseUrl);
-  return { baseUrl, apiKey };
+  return { baseUrl, ...(await findKey(context, profile, baseUrl)) };
 }
 
 /** The address, undefined where none is known. Throws ConfigurationError for a refused one. */

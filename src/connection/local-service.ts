@@ -14,17 +14,14 @@ import {
   toSwitches,
 } from '../local-service/server.ts';
 
-export interface LocalOptions {
+type ServiceOptions = Parameters<typeof startLocalService>[0];
+
+export interface LocalOptions
+  extends Pick<ServiceOptions, 'port' | 'catalogFile' | 'scenarioFile' | 'log' | 'hint'> {
   /** Shares no state with other runs, and leaves none behind. */
   readonly alone?: true;
-  /** 0 means any free port. */
-  readonly port: number;
-  readonly catalogFile?: string | undefined;
-  readonly scenarioFile?: string | undefined;
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
-  readonly log?: (line: string) => void;
-  readonly hint?: (line: string) => void;
 }
 
 /**

@@ -21,13 +21,7 @@ import {
   readKeyRecords,
   storeKey,
 } from '../../config/stored-keys.ts';
-import {
-  type Connection,
-  findAddress,
-  findKey,
-  noTarget,
-  type RouteStart,
-} from '../../connection/connection.ts';
+import { type Connection, findAddress, findTarget, type RouteStart } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
@@ -205,20 +199,17 @@ const createAuthStatus = defineCommand({
   outcomes: freeOutcomes,
   async run(context, options: ConnectionOptions & RecordOptions) {
     const profile = await readProfile(context, options.profile);
-    const baseUrl = findAddress(context, addressOf(options), profile);
-    if (baseUrl === undefined) throw noTarget;
-    const { apiKey, source } = await findKey(context, profile, baseUrl);
-    const target = { baseUrl, apiKey, profile };
-    const asked = await readBalance(context, options, target).catch((error: unknown) => {
+    const target = await findTarget(context, addressOf(options), profile);
+    const asked = await readBalance(context, options, { ...target, profile }).catch((error: unknown) => {
       if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
       throw error;
     });
     const isValid = typeof asked === 'number';
     const status = {
       profile: profile.name,
-      base_url: toAddressText(baseUrl),
-      key_from: source,
-      key: toMaskedKey(apiKey),
+      base_url: toAddressText(target.baseUrl),
+      key_from: target.source,
+      key: toMaskedKey(target.apiKey),
       valid: isValid ? true : asked.outcome === 'authentication' ? false : null,
       available_credits: isValid ? asked : null,
     };
