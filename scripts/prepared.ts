@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { topicNames, usualWidth } from '../src/cli/help.ts';
-import { createWholeProgram, runProgram } from '../src/cli/program.ts';
+import { createProgram, runProgram } from '../src/cli/program.ts';
 import { topicTexts } from '../src/cli/topics.ts';
 import type { Context } from '../src/context.ts';
 import { toManual, toPlainText, toRoff } from './manual-page.ts';
@@ -11,7 +11,7 @@ import { toManual, toPlainText, toRoff } from './manual-page.ts';
  * terminal of the usual width, by the words of its command (a topic's by `help` and its name), and the manual page.
  */
 export async function prepare(version: string): Promise<Record<string, string>> {
-  const program = await createWholeProgram(toContext(version, () => {}));
+  const program = await createProgram(toContext(version, () => {}));
   const topics = topicNames.map((name) => ({ name, topic: topicTexts[name] }));
   const helps: Record<string, string> = {};
   const print = async (name: string, argv: readonly string[]): Promise<void> => {

@@ -61,8 +61,8 @@ export function every(ms: number, callback: () => void): () => void {
 /** Pure: a time for files and programs: `2026-11-22T05:24:39+01:00`. */
 export function toZonedTime(time: Date, zone: Zone): string {
   const minutes = zone.minutesFromUtc(time);
-  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map(twoDigits);
-  return `${wallTime(time, minutes).slice(0, 19)}${minutes < 0 ? '-' : '+'}${hours}:${rest}`;
+  const offset = new Date(Math.abs(minutes) * 60_000).toISOString().slice(11, 16);
+  return `${wallTime(time, minutes).slice(0, 19)}${minutes < 0 ? '-' : '+'}${offset}`;
 }
 
 /** Pure: a time for people: `2026-11-22 05:24`. */
@@ -80,8 +80,4 @@ export function fromWallTime(shown: string, zone: Zone): Date {
 
 function wallTime(time: Date, minutes: number): string {
   return new Date(time.getTime() + minutes * 60_000).toISOString();
-}
-
-function twoDigits(count: number): string {
-  return String(count).padStart(2, '0');
 }

@@ -14,24 +14,6 @@ export interface OutputStream {
   readonly isFile?: boolean;
 }
 
-export interface InputStream {
-  readonly stream: Readable;
-  readonly isTerminal: boolean;
-}
-
-export interface Ids {
-  /** A new, unique Idempotency-Key. */
-  idempotencyKey(): string;
-  /** A new operation ID: short, and sorted by time. */
-  operationId(): string;
-}
-
-/** The folders of leadpipe on this machine. They may not exist yet. */
-export interface Directories {
-  readonly config: string;
-  readonly state: string;
-}
-
 /** The operating system's store for secrets. Every method throws ConfigurationError when it can't be used. */
 export interface Keychain {
   get(account: string): Promise<string | undefined>;
@@ -46,7 +28,7 @@ export interface Keychain {
  * transport and of the local service, and `doctor`. test/arrows.test.ts has the list of those files.
  */
 export interface Context {
-  readonly stdin: InputStream;
+  readonly stdin: { readonly stream: Readable; readonly isTerminal: boolean };
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /** For `conformance`, which uses the service as any program would. Everything else uses the connections of transport. */
@@ -54,9 +36,15 @@ export interface Context {
   readonly clock: Clock;
   readonly zone: Zone;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly directories: Directories;
+  /** The folders of leadpipe on this machine. They may not exist yet. */
+  readonly directories: { readonly config: string; readonly state: string };
   readonly keychain: Keychain;
-  readonly ids: Ids;
+  readonly ids: {
+    /** A new, unique Idempotency-Key. */
+    idempotencyKey(): string;
+    /** A new operation ID: short, and sorted by time. */
+    operationId(): string;
+  };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;
   /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */

@@ -81,7 +81,6 @@ interface MoreFacts {
   no_operation: { operationId: string; known: readonly string[] };
   not_a_search: { operationId: string };
   continued: { by: string };
-  search_complete: { operationId: string };
   /** The operations that brought it, in their order. */
   search_completed: { operationIds: readonly string[] };
   continue_elsewhere: { operationId: string };

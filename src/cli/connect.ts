@@ -1,7 +1,6 @@
 import {
   type Connection,
   withConnection as connect,
-  type RouteListener,
   type RouteOptions,
   type RouteStart,
 } from '../connection/connection.ts';
@@ -13,8 +12,8 @@ import { createNotes, openStatusLine, waitedFor } from './messages/status-line.t
 import type { ConnectionOptions } from './options/options.ts';
 
 /**
- * Runs `work` with the connection that the options of a command mean; see connection/connection.ts. `say` prints notes, for commands that
- * can't print them at once.
+ * Runs `work` with the connection that the options of a command mean; see connection/connection.ts. On stderr it shows what is waited for,
+ * unless the command shows something of its own. `say` prints notes, for commands that can't print them at once.
  */
 export async function withConnection<T>(
   context: Context,
@@ -24,8 +23,10 @@ export async function withConnection<T>(
   say = createNotes(context, options).say,
 ): Promise<T> {
   const { stop, ...waiting } = showWaiting(context, options);
+  const trace = options.verbose ? { trace: createNotes(context, options).trace } : {};
   try {
-    return await withQuietConnection(context, options, work, start, { say, ...waiting });
+    const route = { ...options, address: addressOf(options) };
+    return await connect(context, route, { say, ...trace, ...waiting }, work, start);
   } catch (error) {
     // With --local nothing is charged, even if the local service has prices.
     const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
@@ -33,19 +34,6 @@ export async function withConnection<T>(
   } finally {
     stop();
   }
-}
-
-/** The same for a command that shows by itself what it waits for. */
-export function withQuietConnection<T>(
-  context: Context,
-  options: ConnectionOptions,
-  work: (connection: Connection) => Promise<T>,
-  start?: RouteStart,
-  more?: RouteListener,
-): Promise<T> {
-  const { say, trace } = createNotes(context, options);
-  const listener = { say, ...(options.verbose ? { trace } : {}), ...more };
-  return connect(context, { ...options, address: addressOf(options) }, listener, work, start);
 }
 
 /** Pure: the address in an option, with the name of that option. */

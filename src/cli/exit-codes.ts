@@ -1,10 +1,5 @@
 import type { Outcome } from '../errors.ts';
 
-export interface ExitCode {
-  readonly code: number;
-  readonly meaning: string;
-}
-
 /** The one table of exit codes: the number for each outcome, and its meaning in helps. */
 export const exitCodes = {
   complete: { code: 0, meaning: 'done (also when nothing was found)' },
@@ -30,7 +25,7 @@ export const exitCodes = {
   interrupted: { code: 130, meaning: 'stopped by Ctrl-C' },
   reader_closed: { code: 141, meaning: 'the program that read the output ended, for example `| head`' },
   terminated: { code: 143, meaning: 'stopped by SIGTERM' },
-} as const satisfies Record<Outcome, ExitCode>;
+} as const satisfies Record<Outcome, { code: number; meaning: string }>;
 
 /** How a command that only uses this machine can end. */
 export const localOutcomes: readonly Outcome[] = [
@@ -69,6 +64,6 @@ export function exitCodeOf(outcome: Outcome): number {
 }
 
 /** Pure: the codes of these outcomes, each once, in order. */
-export function toExitCodes(outcomes: readonly Outcome[]): ExitCode[] {
+export function toExitCodes(outcomes: readonly Outcome[]) {
   return [...new Set(outcomes)].map((outcome) => exitCodes[outcome]).sort((a, b) => a.code - b.code);
 }

@@ -15,54 +15,45 @@ import {
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
 
-/** Every command with its summary, in the order of the help. */
+type Load = () => Promise<{ createCommand(context: Context): Command }>;
+
+/** Every command with its summary, in the order of the help. Only the one that is asked for is loaded. */
 export const commands = {
-  search: 'find leads; they are printed as they are found',
-  task: 'find leads with a task: run, create, status, fetch, wait, resume, list',
-  contact: 'look up an email address or a phone number',
-  research: 'answer a question, with its sources',
-  enrich: 'find facts about a person, a company or anything else',
-  extract: 'list followers, stargazers or contributors, or a list from a page',
-  balance: 'the credits that you can spend now',
-  auth: 'API keys: login, logout, status, list, switch, remove',
-  config: 'settings: list, get, set, unset, path',
-  history: 'what this machine bought; print answers again for free',
-  doctor: 'check this machine, the settings and the connection to the service',
-  conformance: 'test whether a service follows the interface',
-  serve: 'run the local service on 127.0.0.1, for any client',
-  mcp: 'run a server that lets agents use these commands as tools (MCP)',
-  skill: 'print or install the skill for agents',
-  completion: 'print a script that lets bash, zsh or fish complete leadpipe',
-  man: 'print the manual page',
-} as const;
+  search: ['find leads; they are printed as they are found', () => import('./commands/search.ts')],
+  task: [
+    'find leads with a task: run, create, status, fetch, wait, resume, list',
+    () => import('./commands/task.ts'),
+  ],
+  contact: ['look up an email address or a phone number', () => import('./commands/contact.ts')],
+  research: ['answer a question, with its sources', () => import('./commands/research.ts')],
+  enrich: ['find facts about a person, a company or anything else', () => import('./commands/enrich.ts')],
+  extract: [
+    'list followers, stargazers or contributors, or a list from a page',
+    () => import('./commands/extract.ts'),
+  ],
+  balance: ['the credits that you can spend now', () => import('./commands/balance.ts')],
+  auth: ['API keys: login, logout, status, list, switch, remove', () => import('./commands/auth.ts')],
+  config: ['settings: list, get, set, unset, path', () => import('./commands/config.ts')],
+  history: ['what this machine bought; print answers again for free', () => import('./commands/history.ts')],
+  doctor: [
+    'check this machine, the settings and the connection to the service',
+    () => import('./commands/doctor.ts'),
+  ],
+  conformance: ['test whether a service follows the interface', () => import('./commands/conformance.ts')],
+  serve: ['run the local service on 127.0.0.1, for any client', () => import('./commands/serve.ts')],
+  mcp: ['run a server that lets agents use these commands as tools (MCP)', () => import('./commands/mcp.ts')],
+  skill: ['print or install the skill for agents', () => import('./commands/skill.ts')],
+  completion: ['print a script that lets bash, zsh or fish complete leadpipe', loadCompletion],
+  man: ['print the manual page', () => import('./commands/man.ts')],
+} as const satisfies Readonly<Record<string, readonly [summary: string, load: Load]>>;
 
-type CommandName = keyof typeof commands;
-
-/** Only the command that is asked for is loaded. */
-const loaders: Readonly<Record<CommandName, () => Promise<{ createCommand(context: Context): Command }>>> = {
-  search: () => import('./commands/search.ts'),
-  task: () => import('./commands/task.ts'),
-  contact: () => import('./commands/contact.ts'),
-  research: () => import('./commands/research.ts'),
-  enrich: () => import('./commands/enrich.ts'),
-  extract: () => import('./commands/extract.ts'),
-  balance: () => import('./commands/balance.ts'),
-  auth: () => import('./commands/auth.ts'),
-  config: () => import('./commands/config.ts'),
-  history: () => import('./commands/history.ts'),
-  doctor: () => import('./commands/doctor.ts'),
-  conformance: () => import('./commands/conformance.ts'),
-  serve: () => import('./commands/serve.ts'),
-  mcp: () => import('./commands/mcp.ts'),
-  skill: () => import('./commands/skill.ts'),
-  completion: async () => ({
-    createCommand: (await import('./commands/completion.ts')).createCompletionOf(createProgram),
-  }),
-  man: () => import('./commands/man.ts'),
-};
+async function loadCompletion(): ReturnType<Load> {
+  const { createCompletionOf } = await import('./commands/completion.ts');
+  return { createCommand: createCompletionOf(createProgram) };
+}
 
 /** A group that does something without a subcommand. The others, like the program itself, then list their commands. */
-const acting = 'history' satisfies CommandName;
+const acting = 'history' satisfies keyof typeof commands;
 
 const description = 'Find leads: people, companies, creators, stores.';
 
@@ -112,8 +103,8 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     if (error.exitCode === 0) return exitCodeOf('complete');
     const { toUsageError } = await import('./messages/corrected.ts');
-    const loadAll = (): Promise<Command> => createWholeProgram(context);
-    return await reportThrown(context, await toUsageError(error, program, argv, loadAll), argv);
+    const usage = await toUsageError(error, program, argv, () => createProgram(context));
+    return await reportThrown(context, usage, argv);
   }
 }
 
@@ -125,28 +116,14 @@ function fits({ args, registeredArguments: known }: Command): boolean {
 }
 
 /** Reports an error in the form that the command line asks for, and returns the exit code. */
-export async function reportThrown(
-  context: Context,
-  error: unknown,
-  argv: readonly string[],
-  ran?: Ran,
-): Promise<number> {
+export async function reportThrown(context: Context, error: unknown, argv: readonly string[], ran?: Ran) {
   const { reportError } = await import('./messages/report.ts');
   return reportError(context, error, argv, ran);
 }
 
-/** The program with only the command that these words name. */
-function createProgram(context: Context, words: readonly string[]): Promise<Command> {
-  const chosen = words[0] === 'help' ? words[1] : words[0];
-  return assemble(context, (name) => name === chosen);
-}
-
-/** The program with every command, for what lists all of them. */
-export function createWholeProgram(context: Context): Promise<Command> {
-  return assemble(context, () => true);
-}
-
-async function assemble(context: Context, isWanted: (name: string) => boolean): Promise<Command> {
+/** The program with only the command that these words name; without words, with every command. */
+export async function createProgram(context: Context, words?: readonly string[]): Promise<Command> {
+  const chosen = words?.[0] === 'help' ? words[1] : words?.[0];
   const program = new Command('leadpipe')
     .description(description)
     .version(context.version, '-V, --version', 'print the version (or -v alone)')
@@ -173,9 +150,10 @@ async function assemble(context: Context, isWanted: (name: string) => boolean): 
       getOutHelpWidth: () => context.stdout.columns ?? usualWidth,
       getOutHasColors: () => false,
     });
-  for (const name of Object.keys(commands) as CommandName[]) {
-    const command = isWanted(name) ? (await loaders[name]()).createCommand(context) : new Command(name);
-    adopt(program, command.summary(commands[name]));
+  for (const [name, [summary, load]] of Object.entries<readonly [string, Load]>(commands)) {
+    const isLoaded = words === undefined || name === chosen;
+    const command = isLoaded ? (await load()).createCommand(context) : new Command(name);
+    adopt(program, command.summary(summary));
     program.addCommand(command);
   }
   return addHelp(program, help);

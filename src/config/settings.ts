@@ -149,10 +149,7 @@ export async function readProfile(
 }
 
 /** The name of the profile to change, which may be new. Its settings may be damaged, since a change can repair them. */
-export async function profileInUse(
-  { directories, env }: Pick<Context, 'directories' | 'env'>,
-  named: string | undefined,
-): Promise<string> {
+export async function profileInUse({ directories, env }: Context, named: string | undefined) {
   const { profile } = await readSettingsFile(directories.config);
   return checkProfileName(named ?? (env.LEADPIPE_PROFILE || profile));
 }
@@ -199,12 +196,12 @@ export async function removeProfile(context: StoreContext, profile: string): Pro
   });
 }
 
-/** Pure: the value of a text. Throws UsageError, and ConfigurationError for a refused address. */
-export function toSettingValue(name: SettingName, given: string): SettingValue {
+/** Pure: the value of a text; `called` is its name in an error. Throws UsageError, and ConfigurationError for a refused address. */
+export function toSettingValue(name: SettingName, given: string, called: string = name): SettingValue {
   const { parse, takes, accepts } = settingTable[name];
   const value = parse?.(given) ?? given;
   if (accepts(value)) return value;
-  throw new UsageError(`${name} must be ${takes}, not "${clip(given)}"`);
+  throw new UsageError(`${called} must be ${takes}, not "${clip(given)}"`);
 }
 
 /** Pure: checks a name, which must be valid in a shell, a file and a keychain. Throws UsageError. */

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { KeychainError } from './keychain.ts';
-import { changeStore, keysPath, readStore, type StoreContext } from './store.ts';
+import { changeStore, keysPath, readStore } from './store.ts';
 
 export type CredentialStore = 'keychain' | 'file';
 
@@ -13,8 +13,6 @@ export interface KeyRecord {
   /** Only in the file store. */
   readonly key?: string;
 }
-
-type KeyContext = StoreContext & Pick<Context, 'keychain'>;
 
 /** All stored keys by profile, without asking the keychain. Throws ConfigurationError. */
 export async function readKeyRecords(configDir: string): Promise<Readonly<Record<string, KeyRecord>>> {
@@ -34,11 +32,7 @@ export async function readKeyRecord(configDir: string, profile: string): Promise
 }
 
 /** The key of a record. Throws KeychainError, and ConfigurationError when the keychain no longer has it. */
-export async function readStoredKey(
-  { keychain }: Pick<Context, 'keychain'>,
-  profile: string,
-  record: KeyRecord,
-): Promise<string> {
+export async function readStoredKey({ keychain }: Context, profile: string, record: KeyRecord) {
   const key = record.store === 'file' ? record.key : await keychain.get(accountOf(profile, record.origin));
   if (key !== undefined) return key;
   throw new ConfigurationError(`the key of the profile "${profile}" is no longer in the ${record.store}`, {
@@ -48,11 +42,7 @@ export async function readStoredKey(
 }
 
 /** Throws KeychainError when the keychain does not answer. */
-export async function probeKeychain(
-  { keychain }: Pick<Context, 'keychain'>,
-  profile: string,
-  origin: string,
-): Promise<void> {
+export async function probeKeychain({ keychain }: Context, profile: string, origin: string): Promise<void> {
   await keychain.get(accountOf(profile, origin));
 }
 
@@ -60,11 +50,7 @@ export async function probeKeychain(
  * Stores a key, and then removes the previous one. Returns the error of the removal, if it failed: the new key is stored then. Throws
  * KeychainError and as `changeStore`; the previous key is still there then.
  */
-export async function storeKey(
-  context: KeyContext,
-  profile: string,
-  { key, ...place }: Required<KeyRecord>,
-): Promise<KeychainError | undefined> {
+export async function storeKey(context: Context, profile: string, { key, ...place }: Required<KeyRecord>) {
   const before = await readKeyRecord(context.directories.config, profile);
   const account = accountOf(profile, place.origin);
   if (place.store === 'keychain') await context.keychain.set(account, key);
@@ -79,7 +65,7 @@ export async function storeKey(
 }
 
 /** Returns what was removed; undefined when nothing was stored. Throws as `storeKey`, and the key is still there then. */
-export async function forgetKey(context: KeyContext, profile: string): Promise<KeyRecord | undefined> {
+export async function forgetKey(context: Context, profile: string): Promise<KeyRecord | undefined> {
   const record = await readKeyRecord(context.directories.config, profile);
   if (record === undefined) return undefined;
   if (record.store === 'keychain') await context.keychain.delete(accountOf(profile, record.origin));
@@ -87,11 +73,7 @@ export async function forgetKey(context: KeyContext, profile: string): Promise<K
   return record;
 }
 
-async function changeRecord(
-  context: KeyContext,
-  profile: string,
-  record: KeyRecord | undefined,
-): Promise<void> {
+async function changeRecord(context: Context, profile: string, record: KeyRecord | undefined) {
   await changeStore(context, 'credentials', (content) => {
     // JSON leaves out what is undefined.
     return { ...content, keys: { ...(isObject(content.keys) ? content.keys : {}), [profile]: record } };

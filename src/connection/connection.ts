@@ -49,7 +49,7 @@ export interface RouteStart {
   /** How a local service of `--local` differs from the usual one. */
   readonly local?: Partial<LocalOptions>;
   /** An address and a key to try. */
-  readonly known?: Target & { readonly profile: Profile };
+  readonly known?: (Target & { readonly profile: Profile }) | undefined;
 }
 
 /** A connection to the service. */
@@ -153,11 +153,7 @@ export async function withConnection<T>(
 
 type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
 
-async function startLocal(
-  context: Context,
-  { say }: RouteListener,
-  change: Partial<LocalOptions> = {},
-): Promise<OpenTarget> {
+async function startLocal(context: Context, { say }: RouteListener, change: Partial<LocalOptions> = {}) {
   // Node's modules that the local service needs.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
   keepBaselineWasm(context);
@@ -190,11 +186,7 @@ export const noTarget = new LeadpipeError(
 );
 
 /** Address and key: given, else from the environment, else from the profile. Throws ConfigurationError, before anything is sent. */
-async function findTarget(
-  context: Context,
-  given: RouteOptions['address'],
-  profile: Profile,
-): Promise<Target> {
+export async function findTarget(context: Context, given: RouteOptions['address'], profile: Profile) {
   const baseUrl = findAddress(context, given, profile);
   if (baseUrl === undefined) {
     const record = await readKeyRecord(context.directories.config, profile.name);
@@ -204,13 +196,12 @@ async function findTarget(
       keyOrigin: record?.origin,
     });
   }
-  const { apiKey } = await findKey(context, profile, baseUrl);
-  return { baseUrl, apiKey };
+  return { baseUrl, ...(await findKey(context, profile, baseUrl)) };
 }
 
 /** The address, undefined where none is known. Throws ConfigurationError for a refused one. */
 export function findAddress(
-  { env }: Pick<Context, 'env'>,
+  { env }: Context,
   given: RouteOptions['address'],
   { settings }: Profile,
 ): URL | undefined {
@@ -220,11 +211,7 @@ export function findAddress(
 }
 
 /** The key for an address, and where it comes from. Throws ConfigurationError, also for a key stored for another origin. */
-export async function findKey(
-  context: Pick<Context, 'env' | 'directories' | 'keychain'>,
-  { name }: Profile,
-  { origin }: URL,
-): Promise<{ readonly apiKey: string; readonly source: string }> {
+export async function findKey(context: Context, { name }: Profile, { origin }: URL) {
   const source = 'LEADPIPE_API_KEY';
   const given = context.env[source]?.trim();
   if (given) return { apiKey: checkKey(given, source), source };

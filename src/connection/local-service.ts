@@ -6,7 +6,6 @@ import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../e
 import {
   CatalogueError,
   isSqliteError,
-  type LocalService,
   LockTimeout,
   localKeys,
   ScenarioError,
@@ -15,27 +14,21 @@ import {
   toSwitches,
 } from '../local-service/server.ts';
 
-export interface LocalOptions {
+type ServiceOptions = Parameters<typeof startLocalService>[0];
+
+export interface LocalOptions
+  extends Pick<ServiceOptions, 'port' | 'catalogFile' | 'scenarioFile' | 'log' | 'hint'> {
   /** Shares no state with other runs, and leaves none behind. */
   readonly alone?: true;
-  /** 0 means any free port. */
-  readonly port: number;
-  readonly catalogFile?: string | undefined;
-  readonly scenarioFile?: string | undefined;
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
-  readonly log?: (line: string) => void;
-  readonly hint?: (line: string) => void;
 }
 
 /**
  * Starts the local service, on the state that all its runs share, unless it is `alone`. Throws UsageError, LocalIoError, and an error when
  * it is in use.
  */
-export async function openLocalService(
-  context: Context,
-  options: LocalOptions,
-): Promise<{ service: LocalService; apiKey: string; failure(): LeadpipeError | undefined }> {
+export async function openLocalService(context: Context, options: LocalOptions) {
   const stateDir = options.alone
     ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
     : join(context.directories.state, 'local-service');

@@ -34,8 +34,6 @@ export interface LocalServiceOptions extends Listeners {
   readonly clock: Clock;
 }
 
-export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
-
 /**
  * Starts the local service on 127.0.0.1. Throws CatalogueError or ScenarioError for a catalogue or a scenario that can't
  * be used, SQLite's error for a state that can't be, LockTimeout when another process does not let go of it, and the

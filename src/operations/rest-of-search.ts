@@ -24,7 +24,10 @@ export async function readRest(context: IndexContext, operation: StoredOperation
   const { operationId, isComplete, isSearch } = operation;
   if (!isSearch) throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   if (isComplete) {
-    throw new UsageError(`${operationId} is complete`, { is: 'search_complete', operationId });
+    throw new UsageError(`${operationId} is complete`, {
+      is: 'search_completed',
+      operationIds: [operationId],
+    });
   }
   const chain = await readChainFrom(context.directories.state, operation);
   const others = chain.slice(1).map((one) => one.operationId);

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { createWholeProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import type { Context } from '../../src/context.ts';
 
 /** The names of all commands that take these options, such as `task run`. */
 export async function commandsWith(...options: readonly `--${string}`[]): Promise<string[]> {
-  const program = await createWholeProgram({ version: '0.0.0', stdout: {} } as Context);
+  const program = await createProgram({ version: '0.0.0', stdout: {} } as Context);
   const namesIn = (command: Command, path: readonly string[]): string[] =>
     command.commands.flatMap((sub) => {
       const own = [...path, sub.name()];

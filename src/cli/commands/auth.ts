@@ -21,13 +21,7 @@ import {
   readKeyRecords,
   storeKey,
 } from '../../config/stored-keys.ts';
-import {
-  type Connection,
-  findAddress,
-  findKey,
-  noTarget,
-  type RouteStart,
-} from '../../connection/connection.ts';
+import { type Connection, findAddress, findTarget, type RouteStart } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, StoppedError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
@@ -49,8 +43,6 @@ import { printRecords } from '../records/record-output.ts';
 /** How often to ask again for something that can't be used. */
 const mostTries = 3;
 
-type LoginOptions = Omit<ConnectionOptions, 'local'>;
-
 export const createAuthLogin = defineCommand({
   name: 'login',
   summary: 'store the API key for an address',
@@ -63,7 +55,7 @@ export const createAuthLogin = defineCommand({
   ],
   output: ['nothing on stdout; stderr says what was stored and where'],
   outcomes: freeOutcomes,
-  async run(context, options: LoginOptions) {
+  async run(context, options: ConnectionOptions) {
     if (context.env.NODE_DEBUG) {
       throw new UsageError(
         'NODE_DEBUG is set, and Node would show the API key on the screen',
@@ -104,25 +96,21 @@ export const createAuthLogin = defineCommand({
 });
 
 /** The credits. The answer also shows whether the key is accepted. */
-async function readBalance(
-  context: Context,
-  options: LoginOptions,
-  known: NonNullable<RouteStart['known']>,
-): Promise<number> {
+async function readBalance(context: Context, options: ConnectionOptions, known: RouteStart['known']) {
   const ask = ({ client }: Connection) => client.balance(context.signal);
   return (await withConnection(context, options, ask, { known })).value.available_credits;
 }
 
-async function toAddress(context: Context, options: LoginOptions, profile: Profile): Promise<URL> {
+async function toAddress(context: Context, options: ConnectionOptions, profile: Profile): Promise<URL> {
+  const { isTerminal } = context.stdin;
   const known = findAddress(context, addressOf(options), profile);
-  if (!context.stdin.isTerminal) {
-    if (known !== undefined) return known;
+  if (known !== undefined && (options.baseUrl !== undefined || !isTerminal)) return known;
+  if (!isTerminal) {
     throw new ConfigurationError(
       'the address of the service is missing',
       'Give it with --base-url https://…, or set LEADPIPE_BASE_URL.',
     );
   }
-  if (options.baseUrl !== undefined && known !== undefined) return known;
   const proposal = known === undefined ? '' : ` [${toAddressText(known)}]`;
   const question = `Address of the service${proposal}:`;
   for (let time = 1; ; time++) {
@@ -195,8 +183,6 @@ const createAuthLogout = defineCommand({
   },
 });
 
-type StatusOptions = Omit<ConnectionOptions, 'local'> & RecordOptions;
-
 const createAuthStatus = defineCommand({
   name: 'status',
   summary: 'show which key is used and whether it is valid',
@@ -211,22 +197,19 @@ const createAuthStatus = defineCommand({
     ' "available_credits":1200}',
   ],
   outcomes: freeOutcomes,
-  async run(context, options: StatusOptions) {
+  async run(context, options: ConnectionOptions & RecordOptions) {
     const profile = await readProfile(context, options.profile);
-    const baseUrl = findAddress(context, addressOf(options), profile);
-    if (baseUrl === undefined) throw noTarget;
-    const { apiKey, source } = await findKey(context, profile, baseUrl);
-    const target = { baseUrl, apiKey, profile };
-    const asked = await readBalance(context, options, target).catch((error: unknown) => {
+    const target = await findTarget(context, addressOf(options), profile);
+    const asked = await readBalance(context, options, { ...target, profile }).catch((error: unknown) => {
       if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
       throw error;
     });
     const isValid = typeof asked === 'number';
     const status = {
       profile: profile.name,
-      base_url: toAddressText(baseUrl),
-      key_from: source,
-      key: toMaskedKey(apiKey),
+      base_url: toAddressText(target.baseUrl),
+      key_from: target.source,
+      key: toMaskedKey(target.apiKey),
       valid: isValid ? true : asked.outcome === 'authentication' ? false : null,
       available_credits: isValid ? asked : null,
     };

@@ -19,10 +19,7 @@ import { findPackageFile } from '../package-file.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
-interface Candidate {
-  readonly value: string;
-  readonly meaning?: string;
-}
+type Candidate = readonly [value: string, meaning: string];
 
 /** Values that this machine knows, or that the shell completes (files). They have the names of the arguments and options that take them. */
 const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
@@ -88,28 +85,27 @@ async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>
   const { config, state } = context.directories;
   switch (kind) {
     case 'profile':
-      return Object.keys((await readSettingsFile(config)).profiles).map((value) => ({ value }));
+      return Object.keys((await readSettingsFile(config)).profiles).map((name) => toCandidate(name));
     case 'list':
-      return (await readLists(state, () => {})).map(({ list, leads }) => ({
-        value: list,
-        meaning: countOf(leads),
-      }));
+      return (await readLists(state, () => {})).map(({ list, leads }) => [list, countOf(leads)]);
     case 'leads-search-id':
-      return toKnownTasks(await readSome(context, isTask)).flatMap(({ leads_search_id, ...task }) => {
-        const meaning = [task.entity_type, task.state, task.objective].filter((one) => one !== null);
-        return leads_search_id === null ? [] : [{ value: leads_search_id, meaning: meaning.join(', ') }];
-      });
+      return toKnownTasks(await readSome(context, isTask)).flatMap(({ leads_search_id: id, ...task }) =>
+        id === null ? [] : [toCandidate(id, task.entity_type, task.state, task.objective)],
+      );
     case 'operation-id':
       return await Promise.all(
         (await readSome(context, () => true)).reverse().map(async (operation) => {
           const record = await readHistoryRecord(state, operation);
           const { command, operation_id, state: end, subject, time } = record;
           const day = time === null ? null : toMinutes(new Date(time), context.zone).slice(0, 10);
-          const facts = [command, end, day, subject].filter((one) => one !== null);
-          return { value: operation_id, meaning: facts.join(', ') };
+          return toCandidate(operation_id, command, end, day, subject);
         }),
       );
   }
+}
+
+function toCandidate(value: string, ...facts: readonly (string | null)[]): Candidate {
+  return [value, facts.filter((fact) => fact !== null).join(', ')];
 }
 
 async function readSome(context: Context, isMeant: (kind: string) => boolean): Promise<StoredOperation[]> {
@@ -136,24 +132,18 @@ function toCompletion(program: Command, words: readonly string[]): Completion {
     const option = optionOf(command, prefix.slice(0, -1));
     if (option !== undefined) return valuesOf(option, prefix, last.slice(prefix.length));
     const options = command.createHelp().visibleOptions(command);
-    return {
-      candidates: options.map(({ description, flags, long }) => ({
-        value: long ?? flags,
-        meaning: description,
-      })),
-    };
+    return { candidates: options.map(({ description, flags, long }) => [long ?? flags, description]) };
   }
   if (command.commands.length > 0 && operands.length === 0) {
-    const rows = command.commands.map((one) => ({ value: one.name(), meaning: one.summary() }));
-    const more = Object.entries(topics).map(([value, meaning]) => ({ value, meaning }));
-    const candidates = isHelp && command.parent === null ? [...rows, ...more] : rows;
-    return { candidates };
+    const rows = command.commands.map((one): Candidate => [one.name(), one.summary()]);
+    const more = isHelp && command.parent === null ? Object.entries(topics) : [];
+    return { candidates: [...rows, ...more] };
   }
   const argument = command.registeredArguments[operands.length];
   if (isHelp || argument === undefined) return { candidates: [] };
   // The values of this one argument depend on another: the name of the setting.
   if (argument.name() === 'value')
-    return { candidates: wordsOf(operands[0] ?? '').map((value) => ({ value })) };
+    return { candidates: wordsOf(operands[0] ?? '').map((word) => toCandidate(word)) };
   return valuesOf(argument, '', last);
 }
 
@@ -186,7 +176,7 @@ function optionOf(command: Command, name: string): Option | undefined {
 
 function valuesOf(part: Argument | Option, prefix: string, typed: string): Completion {
   if (part.argChoices !== undefined)
-    return { prefix, candidates: part.argChoices.map((value) => ({ value })) };
+    return { prefix, candidates: part.argChoices.map((value) => toCandidate(value)) };
   if (typed.startsWith('@')) return { prefix: `${prefix}@`, candidates: 'file' };
   const placeholder = 'flags' in part ? /[<[]([^\]>]+)/.exec(part.flags)?.[1] : part.name();
   return { prefix, candidates: knownKinds.find((kind) => kind === placeholder) ?? [] };
@@ -206,8 +196,8 @@ function toReplies(
     fish: (value: string, meaning: string) => `${prefix}${value}\t${meaning}`,
   }[shell];
   return candidates
-    .filter(({ value }) => value === toTerminalText(value))
-    .map(({ value, meaning = '' }) => toReply(value, toTerminalText(meaning)))
+    .filter(([value]) => value === toTerminalText(value))
+    .map(([value, meaning]) => toReply(value, toTerminalText(meaning)))
     .filter((reply) => reply !== undefined);
 }
 

@@ -22,7 +22,7 @@ import { readable } from '../../output/readable.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toBaseUrl } from '../../requests/address.ts';
 import { checkOneOf } from '../../requests/within-limits.ts';
-import { timeLimits } from '../../transport/time-limits.ts';
+import { type TimeLimits, timeLimits } from '../../transport/time-limits.ts';
 import { defineCommand, defineGroup } from '../command.ts';
 import { changeOutcomes, localOutcomes } from '../exit-codes.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -33,8 +33,6 @@ import { printRecords } from '../records/record-output.ts';
 const settingArgument = new Argument('<setting>', 'such as base_url; `leadpipe config --help` lists them')
   .choices(settingNames)
   .argParser((value) => checkOneOf('setting', value, settingNames));
-
-type ListOptions = ProfileOptions & RecordOptions;
 
 /** Environment variables that come before the profile's setting. */
 const variables: Partial<Record<SettingName, string>> = {
@@ -72,7 +70,7 @@ const createConfigList = defineCommand({
     ' "meaning":"seconds to wait for more data of an answer"}',
   ],
   outcomes: localOutcomes,
-  async run(context, options: ListOptions) {
+  async run(context, options: ProfileOptions & RecordOptions) {
     const { name: profile, settings } = await readProfile(context, options.profile);
     const records = settingNames.map((name) => toRecord(name, settings, context.env));
     await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
@@ -96,9 +94,7 @@ function defaultOf(name: SettingName): SettingValue | undefined {
   if (name === 'format') return 'table on a terminal, else jsonl';
   const [, limit] = /^timeout\.(headers|idle|event|total)$/.exec(name) ?? [];
   if (limit === undefined) return (defaults as Settings)[name];
-  const all = Object.values(timeLimits).flatMap(
-    (limits) => limits[limit as 'headers' | 'idle' | 'event' | 'total'] ?? [],
-  );
+  const all = Object.values(timeLimits).flatMap((limits) => limits[limit as keyof TimeLimits] ?? []);
   const [least, most] = [Math.min(...all), Math.max(...all)];
   return least === most ? least : `${least} to ${most}, by endpoint`;
 }

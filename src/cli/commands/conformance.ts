@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Argument, Option } from 'commander';
 import {
   noCredits,
@@ -9,14 +8,15 @@ import {
   type Verdict,
 } from '../../conformance/row.ts';
 import { furtherKeys, type KeyName, type Keys, type Request, toJson } from '../../conformance/service.ts';
-import type { Connection, Target } from '../../connection/connection.ts';
+import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
-import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { LeadpipeError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
 import { toOverLimit, toUnknownPrice } from '../../operations/credit-limits.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
 import { beginJournal, naming } from '../../operations/journal/journal.ts';
+import { isPaid, kinds, type PaidKind } from '../../operations/kinds.ts';
 import { exact, type PriceName, type Prices, tariffOf, toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
@@ -24,7 +24,7 @@ import type { Layout } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { flawOfKey } from '../../requests/api-key.ts';
 import { defineCommand } from '../command.ts';
-import { withQuietConnection } from '../connect.ts';
+import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { createNotes, toCounted, withStatus } from '../messages/status-line.ts';
 import { readNamedFile } from '../options/inputs.ts';
@@ -102,16 +102,12 @@ export const createCommand = defineCommand({
   run: runConformance,
 });
 
-async function runConformance(
-  context: Context,
-  address: string | undefined,
-  options: ConformanceOptions,
-): Promise<void> {
+async function runConformance(context: Context, address: string | undefined, options: ConformanceOptions) {
   const { local = false, free = false, only, timeout } = options;
   if (address !== undefined && (local || options.baseUrl !== undefined)) {
     throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
   }
-  const connection = address === undefined ? options : { ...options, baseUrl: address };
+  const connected = address === undefined ? options : { ...options, baseUrl: address };
   const [{ rows: all, runRows }, { createMask }, { timeLimits }] = await Promise.all([
     import('../../conformance/run.ts'),
     import('../../transport/mask.ts'),
@@ -121,7 +117,8 @@ async function runConformance(
   const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
   const notes = createNotes(context, options);
 
-  const check = async ({ settings, profile, route }: Connection): Promise<void> => {
+  const check = async (connection: Connection): Promise<void> => {
+    const { route, settings } = connection;
     const { apiKey, dispatcher } = route;
     const keys: Keys = { ...(local ? furtherKeysOfLocalService : {}), ...further, main: apiKey };
     const bound = toBound(free ? [] : rows, settings);
@@ -157,12 +154,12 @@ async function runConformance(
         }),
       );
     if (bound.units === '') await work();
-    else await withRecord(context, { ...route, profile, local }, bound, work);
+    else await withRecord(context, connection, bound, work);
     notes.say(toClosingLine(results));
     const failure = toFailure(results);
     if (failure !== undefined) throw failure;
   };
-  await withQuietConnection(context, connection, check, { local: { alone: true, set: quickly } });
+  await withConnection(context, connected, check, { local: { alone: true, set: quickly } });
 }
 
 /** Pure: the rows of a section, or those whose names begin with `only`. Throws UsageError when there are none. */
@@ -195,17 +192,9 @@ async function readFurtherKeys(file: string): Promise<Partial<Record<KeyName, st
   return value;
 }
 
-const kindsOfRequests = {
-  search: 'search',
-  createTask: 'task create',
-  contactSearch: 'contact',
-  deepSearch: 'research',
-  enrich: 'enrich',
-  extract: 'extract',
-} as const;
-
 function tariffOfRequest({ endpoint, body }: Request) {
-  return tariffOf(kindsOfRequests[endpoint as keyof typeof kindsOfRequests], body as never);
+  const kind = Object.keys(kinds).find((name) => isPaid(name) && kinds[name].endpoint === endpoint);
+  return tariffOf(kind as PaidKind, body as never);
 }
 
 const units: Partial<Record<PriceName, string>> = {
@@ -261,36 +250,36 @@ function toAnnouncement({ units, missing, credits }: Bound): string {
 /** Runs `work` as an operation of the history. */
 async function withRecord(
   context: Context,
-  { apiKey, baseUrl, profile, local }: Target & { readonly profile: string; readonly local: boolean },
+  { fingerprint, origin, profile }: Connection,
   { missing, credits }: Bound,
   work: () => Promise<readonly RowResult[]>,
 ): Promise<void> {
   const journal = await beginJournal(context);
+  const { operationId = '' } = journal;
   const time = context.clock.now().toISOString();
-  const end = (outcome: Outcome, leads: number) =>
-    journal.append(toTerminal(outcome, { leads, charged: local ? 'no' : 'maybe' }));
+  const intent = {
+    type: 'intent',
+    time,
+    command: 'conformance',
+    // One key for the run; each request has its own.
+    idempotency_key: context.ids.idempotencyKey(),
+    worst_case: missing === undefined ? credits : null,
+    profile,
+    origin,
+    key_fingerprint: fingerprint(operationId),
+    output: null,
+    options: {},
+  } as const;
+  const charged = origin === 'local' ? 'no' : 'maybe';
   try {
-    await journal.append(
-      {
-        type: 'intent',
-        time,
-        command: 'conformance',
-        // One key for the run; each request has its own.
-        idempotency_key: context.ids.idempotencyKey(),
-        worst_case: missing === undefined ? credits : null,
-        profile,
-        origin: local ? 'local' : baseUrl.origin,
-        key_fingerprint: hash('sha256', `${journal.operationId}:${apiKey}`).slice(0, 12),
-        output: null,
-        options: {},
-      },
-      { type: 'sent', time },
-    );
+    await journal.append(intent, { type: 'sent', time });
     const results = await work();
-    await end(toFailure(results)?.outcome ?? 'complete', results.length);
+    const outcome = toFailure(results)?.outcome ?? 'complete';
+    await journal.append(toTerminal(outcome, { leads: results.length, charged }));
   } catch (error) {
-    await end(error instanceof LeadpipeError ? error.outcome : 'bug', 0);
-    throw naming(error, journal.operationId);
+    const outcome = error instanceof LeadpipeError ? error.outcome : 'bug';
+    await journal.append(toTerminal(outcome, { leads: 0, charged }));
+    throw naming(error, operationId);
   } finally {
     await journal.close();
   }

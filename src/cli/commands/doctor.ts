@@ -126,18 +126,16 @@ const mostSkew = 60;
  * Checks everything between this machine and the credits, with one free request, and a second one for what the key may do. `say` prints
  * notes about the service.
  */
-async function* checkAll(
-  context: Context,
-  options: ConnectionOptions,
-  say: (line: string) => void,
-): AsyncGenerator<Finding> {
+async function* checkAll(context: Context, options: ConnectionOptions, say: (line: string) => void) {
   const { env, nodeVersion, clock } = context;
   const { config, state } = context.directories;
   let profile: Profile = { name: '', settings: {} };
   let baseUrl: URL | undefined;
   let target: (Target & { readonly profile: Profile }) | undefined;
   let proxy: string | undefined;
-  let keyless: Found | undefined;
+  /** Why nothing more can be checked. */
+  let obstacle: string | undefined;
+  let isKeyless = false;
   let answer: Awaited<ReturnType<typeof askService>> | undefined;
   let refusal: unknown;
 
@@ -163,7 +161,7 @@ async function* checkAll(
         const failed = failureOf(error);
         // The keychain is only needed if it has the key.
         if (record === undefined && error instanceof KeychainError) return { ...failed, result: 'warning' };
-        keyless = skipped('the key is in the keychain');
+        isKeyless = true;
         return failed;
       }
     },
@@ -179,7 +177,6 @@ async function* checkAll(
     },
     'host name': () => checkName(baseUrl, proxy),
     async connection() {
-      if (keyless !== undefined) return keyless;
       if (baseUrl !== undefined) {
         try {
           const { apiKey } = await findKey(context, profile, baseUrl);
@@ -191,10 +188,9 @@ async function* checkAll(
           return skipped('there is no API key');
         }
       }
-      const start = target === undefined ? {} : { known: target };
       try {
         const ask = (connection: Connection) => askService(context, connection);
-        answer = await withConnection(context, options, ask, start, say);
+        answer = await withConnection(context, options, ask, { known: target }, say);
       } catch (error) {
         if (!(error instanceof LeadpipeError) || error.details.status === undefined) throw error;
         refusal = error;
@@ -204,7 +200,7 @@ async function* checkAll(
       );
     },
     clock() {
-      if (answer === undefined) return keyless ?? skipped('the balance could not be read');
+      if (answer === undefined) return skipped('the balance could not be read');
       const seconds = Math.round((clock.now().getTime() - Date.parse(answer.serverTime ?? '')) / 1000);
       if (Number.isNaN(seconds)) return skipped('the service sends no time');
       if (Math.abs(seconds) <= mostSkew) return ok('in step with the service');
@@ -214,18 +210,18 @@ async function* checkAll(
     key() {
       if (refusal !== undefined) throw refusal;
       const shown = target === undefined ? 'the key of the local service' : toMaskedKey(target.apiKey);
-      return keyless ?? ok(`${shown} is valid`);
+      return ok(`${shown} is valid`);
     },
     access() {
       if (answer?.refusal !== undefined) throw answer.refusal;
-      return keyless ?? ok("searches are allowed; other commands can't be checked without paying");
+      return ok("searches are allowed; other commands can't be checked without paying");
     },
-    credits: () => keyless ?? checkCredits(answer?.credits ?? 0),
+    credits: () => checkCredits(answer?.credits ?? 0),
   };
 
-  let obstacle: string | undefined;
   for (const [check, run] of Object.entries(checks)) {
     let found: Found;
+    if (check === 'connection' && isKeyless) obstacle ??= 'the key is in the keychain';
     try {
       found = obstacle === undefined ? await run() : skipped(obstacle);
     } catch (error) {

@@ -1,23 +1,15 @@
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { JsonView, kindOf } from '../../json/text.ts';
+import { kindOf } from '../../json/text.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
-import { toEnrichRequest } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
-import { paidOutcomes } from '../exit-codes.ts';
-import { readTextFile, readTextOrInput } from '../options/inputs.ts';
-import { collect, inputNames, option, under } from '../options/options.ts';
-import {
-  checkWithoutRows,
-  createRowsOptions,
-  type RowsOptions,
-  sourceOf,
-  toRowsRemarks,
-} from '../options/rows.ts';
-import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { readTextFile } from '../options/inputs.ts';
+import { collect, option, under } from '../options/options.ts';
+import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
-interface EnrichOptions extends PurchaseOptions, RowsOptions {
+interface EnrichOptions extends LookupOptions {
   readonly schema?: string;
   readonly field?: string[];
 }
@@ -46,7 +38,7 @@ export const createCommand = defineCommand({
     ]),
     ...createRowsOptions('enrich'),
   ],
-  takes: ['records', 'paid', 'connection'],
+  ...ofLookups,
   examples: [
     'leadpipe enrich "Nordlicht Pay, Berlin" --field headcount:integer --local',
     'leadpipe search company fintech --limit 3 --local -o fintechs.csv\nleadpipe enrich --input fintechs.csv --field city --local -o cities.csv',
@@ -56,30 +48,22 @@ export const createCommand = defineCommand({
     '{"success":true,"answer":{"headcount":120}}',
     'csv: one column for each field',
   ],
-  outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('entity_context', { takesLeads: true }),
   async run(context, entityContext: string | undefined, options: EnrichOptions) {
     const schema = checkSchemaLimits(await readSchema(context, options));
     const { checkJsonSchema } = await import('../../requests/json-schema.ts');
     const check = await checkJsonSchema(schema);
-    if (options.input !== undefined) {
-      const source = sourceOf(options, entityContext, 'entity context');
-      const rows = { ...options, input: options.input, ...source };
-      const { buyList } = await import('../records/rows.ts');
-      return void (await buyList(context, rows, { kind: 'enrich', enrich_fields: schema }));
-    }
-    checkWithoutRows(options);
-    const text = await readTextOrInput(context, inputNames.entity_context, entityContext);
-    const request = toEnrichRequest({ entity_context: text, enrich_fields: schema }, inputNames);
-    const fields = Object.keys(schema.properties as object);
-    const bought = await buy(context, options, 'enrich', request, 'enriching');
-    if (bought === undefined) return;
-    const answer = new JsonView(bought.text).inner('answer');
-    for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) {
-      bought.notes.warn(deviation);
-    }
-    const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null').length;
-    bought.close(`${filled} of ${fields.length} fields filled`);
+    // Without an argument, the text comes from standard input.
+    const isPiped = options.input === undefined && !context.stdin.isTerminal;
+    const source = sourceOf(options, entityContext ?? (isPiped ? '-' : undefined), 'entity context');
+    const request = { kind: 'enrich', enrich_fields: schema } as const;
+    await lookUp(context, options, source, request, 'enriching', (whole, { notes }) => {
+      const answer = whole.inner('answer');
+      for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) notes.warn(deviation);
+      const fields = Object.keys(schema.properties as object);
+      const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null');
+      return `${filled.length} of ${fields.length} fields filled`;
+    });
   },
 });
 

@@ -2,16 +2,15 @@ import { Argument, Option } from 'commander';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import { extractionTypes } from '../../contract/types.ts';
 import { countOf } from '../../operations/wording.ts';
-import { checkExtractionType, toExtractRequest } from '../../requests/lookups.ts';
+import { checkExtractionType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
-import { paidOutcomes } from '../exit-codes.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { argumentOf, inputNames, numberIn, option, under } from '../options/options.ts';
-import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
-import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
-interface ExtractOptions extends PurchaseOptions, RowsOptions {
+interface ExtractOptions extends LookupOptions {
   readonly instruction?: string;
   readonly limit?: number;
 }
@@ -43,7 +42,7 @@ export const createCommand = defineCommand({
     ]),
     ...createRowsOptions(),
   ],
-  takes: ['records', 'paid', 'connection'],
+  ...ofLookups,
   examples: [
     'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
     'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',
@@ -54,33 +53,24 @@ export const createCommand = defineCommand({
     '{"id":12345678901234567890,"login":"…","url":"…"}',
     'csv: one column for each field that any item has',
   ],
-  outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('target', {
     output: 'each item begins with its type and its target',
   }),
-  async run(context, type: string, target: string | undefined, options: ExtractOptions) {
-    const { instruction, limit } = options;
+  async run(context, given: string, target: string | undefined, options: ExtractOptions) {
+    const { limit } = options;
     // Check this first, so that standard input is not read in vain.
-    const checked = checkExtractionType(type);
+    const type = checkExtractionType(given);
     const source = sourceOf(options, target, 'target');
-    const said =
-      instruction === undefined
-        ? undefined
-        : await readTextArgument(context, inputNames.instruction, instruction);
-    if ('input' in source) {
-      const request = { kind: 'extract', type: checked, instruction: said, limit } as const;
-      const { buyList } = await import('../records/rows.ts');
-      return void (await buyList(context, { ...options, ...source }, request));
-    }
-    const one = { type, target: source.argument, instruction: said, limit };
-    const request = toExtractRequest(one, inputNames);
-    if (request.type === 'web2list' && limit !== undefined) {
+    const instruction =
+      options.instruction && (await readTextArgument(context, inputNames.instruction, options.instruction));
+    if ('argument' in source && type === 'web2list' && limit !== undefined) {
       createNotes(context, options).warn(
         `web2list ignores --limit: it always returns up to ${web2listLimit} items`,
       );
     }
-    const bought = await buy(context, options, 'extract', request, 'extracting');
-    if (bought === undefined) return;
-    bought.close(countOf(bought.records, 'item'));
+    const request = { kind: 'extract', type, instruction, limit } as const;
+    await lookUp(context, options, source, request, 'extracting', (_, { records }) =>
+      countOf(records, 'item'),
+    );
   },
 });

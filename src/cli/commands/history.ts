@@ -6,16 +6,8 @@ import { type HistoryRecord, readHistoryRecord } from '../../operations/journal/
 import { keptDays, prune } from '../../operations/journal/retention.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
 import { isTask, rowsOf } from '../../operations/kinds.ts';
-import {
-  type ListedLead,
-  type ListRecord,
-  readListedLeads,
-  readLists,
-} from '../../operations/only-new/lists.ts';
+import { readListedLeads, readLists } from '../../operations/only-new/lists.ts';
 import { countOf } from '../../operations/wording.ts';
-import { memberLayout } from '../../output/columns.ts';
-import type { Layout } from '../../output/layout.ts';
-import { memberColumn } from '../../output/table-columns.ts';
 import { confirm } from '../ask.ts';
 import { defineCommand, defineGroup } from '../command.ts';
 import { localOutcomes } from '../exit-codes.ts';
@@ -23,46 +15,12 @@ import { timeOf } from '../messages/earlier-runs.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { type RecordOptions, type ReportOptions, toId } from '../options/options.ts';
-import { printRecords, timeColumn, withOutput, zoned } from '../records/record-output.ts';
+import { printRecords, withOutput, zoned } from '../records/record-output.ts';
+import { leadsLayout, listsLayout, prunedLayout } from './history/columns.ts';
 import { createHistoryList, toUnknownList } from './history/list.ts';
 import { createHistoryResume } from './history/resume.ts';
 import { createHistoryShow } from './history/show.ts';
 import { createHistoryTotals } from './history/totals.ts';
-
-const list = memberColumn('list', { min: 4, max: 40, role: 'title' });
-const operationId = memberColumn('operation_id', { min: 17, max: 17 });
-const origin = memberColumn('origin', { min: 16, max: 60, yields: 1 });
-
-const listsLayout: Layout = {
-  ...memberLayout(['list', 'leads', 'runs', 'last_run', 'origin'] satisfies (keyof ListRecord)[]),
-  table: () => [
-    list,
-    memberColumn('leads', { min: 5, max: 9 }),
-    memberColumn('runs', { min: 4, max: 7 }),
-    timeColumn('last_run', { role: 'detail' }),
-    origin,
-  ],
-};
-
-const leadMembers = [
-  'list',
-  'name',
-  'time',
-  'operation_id',
-  'leads_search_id',
-  'origin',
-] satisfies (keyof ListedLead)[];
-
-const leadsLayout: Layout = {
-  ...memberLayout(leadMembers),
-  table: () => [
-    memberColumn('name', { min: 16, max: 60, role: 'title' }),
-    timeColumn('time', { role: 'detail' }),
-    operationId,
-    memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
-    origin,
-  ],
-};
 
 export const createHistoryLists = defineCommand({
   name: 'lists',
@@ -150,16 +108,6 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
       : `the same command buys all its ${all} again.`;
   return `${arrived} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
 }
-
-const prunedLayout: Layout = {
-  ...memberLayout(['operation_id', 'time', 'command', 'removed']),
-  table: () => [
-    timeColumn('time'),
-    memberColumn('command', { min: 14, max: 40, role: 'title' }),
-    memberColumn('removed', { min: 9, max: 9 }),
-    operationId,
-  ],
-};
 
 const createHistoryPrune = defineCommand({
   name: 'prune',

@@ -127,32 +127,31 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
  * for that, so it stays for all calls.
  */
 function createConnect(context: Context, given: McpCommandOptions) {
-  let local: Promise<Connection> | undefined;
   let end = (): void => {};
+  const ending = new Promise<void>((finish) => {
+    end = finish;
+  });
+  let local: Promise<Connection> | undefined;
   let ended: Promise<void> | undefined;
   const connect: McpOptions['connect'] = async (work) => {
     // Loaded when it is needed: a client is waiting for the first answer.
     const { withConnection } = await import('../connect.ts');
     if (!given.local) return await withConnection(context, given, work);
     local ??= new Promise((resolve, reject) => {
-      const until = new Promise<void>((finish) => {
-        end = finish;
-      });
-      ended = withConnection(context, given, async (connection) => {
+      const keep = (connection: Connection): Promise<void> => {
         resolve(connection);
-        await until;
-      }).catch((error: unknown) => {
+        return ending;
+      };
+      ended = withConnection(context, given, keep).catch((error: unknown) => {
         local = undefined;
         reject(error);
       });
     });
     return await work(await local);
   };
-  return {
-    connect,
-    async close(): Promise<void> {
-      end();
-      await ended;
-    },
+  const close = async (): Promise<void> => {
+    end();
+    await ended;
   };
+  return { connect, close };
 }

@@ -1,12 +1,9 @@
 import { Argument } from 'commander';
-import { arrayItems, JsonView } from '../../json/text.ts';
-import { toDeepSearchRequest } from '../../requests/lookups.ts';
+import { arrayItems } from '../../json/text.ts';
+import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
-import { paidOutcomes } from '../exit-codes.ts';
-import { readTextArgument } from '../options/inputs.ts';
-import { inputNames } from '../options/options.ts';
-import { createRowsOptions, type RowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
-import { buy, type PurchaseOptions } from '../records/orders.ts';
+import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 export const createCommand = defineCommand({
   name: 'research',
@@ -14,7 +11,7 @@ export const createCommand = defineCommand({
     'Answers a question from the web and names the sources. With --input, it answers many. An answer can take 15 minutes.',
   arguments: [new Argument('[query]', 'the question (- reads stdin, @file reads a file)')],
   options: createRowsOptions('research'),
-  takes: ['records', 'paid', 'connection'],
+  ...ofLookups,
   examples: [
     'leadpipe research "Which fintech companies are in Berlin?" --local',
     'echo "Who founded Nordlicht Pay?" > questions.txt\nleadpipe research --input questions.txt --local -o answers.jsonl',
@@ -25,21 +22,12 @@ export const createCommand = defineCommand({
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
     'csv: result,citations',
   ],
-  outcomes: [...paidOutcomes, 'partial'],
   remarks: toRowsRemarks('query'),
-  async run(context, query: string | undefined, options: PurchaseOptions & RowsOptions) {
+  async run(context, query: string | undefined, options: LookupOptions) {
     const source = sourceOf(options, query, 'query');
-    if ('input' in source) {
-      const { buyList } = await import('../records/rows.ts');
-      return void (await buyList(context, { ...options, ...source }, { kind: 'research' }));
-    }
-    const text = await readTextArgument(context, inputNames.query, source.argument);
-    const request = toDeepSearchRequest({ query: text }, inputNames);
-    const bought = await buy(context, options, 'research', request, 'researching');
-    if (bought === undefined) return;
-    const citations = arrayItems(
-      new JsonView(bought.text).inner('answer')?.member('Citations') ?? 'null',
-    ).length;
-    bought.close(`answered, ${citations} ${citations === 1 ? 'citation' : 'citations'}`);
+    await lookUp(context, options, source, { kind: 'research' }, 'researching', (answer) => {
+      const citations = arrayItems(answer.inner('answer')?.member('Citations') ?? 'null');
+      return `answered, ${countOf(citations.length, 'citation')}`;
+    });
   },
 });

@@ -1,12 +1,11 @@
+import { once } from 'node:events';
 import { Option } from 'commander';
-import { LeadpipeError, type Outcome, stoppedBy } from '../../errors.ts';
+import { LeadpipeError, stoppedBy } from '../../errors.ts';
 import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
-import { checkNumber } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { checkFileName } from '../options/inputs.ts';
-import { collect } from '../options/options.ts';
+import { collect, numberIn, option, toFileName } from '../options/options.ts';
 
 interface ServeOptions {
   readonly port: number;
@@ -23,19 +22,14 @@ export const createCommand = defineCommand({
   description:
     'Runs the local service on 127.0.0.1 until you press Ctrl-C. It has the interface of the real service, works offline, costs nothing, and answers with fictional leads or with your own.',
   options: [
-    new Option('--port <n>', 'port to listen on; 0 means any free port')
-      .default(defaultPort)
-      .argParser((value) => checkNumber({ unit: 'number', min: 0, max: 65_535 }, '--port', value)),
-    new Option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones').argParser(
-      (name) => checkFileName('--catalog', name),
-    ),
-    new Option('--scenario <file>', 'JSON file that says which requests fail, and how').argParser((name) =>
-      checkFileName('--scenario', name),
-    ),
-    new Option(
-      '--set <switch=value>',
-      'change one of the switches below; can be given several times',
-    ).argParser(collect),
+    option(
+      '--port <n>',
+      'port to listen on; 0 means any free port',
+      numberIn({ unit: 'number', min: 0, max: 65_535 }),
+    ).default(defaultPort),
+    option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones', toFileName),
+    option('--scenario <file>', 'JSON file that says which requests fail, and how', toFileName),
+    option('--set <switch=value>', 'change one of the switches below; can be given several times', collect),
     new Option('-q, --quiet', 'do not print a line for each request'),
   ],
   examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
@@ -75,15 +69,8 @@ export const createCommand = defineCommand({
       `export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`,
     );
     notes.say('The service is ready. Press Ctrl-C to stop it.');
-    const outcome = await stopOf(context.signal);
+    if (!context.signal.aborted) await once(context.signal, 'abort');
     await service.close();
-    throw new LeadpipeError(outcome, 'the local service was stopped');
+    throw new LeadpipeError(stoppedBy(context.signal), 'the local service was stopped');
   },
 });
-
-function stopOf(signal: AbortSignal): Promise<Outcome> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(stoppedBy(signal));
-    signal.addEventListener('abort', () => resolve(stoppedBy(signal)), { once: true });
-  });
-}

@@ -7,8 +7,7 @@ import { makeFolder } from '../../files/private-folder.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { checkFileName } from '../options/inputs.ts';
-import { option, type ReportOptions } from '../options/options.ts';
+import { option, type ReportOptions, toFileName } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
 interface SkillOptions extends ReportOptions {
@@ -22,11 +21,7 @@ export const createCommand = defineCommand({
   name: 'skill',
   description: 'Prints the skill for agents: when to use which command, and what to do after an error.',
   options: [
-    option(
-      '--install <folder>',
-      'write it into the subfolder leadpipe of this folder instead',
-      (folder, _, name) => checkFileName(name, folder),
-    ),
+    option('--install <folder>', 'write it into the subfolder leadpipe of this folder instead', toFileName),
   ],
   takes: ['report'],
   examples: ['leadpipe skill', 'leadpipe skill --install .agents/skills'],

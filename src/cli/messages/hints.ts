@@ -134,7 +134,6 @@ const hints: Hints = {
   },
   not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
   continued: ({ by }) => `Resume that one: leadpipe search --continue ${by}`,
-  search_complete: ({ operationId }) => `To print it again: leadpipe history show ${operationId}`,
   search_completed: ({ operationIds }) =>
     `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
   continue_elsewhere: ({ operationId }) =>

@@ -42,29 +42,12 @@ export async function readTextArgument(context: Context, name: string, argument:
   );
 }
 
-/** The same for an argument that may be left out if standard input has the text. Throws UsageError where that is a terminal. */
-export async function readTextOrInput(
-  context: Context,
-  name: string,
-  argument: string | undefined,
-): Promise<string> {
-  if (argument === undefined && context.stdin.isTerminal) {
-    throw new UsageError(`${name} is missing`, 'Give it as a text, as @file, or pipe it in.');
-  }
-  return await readTextArgument(context, name, argument ?? '-');
-}
-
 /**
  * The items of a list option: commas, repetition, `@file`, or `-` for standard input. A file is text with an item per line, CSV
  * with a column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions
  * are dropped. Throws UsageError.
  */
-export async function readList(
-  context: Context,
-  option: string,
-  column: string,
-  values: readonly string[],
-): Promise<string[]> {
+export async function readList(context: Context, option: string, column: string, values: readonly string[]) {
   const items: string[] = [];
   for (const value of values) {
     if (value === '-' || value.startsWith('@')) {
@@ -84,12 +67,7 @@ export function checkFileName(what: string, name: string, hint = 'Name a file.')
 }
 
 /** The text of a file that the user has named, or of standard input by one of its names. Throws UsageError. */
-export async function readTextFile(
-  context: Context,
-  path: string,
-  what: string,
-  hint?: string,
-): Promise<string> {
+export async function readTextFile(context: Context, path: string, what: string, hint?: string) {
   return isInput(path) ? await readInput(context, what) : await readNamedFile(path, what, hint);
 }
 
@@ -117,12 +95,7 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
  * The items in a file of a list option, read like rows: text with an item per line, CSV with a column of this name, JSONL with a field of
  * this name. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
  */
-async function readListFile(
-  context: Context,
-  path: string,
-  option: string,
-  column: string,
-): Promise<string[]> {
+async function readListFile(context: Context, path: string, option: string, column: string) {
   // Only loaded by lists that are in a file.
   const [{ bytesOf }, { formatOfName, openInput }, { memberIn, nameIn }] = await Promise.all([
     import('../../requests/file-bytes.ts'),

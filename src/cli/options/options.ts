@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
+import { type SettingValue, toSettingValue } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { type Format, formats } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
@@ -80,6 +81,18 @@ export function option<Value>(
   return made.argParser((value, before: Value | undefined) => parse(value, before, made.long ?? flags));
 }
 
+/** An option with one of these values; for any other, the error names the nearest. `words` are other words for them. */
+export function choice(
+  flags: string,
+  description: string,
+  name: string,
+  values: readonly string[],
+  words?: Readonly<Record<string, string>>,
+): Option {
+  const made = new Option(flags, description).choices(values);
+  return made.argParser((value) => checkOneOf(name, value, values, words));
+}
+
 /** A parser for a whole number in this range. */
 export function numberIn(range: Parameters<typeof checkNumber>[0]) {
   return (value: string, _: unknown, name: string): number => checkNumber(range, name, value);
@@ -121,12 +134,13 @@ const paidOptions = under(groups.buying, [
 ]);
 
 const recordOptions = under(groups.output, [
-  new Option(
+  choice(
     '-f, --format <format>',
     'the output format (default: from the file name of -o, else table on a terminal and jsonl elsewhere)',
-  )
-    .choices(formats)
-    .argParser((value) => checkOneOf('format', value, formats, formatWords)),
+    'format',
+    formats,
+    formatWords,
+  ),
   option(
     '-o, --output <file>',
     'write to this file; it is created or replaced only when everything is there',
@@ -154,9 +168,13 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
   for (const option of taken.flatMap((name) => sharedOptions[name])) command.addOption(option);
   if (!taken.includes('records')) return;
   command.hook('preAction', async (_, action) => {
-    const { columns } = action.opts<RecordOptions>();
-    if (columns !== undefined) action.setOptionValue('columns', await readColumns(columns));
-    checkRecordOptions(action.opts());
+    const options = action.opts<RecordOptions>();
+    if (options.columns !== undefined) action.setOptionValue('columns', await readColumns(options.columns));
+    if (options.append && fileOf(options) === undefined) {
+      throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
+    }
+    // Before standard input is read in vain.
+    toFormat(options, false, undefined);
   });
 }
 
@@ -171,7 +189,9 @@ async function readColumns(columns: readonly string[]): Promise<string[]> {
     const lines = (await readNamedFile(one.slice(1), '--columns')).split(/\r\n|\n|\r/);
     return lines.filter((line) => line.trim() !== '');
   });
-  return (await Promise.all(lists)).flat();
+  const all = (await Promise.all(lists)).flat();
+  toPaths(all);
+  return all;
 }
 
 /** The file of `-o`. `-o -` means standard output, as in other programs. */
@@ -179,14 +199,38 @@ export function fileOf({ output }: RecordOptions): string | undefined {
   return output === '-' ? undefined : output;
 }
 
-/** Pure: the format by `-f`, else by the extension of `-o`, else by the profile, else table for a terminal and jsonl for anything else. */
-export function toFormat(
-  options: RecordOptions,
-  stdoutIsTerminal: boolean,
-  preferred: Format | undefined,
-): Format {
-  const usual = fileOf(options) === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
-  return options.format ?? formatOfName(options) ?? preferred ?? usual;
+/**
+ * Pure: the format by `-f`, else by the extension of `-o`, else by the profile, else table for a terminal and jsonl for anything else. Throws
+ * UsageError for options that contradict each other.
+ */
+export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, preferred: Format | undefined) {
+  const file = fileOf(options);
+  const extension = extname(file ?? '').toLowerCase();
+  const named = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
+  if (options.format === undefined && named === undefined && extension !== '') {
+    // The file would hold something else than its name says.
+    throw new UsageError(
+      `-o: unknown extension ${clip(extension)}`,
+      `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
+    );
+  }
+  const usual = file === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
+  const format = options.format ?? named ?? preferred ?? usual;
+  // Whatever -f says: rows in another format would damage a workbook.
+  const added = named === 'xlsx' ? named : format;
+  if (options.append && added !== 'csv' && added !== 'jsonl') {
+    throw new UsageError(
+      `--append works only with csv and jsonl files, not with ${added}`,
+      'Name a .csv or .jsonl file: -o leads.csv --append.',
+    );
+  }
+  if (format === 'xlsx' && file === undefined) {
+    throw new UsageError(
+      'xlsx can only be written to a file, not to standard output',
+      'Name it: -o leads.xlsx',
+    );
+  }
+  return format;
 }
 
 /** Pure: the paths of --columns. Throws UsageError. */
@@ -199,54 +243,8 @@ export function toPaths(columns: readonly string[]): string[] {
   );
 }
 
-/** Throws UsageError for options that contradict each other. Opens nothing. */
-function checkRecordOptions(options: RecordOptions): void {
-  const { append, columns, format } = options;
-  const file = fileOf(options);
-  if (append && file === undefined) {
-    throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
-  }
-  if (columns !== undefined) toPaths(columns);
-  const named = format === undefined ? formatOfName(options) : extensions[extensionOf(options)];
-  // Whatever -f says: rows in another format would damage a workbook.
-  const added = named === 'xlsx' ? named : (format ?? named ?? 'jsonl');
-  if (append && added !== 'csv' && added !== 'jsonl') {
-    throw new UsageError(
-      `--append works only with csv and jsonl files, not with ${added}`,
-      'Name a .csv or .jsonl file: -o leads.csv --append.',
-    );
-  }
-  if (format === 'xlsx' && file === undefined) {
-    throw new UsageError(
-      'xlsx can only be written to a file, not to standard output',
-      'Name it: -o leads.xlsx',
-    );
-  }
-}
-
-function extensionOf(options: RecordOptions): string {
-  return extname(fileOf(options) ?? '').toLowerCase();
-}
-
-/**
- * Pure: the format of the file's extension; undefined without one. Throws UsageError for an unknown one: the file would hold something else
- * than its name says.
- */
-function formatOfName(options: RecordOptions): Format | undefined {
-  const extension = extensionOf(options);
-  if (extension === '' || Object.hasOwn(extensions, extension)) return extensions[extension];
-  throw new UsageError(
-    `-o: unknown extension ${clip(extension)}`,
-    `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
-  );
-}
-
 /** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */
-export function argumentOf(
-  flags: string,
-  values: readonly string[],
-  description = values.join(', '),
-): Argument {
+export function argumentOf(flags: string, values: readonly string[], description = values.join(', ')) {
   return new Argument(flags, description).choices(values).argParser((value: string) => value);
 }
 
@@ -263,17 +261,18 @@ export function toId(value: string): string {
   return value.trim();
 }
 
+/** A parser for the name of a file. */
+export function toFileName(value: string, _: unknown, name: string): string {
+  return checkFileName(name, value);
+}
+
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
 /** A parser for seconds, with fractions. */
-export function seconds(given: string, _: unknown, name: string): number {
-  const value = Number(given);
-  if (/^\d+(?:\.\d+)?$/.test(given.trim()) && value > 0 && value <= 86_400) return value;
-  throw new UsageError(
-    `${name} must be a number of seconds above 0 and at most 86400, not "${given.slice(0, 40)}"`,
-  );
+export function seconds(given: string, _: unknown, name: string): SettingValue {
+  return toSettingValue('timeout.idle', given.trim(), name);
 }
 
 export function under(heading: string, options: readonly Option[]): readonly Option[] {

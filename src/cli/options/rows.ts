@@ -4,10 +4,9 @@ import { UsageError } from '../../errors.ts';
 import type { Shard } from '../../operations/list/order.ts';
 import { clip } from '../../requests/closed-list.ts';
 import { type InputFormat, inputFormats } from '../../requests/rows.ts';
-import { checkNumber, checkOneOf } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, isInput } from './inputs.ts';
-import { once } from './options.ts';
+import { choice, numberIn, once, option, under } from './options.ts';
 
 export interface RowsOptions {
   readonly input?: string;
@@ -41,56 +40,58 @@ export const retryUnknownOption = new Option(
   'buy again the rows whose answer was lost; some may be charged twice',
 );
 
-const mostAtOnce = { unit: 'number', min: 1, max: 256 } as const;
-
 export const usualConcurrency = 4;
 
 /** The options for working through a list. `into` is where answers go by default. */
 export function createRowsOptions(into?: string): readonly Option[] {
-  const input = new Option(
+  const input = option(
     '--input <file>',
     'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
-  ).argParser(once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))));
-  const others = [
-    new Option('--input-format <format>', 'the format of the input (default: found from its name or content)')
-      .choices(inputFormats)
-      .argParser((value) => checkOneOf('input format', value, inputFormats)),
+    once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))),
+  );
+  const intoOption = option(
+    '--into <name>',
+    `the name of the columns for the answer in the output (default ${into})`,
+    checkInto,
+  );
+  const others = under(groups.list, [
+    choice(
+      '--input-format <format>',
+      'the format of the input (default: found from its name or content)',
+      'input format',
+      inputFormats,
+    ),
     new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),
-    ...(into === undefined
-      ? []
-      : [
-          new Option(
-            '--into <name>',
-            `the name of the columns for the answer in the output (default ${into})`,
-          ).argParser(checkInto),
-        ]),
-    new Option(
+    ...(into === undefined ? [] : [intoOption]),
+    option(
       '--concurrency <n>',
       `at most this many requests at the same time; fewer when the service is busy (default ${usualConcurrency})`,
-    ).argParser((value) => checkNumber(mostAtOnce, '--concurrency', value)),
-    new Option(
+      numberIn({ unit: 'number', min: 1, max: 256 }),
+    ),
+    option(
       '--errors <file>',
       'write failed rows here, with the reason, request ID and charge (.csv or .jsonl)',
-    ).argParser(checkErrorsName),
+      checkErrorsName,
+    ),
     retryUnknownOption,
-    new Option(
+    option(
       '--run <name>',
       'a name for this run: each row is bought only once, on all machines together',
-    ).argParser(checkRun),
+      checkRun,
+    ),
     new Option(
       '--shard <i/n>',
       'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
     ),
-  ];
-  return [input, ...others.map((option) => option.helpGroup(groups.list))];
+  ]);
+  return [input, ...others];
 }
 
+/** Where the texts to send come from. */
+export type Source = { readonly input: string } | { readonly argument: string };
+
 /** Pure: whether the command is about the rows of a list or about its argument. Throws UsageError for both, or neither. */
-export function sourceOf(
-  options: RowsOptions,
-  argument: string | undefined,
-  name: string,
-): { readonly input: string } | { readonly argument: string } {
+export function sourceOf(options: RowsOptions, argument: string | undefined, name: string): Source {
   const { input } = options;
   if (input === undefined) {
     checkWithoutRows(options);
@@ -105,7 +106,7 @@ export function sourceOf(
 }
 
 /** Throws UsageError for options that only make sense with rows. */
-export function checkWithoutRows(options: RowsOptions): void {
+function checkWithoutRows(options: RowsOptions): void {
   const given = createRowsOptions('').find(
     (one) => options[one.attributeName() as keyof RowsOptions] !== undefined,
   );

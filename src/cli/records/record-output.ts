@@ -72,9 +72,6 @@ export async function openOutput(
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
   const format = toFormat(options, context.stdout.isTerminal, preferred);
-  if (options.append && format !== 'csv' && format !== 'jsonl') {
-    throw new UsageError('--append works only with jsonl and csv', 'Add -f jsonl or -f csv.');
-  }
   // Only JSONL can hold more than the columns.
   if (options.positions && format !== 'jsonl') {
     throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');

@@ -20,7 +20,7 @@ import { createNotes } from '../../messages/status-line.ts';
 import { checkListName } from '../../options/entity-search.ts';
 import { fileOf, type RecordOptions, type ReportOptions, under } from '../../options/options.ts';
 import { printRecords, zoned } from '../../records/record-output.ts';
-import { purchaseColumns } from './purchase-columns.ts';
+import { purchaseColumns } from './columns.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
   readonly limit?: number;

@@ -1,22 +1,17 @@
 import { Option } from 'commander';
-import type { JsonView } from '../../../json/text.ts';
 import { type KnownPurchase, readHistory } from '../../../operations/journal/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
+import { addUp, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
 import { exact } from '../../../operations/spending.ts';
 import { countOf } from '../../../operations/wording.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout, TableColumn } from '../../../output/layout.ts';
-import { readable } from '../../../output/readable.ts';
-import { memberColumn } from '../../../output/table-columns.ts';
-import { checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { RecordOptions, ReportOptions } from '../../options/options.ts';
+import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
+import { totalsLayout } from './columns.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
@@ -29,10 +24,7 @@ export const createHistoryTotals = defineCommand({
   description:
     'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
   options: [
-    new Option('--by <what>', 'a sum for each day, command, list or profile')
-      .choices(totalsBy)
-      .default('day')
-      .argParser((value) => checkOneOf('--by', value, totalsBy)),
+    choice('--by <what>', 'a sum for each day, command, list or profile', '--by', totalsBy).default('day'),
     new Option('--local', 'add up the purchases of the local service instead, which cost nothing'),
   ],
   takes: ['records', 'report'],
@@ -69,7 +61,7 @@ export const createHistoryTotals = defineCommand({
     };
     const totals = await addUp(wanted(), by, context.zone);
     const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
-    await printRecords(context, options, { shape: 'list', layout: toLayout(by, totals) }, records);
+    await printRecords(context, options, { shape: 'list', layout: totalsLayout(by, totals) }, records);
     const { say, warn } = createNotes(context, options);
     for (const damage of damages) warn(damage);
     if (leftOut > 0) {
@@ -86,49 +78,3 @@ export const createHistoryTotals = defineCommand({
     if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
   },
 });
-
-const counts = ['purchases', 'leads', 'charged', 'maybe_charged'] as const;
-const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'] as const;
-const longestBar = 12;
-
-function toLayout(by: TotalsBy, totals: readonly Total[]): Layout {
-  // Compares credits or, where no price was known, purchases.
-  const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
-  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
-  const table: TableColumn[] = [
-    memberColumn(by, { min: 10, max: 26, role: 'title' }),
-    ...counts.map((name) => ({
-      ...memberColumn(name, { min: name.length, max: 13 }),
-      // On a card, the first line has all of them.
-      long: name === 'purchases' ? toSummary : () => '',
-    })),
-    {
-      ...{ header: 'credits_at_most', min: 15, max: 26, text: creditsIn, long: () => '' },
-      value: (record) => record.member('credits_at_most'),
-    },
-    {
-      ...{ header: 'bar', role: 'detail', yields: true, min: longestBar, max: longestBar },
-      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(textOf(record, measure))) / most)),
-    },
-  ];
-  return { ...memberLayout([by, ...sums]), table: () => table };
-}
-
-function toSummary(record: JsonView): string {
-  const [purchases, leads, charged, maybe] = counts.map((name) => textOf(record, name));
-  const credits = creditsIn(record);
-  const bound = credits === 'unknown' || credits === '0' ? credits : `≤ ${credits}`;
-  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
-  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, credits ${bound}`;
-}
-
-/** For example `847 + 5 unpriced`. */
-function creditsIn(record: JsonView): string {
-  const [credits, unpriced] = [textOf(record, 'credits_at_most'), textOf(record, 'unpriced')];
-  if (credits === '') return 'unknown';
-  return unpriced === '0' ? credits : `${credits} + ${unpriced} unpriced`;
-}
-
-function textOf(record: JsonView, name: string): string {
-  return readable(record.member(name));
-}

@@ -1,0 +1,46 @@
+import type { Context } from '../../context.ts';
+import { JsonView } from '../../json/text.ts';
+import type { RowRequest } from '../../operations/row-request.ts';
+import { paidOutcomes } from '../exit-codes.ts';
+import type { Closing } from '../messages/closing-line.ts';
+import { readTextArgument } from '../options/inputs.ts';
+import { inputNames } from '../options/options.ts';
+import type { RowsOptions, Source } from '../options/rows.ts';
+import { toListOf } from '../records/list-kinds.ts';
+import { buy, type PurchaseOptions, type Shown } from '../records/orders.ts';
+import { createBrought } from '../records/rows-report.ts';
+
+export interface LookupOptions extends PurchaseOptions, RowsOptions {}
+
+/** What all commands have in common that buy an answer, or a list of them. */
+export const ofLookups = {
+  takes: ['records', 'paid', 'connection'],
+  outcomes: [...paidOutcomes, 'partial'],
+} as const;
+
+/**
+ * Buys an answer for the argument or, with --input, one for each row, and prints what came. `asking` is shown meanwhile; `toSummary` says in a
+ * few words what one answer brought. Returns how many answers found something; undefined after --dry-run.
+ */
+export async function lookUp(
+  context: Context,
+  options: LookupOptions,
+  source: Source,
+  request: RowRequest,
+  asking: string,
+  toSummary: (answer: JsonView, bought: Shown) => string,
+): Promise<{ readonly found: number; readonly ids: Closing['ids'] } | undefined> {
+  if ('input' in source) {
+    const { buyList } = await import('../records/rows.ts');
+    const list = await buyList(context, { ...options, ...source }, request);
+    return list && { found: list.found, ids: { operationId: list.operationId } };
+  }
+  const one = toListOf(request);
+  const body = one.toBody(await readTextArgument(context, inputNames[one.field], source.argument));
+  const bought = await buy(context, options, one.kind, body, asking);
+  if (bought === undefined) return undefined;
+  bought.close(toSummary(new JsonView(bought.text), bought));
+  const brought = createBrought(one);
+  brought.add(bought.text, []);
+  return { found: brought.found, ids: bought.ids };
+}
