@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ending, failing } from '../helpers/ending.ts';
 import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {
   type FaultServer,
@@ -31,30 +32,27 @@ describe('history drop', () => {
     const [cut] = (await historyOf(env)).records;
     const id = String(cut?.operation_id);
     expect(cut).toMatchObject({ state: 'partial', charged: 'yes', leads: 2 });
-    const dropped = await runInProcess(['history', 'drop', id], { env });
-    expect(dropped).toMatchObject({ code: 0, stdout: '' });
-    expect(dropped.stderr).toContain(`${id}, search company: fintech, started `);
-    expect(dropped.stderr).toContain('2 leads have arrived.');
-    expect(dropped.stderr).toContain(`leadpipe history show ${id}`);
-    expect(dropped.stderr).toMatch(/Dropped\.\n$/);
+    expect(await runInProcess(`history drop ${id}`, { env })).toMatchObject(
+      failing(
+        0,
+        `${id}, search company: fintech, started `,
+        '2 leads have arrived.',
+        `leadpipe history show ${id}`,
+        /Dropped\.\n$/,
+      ),
+    );
     const after = (await historyOf(env)).records;
     expect(after).toEqual([{ ...cut, state: 'dropped' }]);
     // What arrived can be printed as before.
-    expect((await runInProcess(['history', 'show', id], { env })).stdout).toBe(
-      '{"name":"A"}\n{"name":"B"}\n',
-    );
+    expect((await runInProcess(`history show ${id}`, { env })).stdout).toBe('{"name":"A"}\n{"name":"B"}\n');
     for (const resume of [
       ['history', 'resume', id],
       ['search', '--continue', id],
     ]) {
-      const refused = await runInProcess(resume, { env });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(`${id} was dropped`);
+      expect(await runInProcess(resume, { env })).toMatchObject(failing(2, `${id} was dropped`));
     }
-    expect((await runInProcess(['history', 'resume'], { env })).stderr).toContain(
-      'There is nothing to resume.',
-    );
-    expect((await runInProcess(['history', 'drop', id], { env })).code).toBe(2);
+    expect((await runInProcess('history resume', { env })).stderr).toContain('There is nothing to resume.');
+    expect((await runInProcess(`history drop ${id}`, { env })).code).toBe(2);
     const posts = () => server?.requests.filter(({ method }) => method === 'POST') ?? [];
     const before = posts().length;
     const again = await runInProcess(search, { env });
@@ -93,12 +91,12 @@ describe('history drop', () => {
     expect((await runInProcess(run, { env })).code).toBe(75);
     const [left] = (await historyOf(env)).records;
     const id = String(left?.operation_id);
-    const dropped = await runInProcess(['history', 'drop', id], { env });
+    const dropped = await runInProcess(`history drop ${id}`, { env });
     expect(dropped.stderr).toContain('leadpipe task wait ls_task');
     expect(dropped.stderr).toContain('charged as usual');
     // What it costs is known no better than before.
     expect((await historyOf(env)).records).toEqual([{ ...left, state: 'dropped' }]);
-    expect((await runInProcess(['task', 'resume'], { env })).stderr).toContain('There is nothing to resume.');
+    expect((await runInProcess('task resume', { env })).stderr).toContain('There is nothing to resume.');
     const again = await runInProcess(run, { env });
     expect(again.stderr).not.toContain('Resuming');
     expect(tasks.count('create')).toBe(2);
@@ -109,12 +107,12 @@ describe('history drop', () => {
       (socket) => void socket.end(wholeStream(searchFrames([['{"name":"A"}']]))),
     );
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
-    await runInProcess(['search', 'company', 'x'], { env });
+    await runInProcess('search company x', { env });
     const [done] = (await historyOf(env)).records;
-    const refused = await runInProcess(['history', 'drop', String(done?.operation_id)], { env });
-    expect(refused).toMatchObject({ code: 2 });
-    expect(refused.stderr).toContain('is not unfinished (state: complete)');
-    expect((await runInProcess(['history', 'drop', 'op_1'], { env })).code).toBe(6);
+    expect(await runInProcess(['history', 'drop', String(done?.operation_id)], { env })).toMatchObject(
+      ending(2, 'is not unfinished (state: complete)'),
+    );
+    expect((await runInProcess('history drop op_1', { env })).code).toBe(6);
     expect((await historyOf(env)).records).toEqual([done]);
   });
 });
@@ -127,17 +125,15 @@ describe('without an operation', () => {
       socket.end(wholeStream(frames));
     });
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(server.url) };
-    const nothing = await runInProcess(['history', 'show'], { env });
-    expect(nothing).toMatchObject({ code: 6, stdout: '' });
-    expect(nothing.stderr).toContain('No purchases recorded on this machine yet.');
+    expect(await runInProcess('history show', { env })).toMatchObject(
+      failing(6, 'No purchases recorded on this machine yet.'),
+    );
     // Far behind what the history shows of it.
     const long = `${'dentist '.repeat(60)}in Graz`;
     for (const objective of ['Fintech in Berlin', long]) {
       expect((await runInProcess(['search', 'company', objective], { env })).code).toBe(0);
     }
-    expect((await runInProcess(['history', 'show'], { env })).stdout).toBe(
-      `${JSON.stringify({ name: long })}\n`,
-    );
+    expect((await runInProcess('history show', { env })).stdout).toBe(`${JSON.stringify({ name: long })}\n`);
     const found = async (text: string) =>
       (await historyOf(env, 'list', '--search', text)).records.map(({ subject }) =>
         String(subject).slice(0, 7),
@@ -157,7 +153,7 @@ describe('task list --refresh', () => {
     const tasks = await startTaskServer({ steps, entities: someEntities });
     server = tasks;
     const env = { ...bareEnvironment(temporaryFolder()), ...pointedAt(tasks.url) };
-    await runInProcess(['task', 'create', 'company', 'x'], { env });
+    await runInProcess('task create company x', { env });
     const list = async (...args: string[]) => {
       const { code, stderr, stdout } = await runInProcess(['task', 'list', ...args], { env });
       return { code, stderr, task: JSON.parse(stdout) };
@@ -170,7 +166,7 @@ describe('task list --refresh', () => {
       task: { state: 'running', ready_count: 20 },
     });
     expect(tasks.count('status')).toBe(1);
-    const other = await runInProcess(['task', 'list', '--refresh'], {
+    const other = await runInProcess('task list --refresh', {
       env: { ...env, LEADPIPE_API_KEY: 'another-key-0123456789' },
     });
     expect(other.stderr).toContain('1 task of another address or API key: shown as last seen.');

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
 
@@ -53,10 +54,11 @@ describe('--local', () => {
   it('says what the demonstration knows where nothing fits, last and on stderr alone', async () => {
     const env = bareEnvironment();
     const search = ['search', 'company', 'blockchain in Oslo', '--local'];
-    const { stdout, stderr, code } = await run(search, { env });
-    expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
-    expect(stderr).toMatch(
-      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustry: fintech · .*\ncity: .*\nFor example: .* in .*\n$/,
+    expect(await run(search, { env })).toMatchObject(
+      failing(
+        0,
+        /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustry: fintech · .*\ncity: .*\nFor example: .* in .*\n$/,
+      ),
     );
     const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
     expect((await run(task, { env })).stderr).toMatch(/\ntitle: .*\ncity: .*\nindustry: .*\nFor example: /);
@@ -68,9 +70,9 @@ describe('--local', () => {
   it('keeps its state between commands: each lead costs a credit', async () => {
     const env = bareEnvironment();
     const balance = async (): Promise<number> =>
-      JSON.parse((await run(['balance', '--local', '-f', 'json'], { env })).stdout).available_credits;
+      JSON.parse((await run('balance --local -f json', { env })).stdout).available_credits;
     const before = await balance();
-    await run(['search', 'company', 'fintech in Berlin', '--limit', '7', '--local'], { env });
+    await run('search company "fintech in Berlin" --limit 7 --local', { env });
     expect(await balance()).toBe(before - 7);
   });
 
@@ -86,7 +88,7 @@ describe('--local', () => {
 
   it('keeps what it stores to the user alone', async () => {
     const env = bareEnvironment();
-    await run(['balance', '--local'], { env, isFirst: true });
+    await run('balance --local', { env, isFirst: true });
     const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
     expect(existsSync(folder)).toBe(true);
     expect(statSync(folder).mode & 0o077).toBe(0);
@@ -97,10 +99,13 @@ describe('--local', () => {
     const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), 'not a database '.repeat(100));
-    const { code, stderr } = await run(['balance', '--local'], { env });
-    expect(code).toBe(74);
-    expect(stderr).toContain(`the stored state of the local service can't be used: file is not a database`);
-    expect(stderr).toContain(`remove the folder ${folder}`);
+    expect(await run('balance --local', { env })).toMatchObject(
+      ending(
+        74,
+        `the stored state of the local service can't be used: file is not a database`,
+        `remove the folder ${folder}`,
+      ),
+    );
   });
 
   it('leaves out what earlier searches and the user have', async () => {
@@ -142,7 +147,7 @@ describe('serve', () => {
   it('gives its address and key as lines for a shell, and searches go over the wire', async () => {
     const env = await serve();
     expect(env.LEADPIPE_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    const { stdout, code } = await run(['search', 'company', 'fintech in Berlin', '--limit', '3'], { env });
+    const { stdout, code } = await run('search company "fintech in Berlin" --limit 3', { env });
     expect(code).toBe(0);
     expect(rowsOf(stdout)).toHaveLength(3);
   });
@@ -175,7 +180,7 @@ describe('serve', () => {
       const ended = resultOf(child);
       const url = /http:\S+/.exec(String((await once(child.stdout, 'data'))[0]))?.[0] ?? '';
       const env = pointedAt(url, 'lp_local_demo');
-      expect((await runInProcess(['search', 'company', 'blockchain in Oslo'], { env })).stdout).toBe('');
+      expect((await runInProcess('search company "blockchain in Oslo"', { env })).stdout).toBe('');
       child.kill('SIGINT');
       return (await ended).stderr;
     };
@@ -187,8 +192,8 @@ describe('serve', () => {
 
   it('balance --require compares', async () => {
     const env = await serve(['--set', 'opening_credits=50']);
-    expect((await run(['balance', '--require', '50'], { env })).code).toBe(0);
-    const { code, stdout, stderr } = await run(['balance', '--require', '51'], { env });
+    expect((await run('balance --require 50', { env })).code).toBe(0);
+    const { code, stdout, stderr } = await run('balance --require 51', { env });
     expect(code).toBe(5);
     expect(JSON.parse(stdout)).toMatchObject({ object: 'credit_balance', available_credits: 50 });
     expect(stderr).toContain('50 credits are available, and --require asks for 51');
@@ -200,7 +205,7 @@ describe('serve', () => {
       '{"name":"Örtliche Bäckerei","links":{"website":"https://b.example"},"description":"bread","id":12345678901234567890,"rate":1.10}';
     writeFileSync(join(cwd, 'mine.jsonl'), `${lead}\n`);
     const env = await serve(['--catalog', join(cwd, 'mine.jsonl')]);
-    const { stdout, stderr } = await run(['search', 'company', 'bread'], { env });
+    const { stdout, stderr } = await run('search company bread', { env });
     expect(stdout).toContain('"id":12345678901234567890,"rate":1.10');
     expect(stderr).not.toContain('fictional');
   });
@@ -216,19 +221,15 @@ describe('serve', () => {
     ],
     ['a port out of range', ['--port', '70000'], 2, '--port is 70000'],
   ])('%s is refused', async (_, args, code, says) => {
-    const result = await run(['serve', '--port', '0', ...args]);
-    expect(result.code).toBe(code);
-    expect(result.stderr).toContain(says);
+    expect(await run(['serve', '--port', '0', ...args])).toMatchObject(ending(code, says));
   });
 
   it('says so when its port is taken, and ends with 130 on Ctrl-C', async () => {
     const env = await serve();
     const { port } = new URL(env.LEADPIPE_BASE_URL ?? '');
-    const second = await run(['serve', '--port', port]);
-    expect(second).toMatchObject({
-      code: 74,
-      stderr: expect.stringContaining(`port ${port} on 127.0.0.1 is already in use`),
-    });
+    expect(await run(['serve', '--port', port])).toMatchObject(
+      ending(74, `port ${port} on 127.0.0.1 is already in use`),
+    );
     const ended = resultOf(served as Child);
     served?.kill('SIGINT');
     expect((await ended).code).toBe(130);

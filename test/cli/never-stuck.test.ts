@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
 import { bodies, cwd, env, file, first, lines, rest, run, script } from '../helpers/cut-searches.ts';
+import { ending } from '../helpers/ending.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
@@ -176,9 +177,9 @@ describe('a search that was killed', () => {
       script.cuts = 1;
       const id = await leave('--limit', '2');
       const sent = bodies().length;
-      const { code, stderr } = await run(...way);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(id) });
-      expect(stderr).toMatch(/all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./);
+      expect(await run(...way)).toMatchObject(
+        ending(0, id, /all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./),
+      );
       expect(bodies()).toHaveLength(sent);
       expect(readFileSync(file, 'utf8')).toBe(lines(...first));
       rmSync(file);
@@ -207,8 +208,7 @@ describe('a search that was killed', () => {
     for (const isMade of [true, false]) {
       if (isMade) rmSync(join(state(), 'index'), { recursive: true });
       for (const way of [() => into(), () => run('history', 'resume'), () => run('task', 'resume')]) {
-        const { code, stderr } = await way();
-        expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(`${path} is damaged`) });
+        expect(await way()).toMatchObject(ending(78, `${path} is damaged`));
       }
     }
     expect(bodies()).toHaveLength(1);
@@ -219,9 +219,9 @@ describe('a search that was killed', () => {
     rmSync(join(folderOf(id), 'leads.jsonl'));
     keepLines(id, (line) => line === '' || /"(intent|opened|sent)"/.test(line));
     writeFileSync(`${file}.part`, '');
-    const { code, stderr } = await into();
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`the search ${id} (`) });
-    expect(stderr).toContain('was stopped before any lead arrived. It may have been charged');
+    expect(await into()).toMatchObject(
+      ending(0, `the search ${id} (`, 'was stopped before any lead arrived. It may have been charged'),
+    );
     expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
   });
 
@@ -292,10 +292,9 @@ describe('what went on with a search', () => {
     expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
     const brought = `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`;
     expect(shown.stderr).toContain(brought);
-    const again = await run('search', '--continue', a);
-    expect(again.code).toBe(2);
-    expect(again.stderr).toContain(`${a} is complete: ${b}, ${c} brought the rest`);
-    expect(again.stderr).toContain(`leadpipe history show ${c}`);
+    expect(await run('search', '--continue', a)).toMatchObject(
+      ending(2, `${a} is complete: ${b}, ${c} brought the rest`, `leadpipe history show ${c}`),
+    );
     expect(bodies()).toHaveLength(3);
   });
 
@@ -303,8 +302,9 @@ describe('what went on with a search', () => {
     const a = await leave();
     const other = join(cwd, 'same.csv');
     writeFileSync(`${other}.part`, 'of others');
-    const { code } = await run('search', '--continue', a, '-o', other, '--columns', 'name,id');
-    expect(code).toBe(0);
+    expect(await run('search', '--continue', a, '-o', other, '--columns', 'name,id')).toMatchObject({
+      code: 0,
+    });
     expect(readFileSync(other, 'utf8')).toBe(wholeCsv);
     expect(existsSync(`${other}.part.1`)).toBe(true);
   });
@@ -323,8 +323,7 @@ it.each([
   expect(stderr).toContain('charged: yes');
   const [, operation = ''] = /for free: leadpipe history show (op_\w+)/.exec(stderr) ?? [];
   // As it comes out of a line of CSV.
-  const shown = await run('history', 'show', `${operation}\r`);
-  expect(shown).toMatchObject({ code: 0, stdout: lines(...rest) });
+  expect(await run('history', 'show', `${operation}\r`)).toMatchObject({ code: 0, stdout: lines(...rest) });
 });
 
 it('a free command, too, puts aside what a killed one has left', async () => {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../src/contract/types.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
@@ -67,11 +68,12 @@ describe('a run that finds nothing new', () => {
   it('says how many leads the list has, and where they can be seen', async () => {
     await serve(leadsOf(0, 3));
     await search('--limit', '3');
-    const { code, stderr, stdout } = await onlyNew('--limit', '3');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toContain('0 leads · 3 left out (delivered before)');
-    expect(stderr).toContain(
-      'Nothing new: the list company has 3 leads, and they were left out. To see them: leadpipe history lists company',
+    expect(await onlyNew('--limit', '3')).toMatchObject(
+      failing(
+        0,
+        '0 leads · 3 left out (delivered before)',
+        'Nothing new: the list company has 3 leads, and they were left out. To see them: leadpipe history lists company',
+      ),
     );
     // Also where the service has left them out.
     await serve([]);
@@ -285,10 +287,9 @@ describe('a list', () => {
     await serve(leadsOf(0, 2));
     mkdirSync(env.LEADPIPE_STATE_DIR as string, { recursive: true });
     writeFileSync(join(env.LEADPIPE_STATE_DIR as string, 'lists'), '');
-    const { code, stderr } = await search();
-    expect({ code, stderr }).toEqual({ code: 74, stderr: expect.stringContaining('charged: no') });
-    expect(stderr).toContain("can't store the delivered leads in");
-    expect(stderr).toContain('Nothing was sent.');
+    expect(await search()).toMatchObject(
+      ending(74, 'charged: no', "can't store the delivered leads in", 'Nothing was sent.'),
+    );
     expect(asked()).toEqual([]);
     expect((await search('--no-history')).code).toBe(0);
   });
@@ -301,9 +302,9 @@ describe('a list', () => {
     const path = join(list, readdirSync(list)[0] as string);
     const text = readFileSync(path, 'utf8').replace('Lead 1', 'Lead 9');
     writeFileSync(path, text);
-    const { code, stderr } = await onlyNew();
-    expect(code).toBe(0);
-    expect(stderr).toContain(`warning: line 1 of ${path} is damaged: some leads may be delivered again`);
+    expect(await onlyNew()).toMatchObject(
+      ending(0, `warning: line 1 of ${path} is damaged: some leads may be delivered again`),
+    );
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 });
@@ -344,10 +345,9 @@ describe('a task', () => {
       steps: [['done', 45]],
       fault: (operation, nth) => (operation === 'fetch' && nth > 1 && isAway ? refused : undefined),
     });
-    const first = await leadpipe(...task, '-o', file, '--only-new');
-    expect(first.code).toBe(4);
-    expect(first.stderr).toContain('19 leads were written');
-    expect(first.stderr).toContain('; 1 left out (delivered before)');
+    expect(await leadpipe(...task, '-o', file, '--only-new')).toMatchObject(
+      ending(4, '19 leads were written', '; 1 left out (delivered before)'),
+    );
     Object.assign(env, pointedAt(server.url));
     await search();
     Object.assign(env, pointedAt(tasks.url));
@@ -371,7 +371,7 @@ describe('search --continue', () => {
       if (!isSlow) socket.end(Buffer.concat([chunk(others.join('')), Buffer.from(lastChunk)]));
     });
     Object.assign(env, pointedAt(server.url));
-    const child = start(['search', 'company', 'x', '--idempotency-key', 'slow', '-f', 'jsonl'], { env });
+    const child = start('search company x --idempotency-key slow -f jsonl', { env });
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
     await once(child, 'close');
@@ -396,9 +396,9 @@ describe('search --continue', () => {
     Object.assign(env, pointedAt(server.url));
     for (let day = 0; day <= 100; day++) await search();
     const cut = await onlyNew('--limit', '50', '-o', file);
-    expect(cut.code).toBe(3);
-    expect(cut.stderr).toContain(`9 leads arrived, and are in ${file}.part; 11 left out (delivered before)`);
-    expect(cut.stderr).toContain('charged: yes');
+    expect(cut).toMatchObject(
+      ending(3, `9 leads arrived, and are in ${file}.part; 11 left out (delivered before)`, 'charged: yes'),
+    );
     const operation = /search --continue (\w+)/.exec(cut.stderr)?.[1] ?? '';
     const { code, stderr } = await leadpipe('search', '--continue', operation, '--idempotency-key', 'new');
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });

@@ -12,6 +12,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { formats } from '../../src/output/writer.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
@@ -94,12 +95,13 @@ describe('task resume', () => {
   it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
     await leave(...taskRun, '--limit', '45', '-o', file, '-f', format);
     expect(existsSync(file)).toBe(false);
-    const { code, stdout, stderr } = await leadpipe(...resume);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(
-      /^The latest unfinished operation is op_\S+: task run, started .*, into \S+leads.csv\n/,
+    expect(await leadpipe(...resume)).toMatchObject(
+      failing(
+        0,
+        /^The latest unfinished operation is op_\S+: task run, started .*, into \S+leads.csv\n/,
+        /\n45 leads in \S+leads\.csv · limit of 45 reached\n/,
+      ),
     );
-    expect(stderr).toMatch(/\n45 leads in \S+leads\.csv · limit of 45 reached\n/);
     if (format !== 'table') expect(content()).toBe(await undisturbed(...taskRun, '-f', format));
     expect(folder()).toEqual(['leads.csv']);
     expect(creations()).toHaveLength(1);
@@ -126,10 +128,9 @@ describe('task resume', () => {
     const later = ['task', 'wait', 'ls_task', ...fast, '-o', file, '--append'];
     expect(await leadpipe(...later)).toMatchObject({ code: 0 });
     const before = content();
-    const { code, stderr } = await leadpipe(...resume, await firstOperation());
-    expect(code).toBe(74);
-    expect(stderr).toContain('has rows of a later operation');
-    expect(stderr).toContain('leadpipe task wait ls_task -o <file>');
+    expect(await leadpipe(...resume, await firstOperation())).toMatchObject(
+      ending(74, 'has rows of a later operation', 'leadpipe task wait ls_task -o <file>'),
+    );
     expect(content()).toBe(before);
   });
 
@@ -147,9 +148,10 @@ describe('task resume', () => {
 
   it('prints the last page to standard output again, which may not have been read, and the rest', async () => {
     expect((await leave(...taskRun, '--num', '15')).stdout).toBe(rows(20));
-    const rest = await leadpipe(...resume);
-    expect(rest).toMatchObject({ code: 0, stdout: rows(45, 15) });
-    expect(rest.stderr).toContain('Resuming from lead 16. The leads of the last page are printed again');
+    expect(await leadpipe(...resume)).toMatchObject({
+      ...ending(0, 'Resuming from lead 16. The leads of the last page are printed again'),
+      stdout: rows(45, 15),
+    });
   });
 
   it('finishes a task wait, with the columns that its first page had', async () => {
@@ -235,8 +237,9 @@ describe('task resume', () => {
     expect(await leadpipe(...taskRun, '-o', file)).toMatchObject({ code: exit });
     const sent = server.connections();
     const withoutKey = { env: { ...env, LEADPIPE_API_KEY: '' } };
-    const again = await runInProcess(['task', 'resume', await firstOperation()], withoutKey);
-    expect(again).toMatchObject({ code: exit, stderr: expect.stringContaining('is finished') });
+    expect(await runInProcess(['task', 'resume', await firstOperation()], withoutKey)).toMatchObject(
+      ending(exit, 'is finished'),
+    );
     expect(await leadpipe(...resume)).toMatchObject(nothingLeft);
     expect(server.connections()).toBe(sent);
   });

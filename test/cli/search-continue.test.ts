@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bodies, cwd, env, file, first, lines, rest, run, script, server } from '../helpers/cut-searches.ts';
+import { ending } from '../helpers/ending.ts';
 import { type FakeOptions, runInProcess } from '../helpers/fake-context.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
@@ -77,8 +78,7 @@ describe('search --continue', () => {
   it('adds all its rows behind those that other runs have added since', async () => {
     writeFileSync(file, '{"name":"before"}\n');
     const operation = await cut('--append', '-o', file);
-    const later = await run('search', 'company', 'y', '--append', '-o', file);
-    expect(later.code).toBe(0);
+    expect(await run('search', 'company', 'y', '--append', '-o', file)).toMatchObject({ code: 0 });
     appendFileSync(file, '{"name":"by hand"}');
     expect((await goOn(operation)).code).toBe(0);
     expect(content()).toBe(lines('{"name":"before"}', ...rest, '{"name":"by hand"}', ...first, ...rest));
@@ -88,10 +88,9 @@ describe('search --continue', () => {
     const operation = await cut('-o', file);
     expect((await run('search', 'company', 'y', '-o', file)).code).toBe(0);
     const before = content();
-    const { code, stderr } = await goOn(operation);
-    expect(code).toBe(74);
-    expect(stderr).toContain(`leadpipe search --continue ${operation} -o <file>`);
-    expect(stderr).toContain('charged: no');
+    expect(await goOn(operation)).toMatchObject(
+      ending(74, `leadpipe search --continue ${operation} -o <file>`, 'charged: no'),
+    );
     expect(content()).toBe(before);
     const other = join(temporaryFolder(), 'all.jsonl');
     expect((await goOn(operation, ['-o', other])).code).toBe(0);

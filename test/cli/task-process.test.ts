@@ -43,7 +43,7 @@ describe('a run that is stopped', () => {
 
   it.each(signals)('%s while the task is created says that it may have been', async (signal, exit) => {
     server = await startTaskServer({ steps: [], fault: () => () => {} });
-    const child = start(['task', 'run', 'company', 'x', '--json-errors'], { env: pointedAt(server.url) });
+    const child = start('task run company x --json-errors', { env: pointedAt(server.url) });
     const ended = resultOf(child);
     await expect.poll(() => server?.requests.length, { timeout: 10_000 }).toBe(1);
     child.kill(signal);
@@ -60,7 +60,7 @@ describe('a run that is stopped', () => {
   it('a reader that goes away ends it silently with 141', async () => {
     const many = Array.from({ length: 2000 }, (_, index) => `{"name":"${'x'.repeat(1000)}${index}"}`);
     server = await startTaskServer({ steps: [['done', 2000]], entities: many });
-    const child = start(['task', 'wait', 'ls_task', '--num', '100'], { env: pointedAt(server.url) });
+    const child = start('task wait ls_task --num 100', { env: pointedAt(server.url) });
     let stderr = '';
     child.stderr.on('data', (text) => {
       stderr += text;
@@ -73,7 +73,7 @@ describe('a run that is stopped', () => {
 
   it('rows are printed before the task has ended', async () => {
     server = await startTaskServer({ steps: [['running', 20]] });
-    const child = start(['task', 'wait', 'ls_task', '--poll-interval', '30'], { env: pointedAt(server.url) });
+    const child = start('task wait ls_task --poll-interval 30', { env: pointedAt(server.url) });
     let seen = '';
     child.stdout.setEncoding('utf8');
     while (seen.length < rows.length) seen += (await once(child.stdout, 'data'))[0];
