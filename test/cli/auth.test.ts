@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
@@ -40,8 +41,7 @@ describe('auth login', () => {
     const env = withFile();
     const args = ['auth', 'login', '--base-url', service.url];
     const result = await run(args, { env, stdin: `  ${key}\n` });
-    expect(result).toMatchObject({ code: 0, stdout: '' });
-    expect(result.stderr).toContain(`for ${service.url} in ${env.LEADPIPE_CONFIG_DIR}`);
+    expect(result).toMatchObject(failing(0, `for ${service.url} in ${env.LEADPIPE_CONFIG_DIR}`));
     expect(result.stderr).not.toContain(key);
     const origin = new URL(service.url).origin;
     expect(filesOf(env)).toEqual({
@@ -50,8 +50,8 @@ describe('auth login', () => {
     });
     expect(statSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json')).mode & 0o777).toBe(0o600);
 
-    expect((await run(['balance'], { env })).code).toBe(0);
-    const status = await run(['auth', 'status'], { env });
+    expect((await run('balance', { env })).code).toBe(0);
+    const status = await run('auth status', { env });
     expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toEqual({
       profile: 'default',
@@ -84,15 +84,15 @@ describe('auth login', () => {
     ['a store that it does not know', 'cloud', () => ['--base-url', service.url], 78, 'keychain or file'],
   ] as const)('stores nothing with %s', async (_name, store, more, code, says) => {
     const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: store };
-    const result = await runInProcess(['auth', 'login', ...more()], { env, stdin: key });
-    expect(result.code).toBe(code);
-    expect(result.stderr).toContain(says);
+    expect(await runInProcess(['auth', 'login', ...more()], { env, stdin: key })).toMatchObject(
+      ending(code, says),
+    );
     expect(() => filesOf(env)).toThrow('ENOENT');
   });
 
   it('asks on a terminal, for the key without showing it, and before it uses a file', async () => {
     const env = bareEnvironment();
-    const terminal = inTerminal(['auth', 'login'], { env, columns: 120 });
+    const terminal = inTerminal('auth login', { env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
     // With the scheme that is missing.
     terminal.type(`${service.url.replace('http://', '')}\r`);
@@ -111,7 +111,7 @@ describe('auth login', () => {
   });
 
   it('asks three times for an address that can be used', async () => {
-    const terminal = inTerminal(['auth', 'login'], { env: bareEnvironment(), columns: 120 });
+    const terminal = inTerminal('auth login', { env: bareEnvironment(), columns: 120 });
     for (const [at, typed] of ['nonsense', 'http://a.example', 'still wrong'].entries()) {
       await terminal.waitFor(new RegExp(`(?:Address of the service: [^]*){${at + 1}}$`));
       terminal.type(`${typed}\r`);
@@ -151,9 +151,9 @@ describe('a stored key', () => {
     await login(env);
     const requests = other.requests.length;
     const way = other_(other.url, service.url.replace('127.0.0.1', 'localhost'));
-    const result = await runInProcess(['balance', ...way.args], { env: { ...env, ...way.env } });
-    expect(result).toMatchObject({ code: 78, stdout: '' });
-    expect(result.stderr).toContain(`only for ${service.url}`);
+    expect(await runInProcess(['balance', ...way.args], { env: { ...env, ...way.env } })).toMatchObject(
+      failing(78, `only for ${service.url}`),
+    );
     expect(other.requests).toHaveLength(requests);
   });
 
@@ -168,7 +168,7 @@ describe('a stored key', () => {
   it('comes after LEADPIPE_API_KEY', async () => {
     const env = withFile();
     await login(env);
-    const result = await runInProcess(['auth', 'status'], {
+    const result = await runInProcess('auth status', {
       env: { ...env, LEADPIPE_API_KEY: 'lp_local_revoked' },
     });
     expect(result.code).toBe(4);
@@ -199,8 +199,7 @@ describe('a stored key', () => {
       writeFileSync(file, damaged);
       for (const args of [['balance'], ['auth', 'list'], ['auth', 'logout'], ['balance', '--verbose']]) {
         const result = await runInProcess(args, { env });
-        expect(result.code).toBe(78);
-        expect(result.stderr).toContain(file);
+        expect(result).toMatchObject(ending(78, file));
         expect(result.stderr).not.toContain(key);
       }
       expect((await login(env)).code).toBe(78);
@@ -224,18 +223,18 @@ it('profiles are listed with where their keys are, switched and removed', async 
     { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
   ]);
   await login(env, key, '--profile', 'default');
-  const { stdout, stderr, code } = await leadpipe(env, 'auth remove work');
-  expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
-  expect(stderr).toBe(`Removed the settings of the profile "work", and its key for ${service.url}.\n`);
+  expect(await leadpipe(env, 'auth remove work')).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: `Removed the settings of the profile "work", and its key for ${service.url}.\n`,
+  });
   expect(filesOf(env)).toEqual({
     'config.json': { profiles: { default: { base_url: service.url } } },
     'credentials.json': { keys: { default: expect.objectContaining({ key }) } },
   });
   expect((await leadpipe(env, 'balance')).code).toBe(0);
   for (const line of ['auth remove work', 'auth switch wrok']) {
-    const wrong = await leadpipe(env, line);
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('The profiles are default.');
+    expect(await leadpipe(env, line)).toMatchObject(ending(2, 'The profiles are default.'));
   }
 });
 

@@ -1,14 +1,15 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { withConfigFile } from '../helpers/settings.ts';
 import { type CommandLine, commandLines } from './command-lines.ts';
 
 let server: FaultServer;
 const folder = temporaryFolder();
-const company = ['search', 'company', 'x'];
 const properties = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: 'string' }]));
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
   }
+  symlinkSync('loop.csv', join(folder, 'loop.csv'));
 });
 
 const cases = String.raw`
@@ -133,6 +135,8 @@ const cases = String.raw`
   contact mobile x => did you mean phone?
   contact constructor x => unknown contact type "constructor"
   contact email @nowhere.txt => can't read nowhere.txt
+  contact email @loop.csv => can't read loop.csv: its symbolic links form a loop\n
+  contact email --input loop.csv => can't read loop.csv: its symbolic links form a loop\n
   contact email x --idempotency-key "" => --idempotency-key is empty
   contact email x --columns a,,b => --columns
 
@@ -190,6 +194,21 @@ const cases = String.raw`
   extract web2list https://a.example/team --instruction " " => web2list needs --instruction
   extract web2list https://a.example/team --instruction - <<< "\n" => needs --instruction
   extract web2list --input pages.txt => web2list needs --instruction
+
+  task run xiaohongshu x => --enable-web-search
+  task create wechat x => --enable-web-search
+  task run companies x => did you mean company?
+  task run company " " => the objective is empty
+  task run company x --limit 1001 => 1 to 1000
+  task run company x --num 501 => 1 to 500
+  task run company x --poll-interval 0 => --poll-interval must be a number of seconds
+  task run company x --wait-timeout soon => --wait-timeout must be a number of seconds
+  task run company x --positions -f csv => --positions works only with jsonl
+  task wait ls --positions -o x.csv => --positions works only with jsonl
+  task fetch "" => leads_search_id is empty
+  task wiat ls => did you mean wait?
+  task resume op_none => exit 6 | no operation op_none
+  task resume ../state => exit 6 | no operation
 `;
 
 const unnamed = ['""', '" "', '.', '..', 'folder/', './', 'new/..'].flatMap((name) => [
@@ -224,21 +243,6 @@ const ofOutputs = `
   extract x_followers ada --append -o a.csv => --columns
 `;
 
-it('a file that can not be read is told of in plain words', async () => {
-  const loop = join(temporaryFolder(), 'loop.csv');
-  symlinkSync(loop, loop);
-  for (const args of [
-    ['contact', 'email', '--input', loop],
-    ['contact', 'email', `@${loop}`],
-  ]) {
-    const { code, stderr } = await runInProcess([...args, '--local']);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining(`can't read ${loop}: its symbolic links form a loop\n`),
-    });
-  }
-});
-
 describe('bad input', () => {
   const expectNothingSent = async ({ args, says, stdin, exit }: CommandLine): Promise<void> => {
     const before = server.requests.length;
@@ -259,18 +263,14 @@ describe('bad input', () => {
 
   it.each(commandLines(ofOutputs, 2))('$line: exit 2, says so, sends nothing', expectNothingSent);
 
-  it('is one JSON object with --json-errors, for the parser of the command line too', async () => {
-    for (const args of [
-      [...company, '--limit', '0'],
-      [...company, '--limi', '5'],
-      ['search', 'planet', 'x'],
-    ]) {
-      const { stderr } = await run([...args, '--json-errors'], { env: pointedAt(server.url) });
-      expect(JSON.parse(stderr)).toMatchObject({
-        error: { type: 'usage', exit: 2, charged: 'no', retryable: false },
-      });
-    }
-  });
+  it.each(['search company x --limit 0', 'search company x --limi 5', 'search planet x'])(
+    '%s: one JSON object with --json-errors, of the parser of the command line too',
+    async (line) => {
+      const { stderr } = await run(`${line} --json-errors`, { env: pointedAt(server.url) });
+      const error = { type: 'usage', exit: 2, charged: 'no', retryable: false };
+      expect(JSON.parse(stderr)).toMatchObject({ error });
+    },
+  );
 });
 
 const base = 'LEADPIPE_BASE_URL=https://a.example';
@@ -293,27 +293,19 @@ const addresses = String.raw`
 
 describe('configuration', () => {
   it.each(commandLines(addresses, 78))('$line: exit 78', async ({ env, args, says, exit }) => {
-    for (const command of [company, ['balance']]) {
-      const { code, stdout, stderr } = await runInProcess([...command, ...args.slice(1)], { env });
+    for (const command of ['search company x', 'balance']) {
+      const { code, stdout, stderr } = await runInProcess([...command.split(' '), ...args.slice(1)], { env });
       expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
       expect(stderr).toContain(says[0]);
       expect(stderr).not.toContain('secret');
     }
   });
 
-  const files: readonly [name: string, source: string, says: string][] = [
-    ['is not JSON', '{"profiles":', 'is not a JSON object'],
+  it.each([
     ['has a wrong value', '{"profiles":{"default":{"timeout.idle":"soon"}}}', 'timeout.idle'],
     ['has a wrong header form', '{"profiles":{"default":{"auth_header":"cookie"}}}', 'auth_header'],
-    ['has no object of profiles', '{"profiles":[]}', '"profiles" is not an object'],
-  ];
-  it.each(files)('a settings file that %s is named', async (_, source, says) => {
-    const env = bareEnvironment();
-    mkdirSync(env.LEADPIPE_CONFIG_DIR as string);
-    writeFileSync(join(env.LEADPIPE_CONFIG_DIR as string, 'config.json'), source);
-    const { code, stderr } = await run(['balance'], { env: { ...env, ...pointedAt(server.url) } });
-    expect(code).toBe(78);
-    expect(stderr).toContain(says);
-    expect(stderr).toContain('config.json');
+  ])('a settings file that %s is named', async (_, source, says) => {
+    const env = { ...withConfigFile(source), ...pointedAt(server.url) };
+    expect(await run('balance', { env })).toMatchObject(ending(78, says, 'config.json'));
   });
 });

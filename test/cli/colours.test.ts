@@ -1,13 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
-import {
-  errorAnswer,
-  type FaultServer,
-  searchFrames,
-  startFaultServer,
-  wholeAnswer,
-} from '../helpers/fault-server.ts';
-import { pointedAt } from '../helpers/run.ts';
+import { errorAnswer, searchFrames, wholeAnswer } from '../helpers/fault-server.ts';
+import { machineWith } from '../helpers/machine.ts';
 
 const lead = '{"name":"A","id":12345678901234567890,"links":{"website":"https://a.example"}}';
 const answers: Readonly<Record<string, string>> = {
@@ -16,42 +9,37 @@ const answers: Readonly<Record<string, string>> = {
 };
 const esc = '\u001b';
 
-let service: FaultServer;
+let at: Awaited<ReturnType<typeof machineWith>>;
 beforeAll(async () => {
-  service = await startFaultServer((socket, { body }) => {
-    socket.end(answers[JSON.parse(body).objective] ?? '');
-  });
+  at = await machineWith((socket, { body }) => void socket.end(answers[JSON.parse(body).objective] ?? ''));
 });
 
-const run = (args: readonly string[], env: Record<string, string>, stdoutIsTerminal = false) =>
-  runInProcess(['search', 'company', ...args], {
-    env: { ...pointedAt(service.url), ...env },
-    stdoutIsTerminal,
-  });
+const run = (words: string, env: Record<string, string>, stdoutIsTerminal = false) =>
+  at.leadpipe(`search company ${words}`, { env, stdoutIsTerminal });
 
 it('FORCE_COLOR colours what people read in a pipe too: a table, the closing lines, errors', async () => {
-  const table = await run(['x', '-f', 'table'], { FORCE_COLOR: '1' });
+  const table = await run('x -f table', { FORCE_COLOR: '1' });
   expect(table.stdout).toContain(`${esc}[1mname`);
   expect(table.stderr).toMatch(/\n\u001b\[2msearch ls_test · request .*\u001b\[22m\n$/);
-  const refused = await run(['none'], { FORCE_COLOR: '1' });
+  const refused = await run('none', { FORCE_COLOR: '1' });
   expect(refused.stderr).toMatch(
     /^\u001b\[31merror:\u001b\[39m this API key is not allowed to do this \(POST \/v1\/entity-search: 403 authentication_error: no\)\n[^\u001b]+\n\u001b\[2mrequest req_403 · operation \S+ · charged: no\u001b\[22m\n$/,
   );
 });
 
-it.each([
-  ['NO_COLOR', { FORCE_COLOR: '1', NO_COLOR: '1' }, []],
-  ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
-  ['nothing', {}, []],
+it.each<[string, Record<string, string>, string]>([
+  ['NO_COLOR', { FORCE_COLOR: '1', NO_COLOR: '1' }, ''],
+  ['--no-color', { FORCE_COLOR: '1' }, '--no-color'],
+  ['nothing', {}, ''],
 ])('with %s a pipe has no colour, and the header its line', async (_, env, more) => {
-  const { stdout, stderr } = await run(['x', '-f', 'table', ...more], env as Record<string, string>);
+  const { stdout, stderr } = await run(`x -f table ${more}`, env);
   expect(stdout + stderr).not.toContain(esc);
   expect(stdout).toMatch(/^name +score +link .*\n─+ {2}─+ /m);
-  expect((await run(['none', ...more], env as Record<string, string>)).stderr).not.toContain(esc);
+  expect((await run(`none ${more}`, env)).stderr).not.toContain(esc);
 });
 
 it('JSON is indented and coloured on a terminal alone, with every number as it came', async () => {
-  const shown = await run(['x', '-f', 'json'], { TERM: 'xterm' }, true);
+  const shown = await run('x -f json', { TERM: 'xterm' }, true);
   const plain = shown.stdout.replaceAll(/\u001b\[\d+m/g, '');
   expect(plain).toBe(
     '[\n  {\n    "name": "A",\n    "id": 12345678901234567890,\n    "links": {\n      "website": "https://a.example"\n    }\n  }\n]\n',
@@ -60,6 +48,6 @@ it('JSON is indented and coloured on a terminal alone, with every number as it c
   expect(shown.stdout).toContain(`${esc}[33m12345678901234567890${esc}[39m`);
   // What reads a pipe reads data: colours would spoil it, whoever has set FORCE_COLOR for all programs.
   for (const format of ['json', 'jsonl', 'csv']) {
-    expect((await run(['x', '-f', format], { FORCE_COLOR: '1' })).stdout).not.toContain(esc);
+    expect((await run(`x -f ${format}`, { FORCE_COLOR: '1' })).stdout).not.toContain(esc);
   }
 });

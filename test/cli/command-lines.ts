@@ -1,3 +1,5 @@
+import { toWords } from '../helpers/words.ts';
+
 /** A command line as a row of a table, and what it ends with. */
 export interface CommandLine {
   /** As it stands in the table. */
@@ -21,7 +23,7 @@ export function commandLines(table: string, usualExit: number): CommandLine[] {
 
 function toCommandLine(line: string, usualExit: number): CommandLine {
   const [before = '', after = ''] = line.split(' => ');
-  const words = (before.match(/(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g) ?? []).map(toWord);
+  const words = toWords(before).map(repeated);
   const fed = words.indexOf('<<<');
   const typed = fed === -1 ? words : words.slice(0, fed);
   const first = typed.findIndex((word) => !/^[A-Z_]+=/.test(word));
@@ -37,10 +39,9 @@ function toCommandLine(line: string, usualExit: number): CommandLine {
   };
 }
 
-function toWord(text: string): string {
-  const many = /^([^"]+)\*(\d+)$/u.exec(text);
-  if (many === null) return text.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => JSON.parse(quoted));
-  const [, unit = '', count] = many;
+function repeated(text: string): string {
+  const [, unit, count] = /^(.+)\*(\d+)$/su.exec(text) ?? [];
+  if (unit === undefined) return text;
   if (unit === 'list') return Array.from({ length: Number(count) }, (_, at) => `f${at}`).join(',');
   return unit.repeat(Number(count));
 }

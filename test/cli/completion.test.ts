@@ -64,9 +64,9 @@ describe('what can follow', () => {
   });
 
   it('are commands, with what they do', async () => {
-    const { stdout } = await runInProcess(['completion', 'fish', '--', '']);
+    const { stdout } = await runInProcess('completion fish -- ""');
     expect(stdout).toContain('\nsearch\tfind leads; they are printed as they are found\n');
-    const other = await runInProcess(['completion', 'zsh', '--', '']);
+    const other = await runInProcess('completion zsh -- ""');
     const topics = ['environment', 'exit-codes', 'formats', 'money'];
     expect(await wordsAfter(['help', ''])).toEqual(expect.arrayContaining(['search', 'man', ...topics]));
     expect(await wordsAfter([''])).not.toContain('money');
@@ -75,7 +75,7 @@ describe('what can follow', () => {
   });
 
   it('are for zsh with their meaning, and without a colon where there is none', async () => {
-    const { stdout } = await runInProcess(['completion', 'zsh', '--', 'contact', '']);
+    const { stdout } = await runInProcess('completion zsh -- contact ""');
     expect(stdout).toBe('words\nemail\nphone\n');
   });
 
@@ -101,7 +101,7 @@ describe('what this machine knows', () => {
     await runInProcess(search.split(' '), { env });
     expect(await wordsAfter(['history', 'list', '--list', ''], env)).toEqual(['words', 'mine']);
     expect(await wordsAfter(['search', '--list='], env)).toEqual(['words', '--list=mine']);
-    const answer = await runInProcess(['completion', 'zsh', '--', 'task', 'wait', ''], { env });
+    const answer = await runInProcess('completion zsh -- task wait ""', { env });
     const id = JSON.parse(stdout).leads_search_id;
     expect(answer).toEqual({
       stdout: `words\n${id}:company, created, fintech[31m in Berlin\n`,
@@ -114,10 +114,10 @@ describe('what this machine knows', () => {
     const broken = bareEnvironment(temporaryFolder());
     mkdirSync(broken.LEADPIPE_CONFIG_DIR ?? '');
     writeFileSync(join(broken.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{');
-    const answer = await runInProcess(['completion', 'zsh', '--', 'balance', '--profile', ''], {
-      env: broken,
+    expect(await runInProcess('completion zsh -- balance --profile ""', { env: broken })).toMatchObject({
+      code: 78,
+      stdout: '',
     });
-    expect(answer).toMatchObject({ stdout: '', code: 78 });
     expect(await wordsAfter(['contact', ''], broken)).toEqual(['words', 'email', 'phone']);
   });
 });

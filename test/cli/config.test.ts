@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../src/config/settings.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, type Result, run } from '../helpers/run.ts';
 import { withConfigFile, withSettings } from '../helpers/settings.ts';
@@ -12,12 +13,8 @@ const config = (env: Record<string, string>, ...args: string[]): Promise<Result>
 describe('config', () => {
   it('sets, gets, lists and unsets, in files that are the user’s alone', async () => {
     const env = bareEnvironment();
-    expect(await run(['config', 'set', 'timeout.idle', '60'], { env })).toEqual({
-      stdout: '',
-      stderr: '',
-      code: 0,
-    });
-    expect(await run(['config', 'get', 'timeout.idle'], { env })).toMatchObject({ stdout: '60\n', code: 0 });
+    expect(await run('config set timeout.idle 60', { env })).toEqual({ stdout: '', stderr: '', code: 0 });
+    expect(await run('config get timeout.idle', { env })).toMatchObject({ stdout: '60\n', code: 0 });
     const folder = env.LEADPIPE_CONFIG_DIR ?? '';
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o600);
@@ -102,9 +99,7 @@ describe('config', () => {
     [['list', '--profile', 'nowhere'], 78, 'auth login --profile nowhere'],
   ])('refuses %j with %i', async (args, code, says) => {
     const env = bareEnvironment();
-    const result = await config(env, ...args);
-    expect(result).toMatchObject({ code, stdout: '' });
-    expect(result.stderr).toContain(says);
+    expect(await config(env, ...args)).toMatchObject(failing(code, says));
     expect(() => statSync(env.LEADPIPE_CONFIG_DIR ?? '')).toThrow('ENOENT');
   });
 
@@ -120,19 +115,14 @@ describe('config', () => {
     const env = withConfigFile(damaged);
     const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
     for (const line of ['config set format csv', 'config unset format', 'config list', 'balance']) {
-      const result = await runInProcess(line.split(' '), { env });
-      expect(result.code).toBe(78);
-      expect(result.stderr).toContain(file);
-      expect(result.stderr).toContain(says);
+      expect(await runInProcess(line.split(' '), { env })).toMatchObject(ending(78, file, says));
     }
     expect(readFileSync(file, 'utf8')).toBe(damaged);
   });
 
   it('can mend a setting that makes its profile unusable', async () => {
     const env = withSettings({ format: 'xml' });
-    const refused = await runInProcess(['balance'], { env });
-    expect(refused.code).toBe(78);
-    expect(refused.stderr).toContain('leadpipe config unset format');
+    expect(await runInProcess('balance', { env })).toMatchObject(ending(78, 'leadpipe config unset format'));
     expect((await config(env, 'unset', 'format')).code).toBe(0);
     expect((await config(env, 'list')).code).toBe(0);
   });
@@ -147,8 +137,6 @@ describe('config', () => {
   it('names a folder that is none', async () => {
     const env = bareEnvironment();
     writeFileSync(env.LEADPIPE_CONFIG_DIR ?? '', 'not a folder');
-    const result = await config(env, 'set', 'format', 'csv');
-    expect(result.code).toBe(74);
-    expect(result.stderr).toContain('config.json');
+    expect(await config(env, 'set', 'format', 'csv')).toMatchObject(ending(74, 'config.json'));
   });
 });

@@ -1,88 +1,77 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { ending } from '../helpers/ending.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
-import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
 
 /** `max_credits_per_day` counts the worst cases of all runs of this machine since midnight. */
 
 let service: RowService;
-let env: Record<string, string>;
-let cwd: string;
+let at: Machine;
 beforeEach(async () => {
   service = await startRowService({ credits: 1000 });
-  env = { ...bareEnvironment(), ...pointedAt(service.url) };
-  cwd = temporaryFolder();
-  for (const setting of [
-    ['price.contact.email', '2'],
-    ['max_credits_per_day', '10'],
-  ]) {
-    expect(await runInProcess(['config', 'set', ...setting], { env })).toMatchObject({ code: 0 });
-  }
+  at = createMachine(service.url);
+  await bought('config set price.contact.email 2');
+  await bought('config set max_credits_per_day 10');
 });
 
-const run = (...args: string[]) => runInProcess(args, { env });
-const contact = (who: string) => run('contact', 'email', who, '-q', '--idempotency-key', who);
-const rows = (count: number, from = 0): string => {
-  const file = join(cwd, `${from}-${count}.txt`);
-  writeFileSync(file, Array.from({ length: count }, (_, at) => `p${from + at}\n`).join(''));
-  return file;
+const bought = async (line: string) => expect(await at.leadpipe(line)).toMatchObject({ code: 0 });
+const refused = async (line: string, ...says: string[]) =>
+  expect(await at.leadpipe(line)).toMatchObject(
+    ending(5, ...(says.length > 0 ? says : ['leadpipe config set max_credits_per_day'])),
+  );
+/** A list of so many rows. */
+const list = (count: number): string => {
+  at.write(`${count}.txt`, Array.from({ length: count }, (_, nth) => `p${nth}\n`).join(''));
+  return `contact email --input ${count}.txt -q`;
 };
-const refused = { code: 5, stderr: expect.stringContaining('leadpipe config set max_credits_per_day') };
 
 it('counts single purchases, lists and what leaves no record together, and refuses the one above it', async () => {
-  expect(await contact('a')).toMatchObject({ code: 0 });
-  expect(await run('contact', 'email', 'b', '-q', '--no-history', '--idempotency-key', 'b')).toMatchObject({
-    code: 0,
-  });
-  expect(await run('contact', 'email', '--input', rows(4), '-q')).toMatchObject(refused);
+  await bought('contact email a -q');
+  await bought('contact email b -q --no-history');
+  await refused(list(4));
   expect(service.charged.size).toBe(2);
-  expect(await run('contact', 'email', '--input', rows(3), '-q')).toMatchObject({ code: 0 });
+  await bought(list(3));
   expect(service.charged.size).toBe(5);
-  const { code, stderr } = await contact('c');
-  expect({ code, stderr }).toMatchObject(refused);
-  expect(stderr).toContain('only 0 are left of the 10 for today');
-  expect(stderr).toContain('charged: no');
+  await refused(
+    'contact email c -q',
+    'leadpipe config set max_credits_per_day',
+    'only 0 are left of the 10 for today',
+    'charged: no',
+  );
   expect(service.charged.size).toBe(5);
 });
 
 it('buys of what comes on standard input as many rows as are left of the day', async () => {
-  expect(await contact('a')).toMatchObject({ code: 0 });
+  await bought('contact email a -q');
   const stdin = 'p1\np2\np3\np4\np5\np6\n';
-  const { code } = await runInProcess(['contact', 'email', '--input', '-', '-q'], { env, stdin });
-  expect(code).toBe(5);
+  expect((await at.leadpipe('contact email --input - -q', { stdin })).code).toBe(5);
   expect(service.charged.size).toBe(5);
 });
 
 it('is not passed by several runs at the same time', async () => {
-  const ended = await Promise.all(
-    Array.from({ length: 8 }, (_, at) => resultOf(start(['contact', 'email', `p${at}`, '-q'], { env }))),
-  );
-  expect(ended.map(({ code }) => code).sort()).toEqual([0, 0, 0, 0, 0, 5, 5, 5]);
+  const runs = Array.from({ length: 8 }, (_, nth) => at.run(`contact email p${nth} -q`));
+  const codes = (await Promise.all(runs)).map(({ code }) => code);
+  expect(codes.sort()).toEqual([0, 0, 0, 0, 0, 5, 5, 5]);
   expect(service.charged.size).toBe(5);
 });
 
 it('refuses a preview of what it would refuse', async () => {
-  expect(await contact('a')).toMatchObject({ code: 0 });
-  expect(await run('contact', 'email', '--input', rows(4), '--dry-run')).toMatchObject({ code: 0 });
-  expect(await run('contact', 'email', '--input', rows(5), '--dry-run')).toMatchObject(refused);
-  expect(await run('config', 'set', 'max_credits_per_day', '3')).toMatchObject({ code: 0 });
-  expect(await run('contact', 'email', 'b', '--dry-run')).toMatchObject(refused);
+  await bought('contact email a -q');
+  await bought(`${list(4)} --dry-run`);
+  await refused(`${list(5)} --dry-run`);
+  await bought('config set max_credits_per_day 3');
+  await refused('contact email b --dry-run');
   expect(service.charged.size).toBe(1);
 });
 
-it('refuses what has no price, naming its setting', async () => {
-  const { code, stderr } = await run('contact', 'phone', 'a');
-  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('price.contact.phone') });
-});
+it('refuses what has no price, naming its setting', () => refused('contact phone a', 'price.contact.phone'));
 
 it('buys nothing more on a day of which nobody knows what it has cost', async () => {
-  for (const setting of ['price.contact.email', 'max_credits_per_day']) await run('config', 'unset', setting);
-  expect(await contact('a')).toMatchObject({ code: 0 });
-  await run('config', 'set', 'price.contact.email', '2');
-  await run('config', 'set', 'max_credits_per_day', '10');
-  const { code, stderr } = await contact('b');
-  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('had no known price') });
+  await bought('config unset price.contact.email');
+  await bought('config unset max_credits_per_day');
+  await bought('contact email a -q');
+  await bought('config set price.contact.email 2');
+  await bought('config set max_credits_per_day 10');
+  await refused('contact email b -q', 'had no known price');
   expect(service.charged.size).toBe(1);
 });

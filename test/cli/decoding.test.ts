@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import { decoded, decodeText } from '../../src/files/decoded.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { startService } from '../helpers/local-service.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
@@ -68,10 +69,9 @@ describe('a text that is given', () => {
         expect(stdout).toContain(sent);
       }
       writeFileSync(at, inLatin1(text));
-      const refused = await runInProcess(args(at), { env, stdin: inLatin1(text) });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('is not UTF-8 text (line ');
-      expect(refused.stderr).toContain('it looks like Latin-1 or Windows-1252');
+      expect(await runInProcess(args(at), { env, stdin: inLatin1(text) })).toMatchObject(
+        failing(2, 'is not UTF-8 text (line ', 'it looks like Latin-1 or Windows-1252'),
+      );
     },
   );
 
@@ -88,9 +88,7 @@ describe('a text that is given', () => {
     };
     await expect(begin(inLatin1(text))).rejects.toThrow(UsageError);
     const service = await begin(inUtf16(text));
-    const { code, stdout } = await runInProcess(['search', 'company', 'Zahnärzte', '--limit', '1'], {
-      env: service.env(),
-    });
+    const { code, stdout } = await runInProcess('search company Zahnärzte --limit 1', { env: service.env() });
     await service.close();
     expect({ code, has: stdout.includes(says) }).toEqual({ code: exit, has: true });
   });
@@ -102,12 +100,11 @@ describe('a text that is given', () => {
     const path = join(own.LEADPIPE_CONFIG_DIR as string, 'config.json');
     const text = '{"profile":"büro","profiles":{"büro":{"format":"csv"}}}';
     writeFileSync(path, text);
-    expect((await runInProcess(['config', 'get', 'format'], { env: own })).stdout).toBe('csv\n');
+    expect((await runInProcess('config get format', { env: own })).stdout).toBe('csv\n');
     // What leadpipe writes is UTF-8, and nothing else is a setting.
     for (const other of [inUtf16(text), inLatin1(text)]) {
       writeFileSync(path, other);
-      const { code, stderr } = await runInProcess(['config', 'get', 'format'], { env: own });
-      expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(path) });
+      expect(await runInProcess('config get format', { env: own })).toMatchObject(ending(78, path));
       expect(readFileSync(path)).toEqual(other);
     }
   });

@@ -73,7 +73,7 @@ describe('doctor', () => {
   });
 
   it('works against the local service, and as one JSON array', async () => {
-    const { code, stdout } = await run(['doctor', '--local', '-f', 'json']);
+    const { code, stdout } = await run('doctor --local -f json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout).find(({ check }: Row) => check === 'credits')).toMatchObject({ result: 'ok' });
   });
@@ -125,7 +125,7 @@ describe('doctor', () => {
   it('wraps what it found, so that none of it is cut', async () => {
     const env = { ...bareEnvironment(), ...pointedAt(await startService({ status: 403 })) };
     for (const columns of [50, 80]) {
-      const { stdout } = await runInProcess(['doctor'], { env, stdoutIsTerminal: true, columns });
+      const { stdout } = await runInProcess('doctor', { env, stdoutIsTerminal: true, columns });
       const lines = stdout.replace(/\x1b\[[\d;]*m/g, '').split('\n');
       expect(lines.filter((line) => line.length > columns || line.endsWith('…'))).toEqual([]);
       expect(lines.join('').replace(/ +/g, ' ')).toContain('in step with the service');
@@ -192,7 +192,7 @@ describe('doctor', () => {
       set: async () => {},
       delete: async () => false,
     };
-    const { code, stdout } = await runInProcess(['doctor', '-f', 'json'], { env, keychain });
+    const { code, stdout } = await runInProcess('doctor -f json', { env, keychain });
     expect(code).toBe(78);
     expect(asked).toEqual([`default ${origin}`]);
     expect(resultsOf(JSON.parse(stdout))).toMatchObject({
@@ -229,12 +229,12 @@ describe('doctor', () => {
 
   it('shows a table on a terminal, every fix whole below it', async () => {
     const options = { columns: 80, env: { NO_COLOR: '1' } };
-    const { transcript, code } = await inTerminal(['doctor'], options).ended;
+    const { transcript, code } = await inTerminal('doctor', options).ended;
     expect(code).toBe(78);
     expect(transcript).toMatch(/check +result +found/);
     expect(transcript).toMatch(/node +ok +\d+\.\d+\.\d+/);
     expect(transcript).toContain('LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login');
-    const local = await inTerminal(['doctor', '--local'], options).ended;
+    const local = await inTerminal('doctor --local', options).ended;
     expect(local.transcript).toMatch(
       /\ncredits +ok .*\r\n\r\nThe local service answers with fictional leads\./,
     );

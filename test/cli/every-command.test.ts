@@ -7,6 +7,7 @@ import { localKeys } from '../../src/local-service/keys.ts';
 import { type Format, printedFormats } from '../../src/output/writer.ts';
 import { hastened } from '../helpers/clock.ts';
 import { commandsWith } from '../helpers/commands.ts';
+import { ending, silently } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { bareEnvironment, pointedAt, start, temporaryFolder } from '../helpers/run.ts';
@@ -85,9 +86,7 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
     if (where === '--local') {
       more = ['--local'];
     } else {
-      served = start(['serve', '--port', '0', '-q', '--set', 'task_start_ms=0', '--set', 'task_step_ms=5'], {
-        env,
-      });
+      served = start('serve --port 0 -q --set task_start_ms=0 --set task_step_ms=5', { env });
       served.stderr.resume();
       let printed = '';
       while (!printed.includes('API_KEY')) printed += String((await once(served.stdout, 'data'))[0]);
@@ -129,8 +128,8 @@ describe.each(['serve', '--local'])('every command against %s', (where) => {
 describe('what this machine knows', () => {
   const env = bareEnvironment(temporaryFolder());
   beforeAll(async () => {
-    await runInProcess(['config', 'set', 'format', 'csv'], { env });
-    await runInProcess(['task', 'create', 'company', 'fintech', '--limit', '1', '--local'], { env });
+    await runInProcess('config set format csv', { env });
+    await runInProcess('task create company fintech --limit 1 --local', { env });
   });
 
   it.each(lists)('%s is in the format of the profile, with the columns that were chosen', async (name) => {
@@ -144,16 +143,16 @@ describe('what this machine knows', () => {
   it.each(lists)('%s adds rows to a file', async (name) => {
     const file = join(temporaryFolder(), 'list.csv');
     for (const _ of ['begins it', 'adds to it']) {
-      const { code, stderr } = await runInProcess([...name.split(' '), '-q', '-o', file, '--append'], {
-        env,
-      });
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(await runInProcess([...name.split(' '), '-q', '-o', file, '--append'], { env })).toMatchObject(
+        silently,
+      );
     }
   });
 
   it.each(lists)('%s has no --append without a file', async (name) => {
-    const { code, stderr } = await runInProcess([...name.split(' '), '--append'], { env });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--append needs') });
+    expect(await runInProcess([...name.split(' '), '--append'], { env })).toMatchObject(
+      ending(2, '--append needs'),
+    );
   });
 });
 

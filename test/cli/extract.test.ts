@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { extractionTypes } from '../../src/contract/types.ts';
 import { runAnswered } from '../helpers/answered.ts';
+import { ending } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, temporaryFolder } from '../helpers/run.ts';
@@ -17,7 +18,7 @@ describe('extract: bad input', () => {
   });
 
   it('two types that a word could mean are not guessed at', async () => {
-    const { stderr } = await runInProcess(['extract', 'followers', 'x'], { env: pointedAt(server.url) });
+    const { stderr } = await runInProcess('extract followers x', { env: pointedAt(server.url) });
     expect(stderr).not.toContain('did you mean');
   });
 
@@ -59,8 +60,7 @@ describe('extract: bad input', () => {
     const result = await runInProcess(['extract', 'web2list', target, '--instruction', 'x'], {
       env: pointedAt(server.url),
     });
-    expect(result.code).toBe(2);
-    expect(result.stderr).toContain(says);
+    expect(result).toMatchObject(ending(2, says));
     expect(result.stderr).not.toContain('secret');
     expect(server.connections()).toBe(0);
   });

@@ -1,24 +1,22 @@
-import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
+  type Answer,
   chunk,
   errorAnswer,
-  type FaultServer,
-  lastChunk,
   searchFrames,
-  startFaultServer,
   streamHead,
   streamStart,
   wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import { pointedAt, run } from '../helpers/run.ts';
+import { machineWith } from '../helpers/machine.ts';
+import { pointedAt } from '../helpers/run.ts';
 
-let server: FaultServer | undefined;
+/** What faults of the way say; what they cost, and how each operation ends with them, is in test/matrix. */
 
-const search = ['search', 'company', 'x', '--json-errors'];
-const key = 'canary-key-8f14e45fceea';
+const search = 'search company x';
 
 describe('a fault on the way', () => {
   it.each([
@@ -26,10 +24,8 @@ describe('a fault on the way', () => {
     ['the outermost type', '{"type":"idempotency_error","error":{"message":"m"}}', null],
   ])('the error type is found as %s', async (_, body, request_id) => {
     const headers = request_id === null ? [] : [`X-Request-Id: ${request_id}`];
-    server = await startFaultServer(
-      (socket) => void socket.write(wholeAnswer('409 Conflict', 'application/json', body, headers)),
-    );
-    const { stderr } = await runInProcess(search, { env: pointedAt(server.url) });
+    const at = await machineWith(wholeAnswer('409 Conflict', 'application/json', body, headers));
+    const { stderr } = await at.leadpipe(`${search} --json-errors`);
     expect(JSON.parse(stderr).error).toMatchObject({ type: 'idempotency_error', exit: 8, request_id });
   });
 
@@ -37,187 +33,120 @@ describe('a fault on the way', () => {
     ['between bytes', [streamHead]],
     ['after half a frame', [streamHead, chunk('data: {"object":')]],
   ])('silence %s is a stall', async (_, pieces) => {
-    server = await startFaultServer((socket) => void socket.write(pieces.join('')));
-    const { code, stderr } = await runInProcess(['search', 'company', 'x', '--timeout', '0.3'], {
-      env: pointedAt(server.url),
-    });
-    expect(code).toBe(8);
-    expect(stderr).toContain('for 0.3 s');
+    const at = await machineWith((socket) => void socket.write(pieces.join('')));
+    expect(await at.leadpipe(`${search} --timeout 0.3`)).toMatchObject(ending(8, 'for 0.3 s'));
   });
 
   it('comments alone do not keep a stream alive', async () => {
     let beat: NodeJS.Timeout | undefined;
     const [first = ''] = searchFrames([['{"name":"A"}']]);
-    server = await startFaultServer((socket) => {
+    const at = await machineWith((socket) => {
       socket.write(streamStart(first));
       beat = setInterval(() => socket.write(chunk(': ping\n\n')), 50);
     });
-    const { code, stdout, stderr } = await runInProcess(
-      ['search', 'company', 'x', '-f', 'jsonl', '--timeout', '1'],
-      {
-        env: pointedAt(server.url),
-      },
-    );
+    const result = await at.leadpipe(`${search} -f jsonl --timeout 1`);
     clearInterval(beat);
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '{"name":"A"}\n' });
-    expect(stderr).toContain('no new leads for 1 s');
+    expect(result).toEqual({ ...ending(3, 'no new leads for 1 s'), stdout: '{"name":"A"}\n' });
   });
-});
 
-describe('a fault that passes', () => {
-  const lost = (socket: Socket): void => void socket.destroy();
-  const refused =
-    (status: string, type: string, headers: readonly string[] = []) =>
-    (socket: Socket): void =>
-      void socket.write(errorAnswer(status, type, 'no', headers));
+  it('a lost answer whose repetition is refused for another reason stays in doubt', async () => {
+    const refused = errorAnswer('401 X', 'authentication_error', 'no');
+    const answers: Answer[] = [(socket) => void socket.destroy(), (socket) => void socket.write(refused)];
+    const at = await machineWith((socket, request) => answers.shift()?.(socket, request));
+    const { code, stderr } = await at.leadpipe(`${search} --json-errors`);
+    expect(code).toBe(8);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      charged: 'maybe',
+      retryable: false,
+      message: expect.stringContaining(
+        'the second attempt failed too: the service does not know this API key',
+      ),
+    });
+    expect(at.requests).toHaveLength(2);
+  });
 
   it.each([
-    [
-      'is there already',
-      refused('409 Conflict', 'request_already_exists'),
-      "The service has the request, but its answer can't be fetched again.",
-    ],
-    [
-      'is refused for another reason',
-      refused('401 X', 'authentication_error'),
-      'the second attempt failed too: the service does not know this API key',
-    ],
-  ])('a lost answer whose repetition %s stays in doubt', async (_, second, says) => {
-    const answers = [lost, second];
-    server = await startFaultServer((socket) => answers.shift()?.(socket));
-    const { code, stderr } = await runInProcess(search, { env: pointedAt(server.url) });
-    const { error } = JSON.parse(stderr);
-    expect(code).toBe(8);
-    expect(error).toMatchObject({ charged: 'maybe', retryable: false });
-    expect(error.message).toContain(says);
-    expect(server.requests).toHaveLength(2);
-  });
-
-  it('a wait beyond the budget ends the run at once', async () => {
-    for (const [value, said] of [
-      ['61', '61 s'],
-      ['3600', '60 min'],
-    ]) {
-      server = await startFaultServer(refused('429 X', 'concurrency_limit', [`Retry-After: ${value}`]));
-      const { code, stderr } = await runInProcess(search, { env: pointedAt(server.url) });
-      expect({ code, requests: server.requests.length }).toEqual({ code: 75, requests: 1 });
-      expect(stderr).toContain(`too many requests are running; the service asks to wait ${said}`);
-      await server.close();
-    }
+    ['61', '61 s'],
+    ['3600', '60 min'],
+  ])('a wait beyond the budget, of %s s, ends the run at once', async (seconds, said) => {
+    const at = await machineWith(
+      errorAnswer('429 X', 'concurrency_limit', 'no', [`Retry-After: ${seconds}`]),
+    );
+    const says = `too many requests are running; the service asks to wait ${said}`;
+    expect(await at.leadpipe(search)).toMatchObject(ending(75, says));
+    expect(at.requests).toHaveLength(1);
   });
 });
 
 describe('what is sent', () => {
+  const key = 'canary-key-8f14e45fceea';
+
   it('one POST with the documented headers and body, and a new key each time', async () => {
-    server = await startFaultServer((socket) => {
-      socket.write(wholeStream(searchFrames([])));
-    });
-    const args = [
-      'search',
-      'person',
-      '  CTOs  ',
-      '--limit',
-      '7',
-      '--enrich-fields',
-      'a,b',
-      '--enrich-fields',
-      'c',
-    ];
-    const excluded = ['--dedup-service-leads', 'ls_1', '--dedup-custom-leads', 'Acme, Bolt ,,Acme'];
-    await run([...args, ...excluded], { env: pointedAt(server.url, key) });
-    await run([...args, ...excluded], { env: pointedAt(server.url, key) });
-    const [first, second] = server.requests;
-    expect(first).toMatchObject({ method: 'POST', path: '/v1/entity-search' });
-    expect(first?.headers).toMatchObject({
-      'x-api-key': key,
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      'user-agent': expect.stringMatching(/^leadpipe\//),
+    const at = await machineWith((socket) => void socket.write(wholeStream(searchFrames([]))), key);
+    const line =
+      'search person "  CTOs  " --limit 7 --enrich-fields a,b --enrich-fields c --dedup-service-leads ls_1 --dedup-custom-leads "Acme, Bolt ,,Acme"';
+    for (const _ of [1, 2]) await at.run(line);
+    const [first] = at.requests;
+    expect(first).toMatchObject({
+      method: 'POST',
+      path: '/v1/entity-search',
+      headers: expect.objectContaining({
+        'x-api-key': key,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        'user-agent': expect.stringMatching(/^leadpipe\//),
+      }),
+      body:
+        '{"entity_type":"person","objective":"CTOs","limit":7,"enrich_fields":["a","b","c"],' +
+        '"dedup_service_leads":["ls_1"],"dedup_custom_leads":["Acme","Bolt"]}',
     });
     expect(first?.headers).not.toHaveProperty('authorization');
-    expect(first?.body).toBe(
-      '{"entity_type":"person","objective":"CTOs","limit":7,"enrich_fields":["a","b","c"],' +
-        '"dedup_service_leads":["ls_1"],"dedup_custom_leads":["Acme","Bolt"]}',
-    );
-    const keys = [first, second].map((one) => one?.headers['idempotency-key'] ?? '');
+    const keys = at.requests.map(({ headers }) => headers['idempotency-key'] ?? '');
     expect(new Set(keys).size).toBe(2);
     for (const one of keys) expect(one).toMatch(/^lp-[0-9a-f-]{36}$/);
   });
 
   it('the same request is what --dry-run prints, with the key masked and nothing bought', async () => {
-    server = await startFaultServer((socket) => void socket.destroy());
-    const { code, stdout } = await run([...search, '--dry-run', '--idempotency-key', 'mine'], {
-      env: pointedAt(`${server.url}/base/`, key),
-    });
+    const at = await machineWith((socket) => void socket.destroy());
+    const env = pointedAt(`${at.url}/base/`, key);
+    const { code, stdout } = await at.run(`${search} --dry-run --idempotency-key mine`, env);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       method: 'POST',
-      url: `${server.url}/base/v1/entity-search`,
+      url: `${at.url}/base/v1/entity-search`,
       headers: { 'x-api-key': '[API key]', 'Idempotency-Key': 'mine' },
       body: { entity_type: 'company', objective: 'x', limit: 100 },
     });
-    expect(new Set(server.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
+    expect(new Set(at.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
   });
+});
 
-  it('a service that echoes the key does not make us print it', async () => {
-    const entity = `{"name":"${key}"}`;
-    const answers = [
-      errorAnswer('422 X', 'invalid_request_error', `bad key ${key}`, [`X-Request-Id: req_${key}`]),
-      `HTTP/1.1 302 Found\r\nLocation: https://a.example/?k=${key}\r\nContent-Length: 0\r\n\r\n`,
-      Buffer.concat([
-        Buffer.from(streamHead.replace('req_test', key)),
-        chunk(searchFrames([[entity]], key).join('')),
-        Buffer.from(lastChunk),
-      ]),
-    ];
-    for (const answer of answers) {
-      server = await startFaultServer((socket) => void socket.write(answer));
-      const { stdout, stderr } = await run(['search', 'company', 'x', '--verbose'], {
-        env: pointedAt(server.url, key),
-      });
-      expect(stdout + stderr).not.toContain(key);
-      await server.close();
-    }
-  });
-
-  /** What a terminal obeys or hides, written by a user or a service. */
+describe('what a terminal obeys or hides does not reach it', () => {
   const hostile = 'a\u001b[2Jb\u202ec\u0007\u009b1md\u2028e\u200ff';
   const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e]/;
 
-  it.each([false, true])(
-    'nor does that of the objective, with --dry-run (terminal: %s)',
-    async (stdoutIsTerminal) => {
-      const { stdout } = await runInProcess([...search.slice(0, 2), hostile, '--dry-run'], {
-        env: pointedAt('https://a.example'),
-        stdoutIsTerminal,
-      });
-      expect(stdout).not.toMatch(obeyed);
-      expect(JSON.parse(stdout).body.objective).toBe(hostile);
-      expect(stdout.trimEnd().split('\n').length > 1).toBe(stdoutIsTerminal);
-    },
-  );
+  it.each([false, true])('in an objective, with --dry-run (terminal: %s)', async (stdoutIsTerminal) => {
+    const env = pointedAt('https://a.example');
+    const { stdout } = await runInProcess(['search', 'company', hostile, '--dry-run'], {
+      env,
+      stdoutIsTerminal,
+    });
+    expect(stdout).not.toMatch(obeyed);
+    expect(JSON.parse(stdout).body.objective).toBe(hostile);
+    expect(stdout.trimEnd().split('\n').length > 1).toBe(stdoutIsTerminal);
+  });
 
   it.each([
     ['the type', { type: hostile, message: 'm' }, []],
-    ['the message', { type: 't', message: hostile }, []],
+    ['the message', { type: 't', message: `${hostile}\ng` }, []],
     ['the request ID', { type: 't', message: 'm' }, [`X-Request-Id: a\u009b1m`]],
-  ])('nor does %s of an error, with --json-errors', async (_, error, headers) => {
-    const body = JSON.stringify({ error });
-    const answer = wholeAnswer('422 X', 'application/json', body, headers);
-    server = await startFaultServer(
-      (socket) => void socket.write(Buffer.from(answer, headers[0] ? 'latin1' : 'utf8')),
-    );
-    for (const more of ['--json-errors', '--verbose']) {
-      const { stderr } = await runInProcess(['search', 'company', 'x', more], { env: pointedAt(server.url) });
+  ])('in %s of an error', async (_, error, headers) => {
+    const answer = wholeAnswer('422 X', 'application/json', JSON.stringify({ error }), headers);
+    const at = await machineWith(Buffer.from(answer, headers[0] ? 'latin1' : 'utf8'));
+    for (const more of ['', '--json-errors', '--verbose']) {
+      const { stderr } = await at.leadpipe(`${search} ${more}`);
       expect(stderr).not.toMatch(obeyed);
       expect(stderr).toContain('422');
     }
-  });
-
-  it('hostile text in errors and request IDs does not reach the terminal', async () => {
-    const answer = errorAnswer('500 X', 'internal_error', 'a\u001b[2Jb\u202ec\nd\u0007\u009b1m');
-    server = await startFaultServer((socket) => void socket.write(answer));
-    const { stderr } = await run(['search', 'company', 'x'], { env: pointedAt(server.url) });
-    expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 });

@@ -109,10 +109,10 @@ describe('the first mistakes of a newcomer', () => {
 
   it('name the operation that is near, and no other', async () => {
     const env = bareEnvironment();
-    await runInProcess(['balance', '--local'], { env });
-    await runInProcess(['search', 'company', 'fintech', '--limit', '1', '--local'], { env });
+    await runInProcess('balance --local', { env });
+    await runInProcess('search company fintech --limit 1 --local', { env });
     const [{ operation_id: known }] = JSON.parse(
-      (await runInProcess(['history', 'list', '-f', 'json'], { env })).stdout,
+      (await runInProcess('history list -f json', { env })).stdout,
     );
     const near = `${known.slice(0, -1)}_`;
     for (const command of ['history show', 'task resume']) {
@@ -162,7 +162,7 @@ describe('without credits', () => {
 
 describe('an error as JSON', () => {
   it('keeps the lines of its hint', async () => {
-    const { stderr } = await runInProcess(['balance', '--json-errors'], { env: bareEnvironment() });
+    const { stderr } = await runInProcess('balance --json-errors', { env: bareEnvironment() });
     const { error } = JSON.parse(stderr);
     expect(error.hint.split('\n')).toHaveLength(3);
     expect(error).toMatchObject({ exit: 78, charged: 'no' });

@@ -93,7 +93,7 @@ describe('the help of every command', () => {
   it('fits a screen of 60 lines, and names the shared options that `help options` explains', async () => {
     const lines = [...helps].map(([name, help]) => ({ name, lines: help.trimEnd().split('\n').length }));
     expect(lines.filter((one) => one.lines > 60)).toEqual([]);
-    const { stdout } = await runInProcess(['help', 'options']);
+    const { stdout } = await runInProcess('help options');
     for (const [, named = ''] of [...helps.values()].flatMap((help) => [
       ...help.matchAll(/^Also \(see leadpipe help options\):\n((?: .*\n)+)/gm),
     ]))
@@ -125,7 +125,7 @@ describe('the help of every command', () => {
       expect((await runInProcess(args)).stdout).toBe(helps.get('task run'));
     }
     for (const args of [['help'], [], ['-h']]) expect((await runInProcess(args)).stdout).toBe(helps.get(''));
-    expect((await runInProcess(['task'])).stdout).toBe(helps.get('task'));
+    expect((await runInProcess('task')).stdout).toBe(helps.get('task'));
   });
 
   it('is stored with the program as it would be made, and printed from there', async () => {
@@ -146,11 +146,11 @@ describe('the help of every command', () => {
     const expected = lines.map(([, name]) => ({ code: 0, stdout: stored[name], stderr: '' }));
     expect(await Promise.all(printed)).toEqual(expected);
     // Names that every object has are not commands.
-    expect((await run(['constructor', '--help'])).stderr).toContain('unknown command "constructor"');
+    expect((await run('constructor --help')).stderr).toContain('unknown command "constructor"');
   });
 
   it.skipIf(process.platform === 'win32')('whose reader went away ends as anything does', async () => {
-    const child = start(['--help']);
+    const child = start('--help');
     child.stdout.destroy();
     expect((await resultOf(child)).code).toBe(exitCodes.reader_closed.code);
   });
@@ -322,7 +322,7 @@ describe('a topic of help', () => {
   });
 
   it('formats has a schema that real errors of every sort fit', async () => {
-    const { stdout } = await runInProcess(['help', 'formats']);
+    const { stdout } = await runInProcess('help formats');
     const schema = JSON.parse(stdout.slice(stdout.search(/^ {2}\{$/m)));
     const check = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true }).compile(schema);
     let answer = '';

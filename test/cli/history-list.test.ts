@@ -218,7 +218,7 @@ describe('on a terminal', () => {
 });
 
 it('the zone is that of TZ', async () => {
-  const { stdout } = await run(['history', '--limit', '1'], { env: { ...env, TZ: 'Asia/Kathmandu' } });
+  const { stdout } = await run('history --limit 1', { env: { ...env, TZ: 'Asia/Kathmandu' } });
   expect(JSON.parse(stdout).time).toMatch(/\+05:45$/);
 });
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { bareEnvironment, pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import { ending } from '../helpers/ending.ts';
+import { recordsIn } from '../helpers/fake-context.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { bareEnvironment, pointedAt, resultOf, run, start } from '../helpers/run.ts';
 
 type Child = ReturnType<typeof start>;
 let served: Child | undefined;
@@ -15,122 +17,101 @@ afterEach(async () => {
   served = undefined;
 });
 
-/** `leadpipe serve`, as a shell would start it: its two lines are an environment. */
-async function serve(args: readonly string[] = [], env = bareEnvironment()): Promise<Record<string, string>> {
-  served = start(['serve', '--port', '0', '-q', '--set', 'batch_pause_ms=0', ...args], { env });
+/** A machine that knows `leadpipe serve`, as a shell would start it: its two lines are an environment. */
+async function serve(more = ''): Promise<Machine> {
+  served = start(`serve --port 0 -q --set batch_pause_ms=0 ${more}`, { env: bareEnvironment() });
   served.stderr.resume();
   let lines = '';
   while (lines.split('\n').length < 3) lines += String((await once(served.stdout, 'data'))[0]);
-  return Object.fromEntries(
-    [...lines.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  const [url, key] = ['BASE_URL', 'API_KEY'].map(
+    (name) => RegExp(`^export LEADPIPE_${name}=(.*)$`, 'm').exec(lines)?.[1],
   );
+  return createMachine(url, key);
 }
 
-const rowsOf = (
-  stdout: string,
-): { name: string; description: string; score: { score: string; reason: string } }[] =>
-  stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+interface Lead {
+  readonly name: string;
+  readonly description: string;
+  readonly score: { readonly reason: string };
+}
+const leadsIn = (stdout: string) => recordsIn(stdout) as unknown as Lead[];
 
 describe('--local', () => {
-  const fitting: readonly [type: string, objective: string, fits: RegExp[]][] = [
-    ['company', 'seed-stage fintech in Berlin', [/berlin/i, /fintech/i, /(?<!pre-)seed[- ]stage/i]],
-    ['youtube_creator', 'climate podcasts on YouTube with over 100k subscribers', [/climate/i, /podcast/i]],
-    ['shopify_store', 'shopify stores for trail running', [/trail/i, /runn/i]],
-  ];
-  it.each(fitting)('%s "%s" brings leads that fit', async (type, objective, fits) => {
-    const { stdout, stderr, code } = await run(['search', type, objective, '--local', '--limit', '8']);
-    expect(code).toBe(0);
-    const rows = rowsOf(stdout);
-    expect(rows).toHaveLength(8);
-    for (const row of rows) for (const fit of fits) expect(row.description).toMatch(fit);
-    expect(rows[0]?.score.reason).toMatch(/^matches /);
-    expect(stderr).toContain('fictional');
+  it.each<[words: string, fits: RegExp[]]>([
+    ['company "seed-stage fintech in Berlin"', [/berlin/i, /fintech/i, /(?<!pre-)seed[- ]stage/i]],
+    ['youtube_creator "climate podcasts on YouTube with over 100k subscribers"', [/climate/i, /podcast/i]],
+    ['shopify_store "shopify stores for trail running"', [/trail/i, /runn/i]],
+  ])('%s brings leads that fit', async (words, fits) => {
+    const { stdout, ...end } = await run(`search ${words} --local --limit 8`);
+    expect(end).toEqual(ending(0, 'fictional'));
+    const leads = leadsIn(stdout);
+    expect(leads).toHaveLength(8);
+    for (const { description } of leads) for (const fit of fits) expect(description).toMatch(fit);
+    expect(leads[0]?.score.reason).toMatch(/^matches /);
   });
 
   it('says what the demonstration knows where nothing fits, last and on stderr alone', async () => {
-    const env = bareEnvironment();
-    const search = ['search', 'company', 'blockchain in Oslo', '--local'];
-    const { stdout, stderr, code } = await run(search, { env });
-    expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
-    expect(stderr).toMatch(
-      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustry: fintech · .*\ncity: .*\nFor example: .* in .*\n$/,
-    );
-    const task = ['task', 'run', 'person', 'sommeliers', '--local', '--poll-interval', '0.1'];
-    expect((await run(task, { env })).stderr).toMatch(/\ntitle: .*\ncity: .*\nindustry: .*\nFor example: /);
-    expect((await run([...search, '-q'], { env })).stderr).toBe('');
-    const { stderr: one } = await run([...search, '--exit-status', '--json-errors'], { env });
-    expect(JSON.parse(one).error).toMatchObject({ exit: 7 });
+    const at = createMachine();
+    const search = 'search company "blockchain in Oslo" --local';
+    const known =
+      /\n0 leads · no more matches · cost nothing\n.*\nThe demonstration has no company that matches\. It has:\nindustry: fintech · .*\ncity: .*\nFor example: .* in .*\n$/;
+    expect(await at.run(search)).toEqual({ ...ending(0, known), stdout: '' });
+    const task = await at.run('task run person sommeliers --local --poll-interval 0.1');
+    expect(task.stderr).toMatch(/\ntitle: .*\ncity: .*\nindustry: .*\nFor example: /);
+    expect((await at.run(`${search} -q`)).stderr).toBe('');
+    const { stderr } = await at.run(`${search} --exit-status --json-errors`);
+    expect(JSON.parse(stderr).error).toMatchObject({ exit: 7 });
   });
 
   it('keeps its state between commands: each lead costs a credit', async () => {
-    const env = bareEnvironment();
+    const at = createMachine();
     const balance = async (): Promise<number> =>
-      JSON.parse((await run(['balance', '--local', '-f', 'json'], { env })).stdout).available_credits;
+      JSON.parse((await at.run('balance --local -f json')).stdout).available_credits;
     const before = await balance();
-    await run(['search', 'company', 'fintech in Berlin', '--limit', '7', '--local'], { env });
+    await at.run('search company "fintech in Berlin" --limit 7 --local');
     expect(await balance()).toBe(before - 7);
   });
 
-  it('answers two commands at once', async () => {
-    const env = bareEnvironment();
-    const results = await Promise.all(
-      ['person', 'company', 'shopify_store'].map((type) =>
-        run(['search', type, 'Berlin', '--limit', '3', '--local'], { env }),
-      ),
-    );
-    for (const { code, stderr } of results) expect({ code, stderr }).toMatchObject({ code: 0 });
+  it('answers several commands at once', async () => {
+    const at = createMachine();
+    const types = ['person', 'company', 'shopify_store'];
+    const runs = types.map((type) => at.run(`search ${type} Berlin --limit 3 --local`));
+    expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0]);
   });
 
   it('keeps what it stores to the user alone', async () => {
     const env = bareEnvironment();
-    await run(['balance', '--local'], { env, isFirst: true });
-    const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
-    expect(existsSync(folder)).toBe(true);
-    expect(statSync(folder).mode & 0o077).toBe(0);
+    await run('balance --local', { env, isFirst: true });
+    expect(statSync(join(env.LEADPIPE_STATE_DIR ?? '', 'local-service')).mode & 0o077).toBe(0);
   });
 
   it('says so when its state is damaged, and how to begin anew', async () => {
-    const env = bareEnvironment();
-    const folder = join(env.LEADPIPE_STATE_DIR as string, 'local-service');
+    const at = createMachine();
+    const folder = join(at.state, 'local-service');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), 'not a database '.repeat(100));
-    const { code, stderr } = await run(['balance', '--local'], { env });
-    expect(code).toBe(74);
-    expect(stderr).toContain(`the stored state of the local service can't be used: file is not a database`);
-    expect(stderr).toContain(`remove the folder ${folder}`);
+    const says = "the stored state of the local service can't be used: file is not a database";
+    expect(await at.run('balance --local')).toMatchObject(ending(74, says, `remove the folder ${folder}`));
   });
 
   it('leaves out what earlier searches and the user have', async () => {
-    const env = bareEnvironment();
-    const search = ['search', 'company', 'seed-stage fintech in Berlin', '--limit', '5', '--local'];
-    const first = await run(search, { env });
-    const id = /search (ls_\S+)/.exec(first.stderr)?.[1] ?? '';
-    const names = rowsOf(first.stdout).map((row) => row.name);
-    const second = await run([...search, '--dedup-service-leads', id], { env });
-    expect(rowsOf(second.stdout).map((row) => row.name)).not.toEqual(expect.arrayContaining([names[0]]));
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'mine.csv'), `city,Name\nx,"${names[0]}"\n`);
-    const third = await run([...search, '--dedup-custom-leads', '@mine.csv'], { env, cwd });
-    expect(rowsOf(third.stdout).map((row) => row.name)).not.toContain(names[0]);
+    const at = createMachine();
+    const search = 'search company "seed-stage fintech in Berlin" --limit 5 --local';
+    const { stdout, stderr } = await at.run(search);
+    const [, id] = /search (ls_\S+)/.exec(stderr) ?? [];
+    const name = leadsIn(stdout)[0]?.name;
+    at.write('mine.csv', `city,Name\nx,"${name}"\n`);
+    for (const known of [`--dedup-service-leads ${id}`, '--dedup-custom-leads @mine.csv']) {
+      const other = await at.run(`${search} ${known}`);
+      expect(leadsIn(other.stdout).map((lead) => lead.name)).not.toContain(name);
+    }
   });
 
   it('fills enrich fields, which have columns of their own', async () => {
-    const cwd = temporaryFolder();
-    const args = [
-      'search',
-      'company',
-      'fintech in Berlin',
-      '--limit',
-      '2',
-      '--local',
-      '--enrich-fields',
-      'headcount,email',
-    ];
-    await run([...args, '-o', 'leads.csv'], { cwd });
-    const [header, first] = readFileSync(join(cwd, 'leads.csv'), 'utf8').split('\r\n');
+    const at = createMachine();
+    const fields = '--enrich-fields headcount,email';
+    await at.run(`search company "fintech in Berlin" --limit 2 --local ${fields} -o leads.csv`);
+    const [header, first] = at.read('leads.csv').split('\r\n');
     expect(header).toBe(
       'name,description,score,score_reason,website,linkedin_url,links,headcount,headcount_reference,email,email_reference',
     );
@@ -140,15 +121,14 @@ describe('--local', () => {
 
 describe('serve', () => {
   it('gives its address and key as lines for a shell, and searches go over the wire', async () => {
-    const env = await serve();
-    expect(env.LEADPIPE_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    const { stdout, code } = await run(['search', 'company', 'fintech in Berlin', '--limit', '3'], { env });
-    expect(code).toBe(0);
-    expect(rowsOf(stdout)).toHaveLength(3);
+    const at = await serve();
+    expect(at.env.LEADPIPE_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const { code, stdout } = await at.run('search company "fintech in Berlin" --limit 3');
+    expect({ code, leads: leadsIn(stdout).length }).toEqual({ code: 0, leads: 3 });
   });
 
   it('streams frames that any reader of event streams understands', async () => {
-    const env = await serve();
+    const { env } = await serve();
     const response = await fetch(`${env.LEADPIPE_BASE_URL}/v1/entity-search`, {
       method: 'POST',
       headers: { 'x-api-key': env.LEADPIPE_API_KEY ?? '', 'content-type': 'application/json' },
@@ -158,77 +138,65 @@ describe('serve', () => {
     const events: string[] = [];
     const parser = createParser({ onEvent: ({ data }) => events.push(data) });
     parser.feed(await response.text());
-    expect(events.at(-1)).toBe('[DONE]');
-    const objects = events.slice(0, -1).map((data) => JSON.parse(data));
-    expect(objects.map(({ object }) => object)).toEqual([
-      'entity_search_batch',
-      'entity_search_batch',
-      'entity_search_batch',
-      'entity_search_done',
-    ]);
+    expect(events.pop()).toBe('[DONE]');
+    const objects = events.map((data) => JSON.parse(data));
+    const batch = 'entity_search_batch';
+    expect(objects.map(({ object }) => object)).toEqual([batch, batch, batch, 'entity_search_done']);
     expect(objects.map(({ cum_count }) => cum_count)).toEqual([10, 20, 25, 25]);
   });
 
   it('says in its own terminal what the demonstration knows, and nothing of the leads of a file', async () => {
-    const said = async (args: string[]): Promise<string> => {
-      const child = start(['serve', '--port', '0', ...args], { env: bareEnvironment() });
+    const said = async (more = ''): Promise<string> => {
+      const child = at.start(`serve --port 0 ${more}`);
       const ended = resultOf(child);
       const url = /http:\S+/.exec(String((await once(child.stdout, 'data'))[0]))?.[0] ?? '';
       const env = pointedAt(url, 'lp_local_demo');
-      expect((await runInProcess(['search', 'company', 'blockchain in Oslo'], { env })).stdout).toBe('');
+      expect((await at.leadpipe('search company "blockchain in Oslo"', { env })).stdout).toBe('');
       child.kill('SIGINT');
       return (await ended).stderr;
     };
-    expect(await said([])).toContain('\nThe demonstration has no company that matches.');
-    const file = join(temporaryFolder(), 'mine.csv');
-    writeFileSync(file, 'name,industry\nAcme,fintech\n');
-    expect(await said(['--catalog', file])).not.toContain('The demonstration');
+    const at = createMachine();
+    expect(await said()).toContain('\nThe demonstration has no company that matches.');
+    at.write('mine.csv', 'name,industry\nAcme,fintech\n');
+    expect(await said('--catalog mine.csv')).not.toContain('The demonstration');
   });
 
   it('balance --require compares', async () => {
-    const env = await serve(['--set', 'opening_credits=50']);
-    expect((await run(['balance', '--require', '50'], { env })).code).toBe(0);
-    const { code, stdout, stderr } = await run(['balance', '--require', '51'], { env });
-    expect(code).toBe(5);
+    const at = await serve('--set opening_credits=50');
+    expect((await at.run('balance --require 50')).code).toBe(0);
+    const { stdout, ...end } = await at.run('balance --require 51');
+    expect(end).toEqual(ending(5, '50 credits are available, and --require asks for 51'));
     expect(JSON.parse(stdout)).toMatchObject({ object: 'credit_balance', available_credits: 50 });
-    expect(stderr).toContain('50 credits are available, and --require asks for 51');
   });
 
   it('serves the leads of a file, numbers and unknown fields as they are', async () => {
-    const cwd = temporaryFolder();
-    const lead =
-      '{"name":"Örtliche Bäckerei","links":{"website":"https://b.example"},"description":"bread","id":12345678901234567890,"rate":1.10}';
-    writeFileSync(join(cwd, 'mine.jsonl'), `${lead}\n`);
-    const env = await serve(['--catalog', join(cwd, 'mine.jsonl')]);
-    const { stdout, stderr } = await run(['search', 'company', 'bread'], { env });
-    expect(stdout).toContain('"id":12345678901234567890,"rate":1.10');
+    const { write, pathOf } = createMachine();
+    const odd = '"id":12345678901234567890,"rate":1.10';
+    write(
+      'mine.jsonl',
+      `{"name":"Örtliche Bäckerei","links":{"website":"https://b.example"},"description":"bread",${odd}}\n`,
+    );
+    const at = await serve(`--catalog ${pathOf('mine.jsonl')}`);
+    const { stdout, stderr } = await at.run('search company bread');
+    expect(stdout).toContain(odd);
     expect(stderr).not.toContain('fictional');
   });
 
   it.each([
-    ['a catalogue that is not there', ['--catalog', 'nowhere.jsonl'], 2, 'nowhere.jsonl'],
-    ['an unknown switch', ['--set', 'nonsense=1'], 2, 'nonsense'],
-    [
-      'a switch beyond what a timer can wait',
-      ['--set', 'task_step_ms=2147483648'],
-      2,
-      'from 0 to 2147483647',
-    ],
-    ['a port out of range', ['--port', '70000'], 2, '--port is 70000'],
-  ])('%s is refused', async (_, args, code, says) => {
-    const result = await run(['serve', '--port', '0', ...args]);
-    expect(result.code).toBe(code);
-    expect(result.stderr).toContain(says);
+    ['--catalog nowhere.jsonl', 'nowhere.jsonl'],
+    ['--set nonsense=1', 'nonsense'],
+    // More than a timer can wait.
+    ['--set task_step_ms=2147483648', 'from 0 to 2147483647'],
+    ['--port 70000', '--port is 70000'],
+  ])('%s is refused', async (more, says) => {
+    expect(await run(`serve --port 0 ${more}`)).toMatchObject(ending(2, says));
   });
 
   it('says so when its port is taken, and ends with 130 on Ctrl-C', async () => {
-    const env = await serve();
+    const { env } = await serve();
     const { port } = new URL(env.LEADPIPE_BASE_URL ?? '');
-    const second = await run(['serve', '--port', port]);
-    expect(second).toMatchObject({
-      code: 74,
-      stderr: expect.stringContaining(`port ${port} on 127.0.0.1 is already in use`),
-    });
+    const says = `port ${port} on 127.0.0.1 is already in use`;
+    expect(await run(`serve --port ${port}`)).toMatchObject(ending(74, says));
     const ended = resultOf(served as Child);
     served?.kill('SIGINT');
     expect((await ended).code).toBe(130);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
 import {
   chunk,
   errorAnswer,
@@ -55,8 +56,10 @@ describe('200 kB of prose in the sheet of a single answer', () => {
   it('and again by history show', async () => {
     const env = await serve(enriched);
     expect(await run([...enrich, '-f', 'jsonl'], { env })).toMatchObject({ code: 0 });
-    const shown = await run(['history', 'show', operationIn(env), '-f', 'table'], { env });
-    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('notes  Some ordinary') });
+    expect(await run(['history', 'show', operationIn(env), '-f', 'table'], { env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('notes  Some ordinary'),
+    });
   });
 });
 
@@ -87,9 +90,7 @@ describe('a signal ends a run that computes', () => {
     const part = join(cwd, 'items.csv.part');
     await waitFor(() => existsSync(part) && readFileSync(part).length > 0);
     child.kill('SIGINT');
-    const { stderr, code } = await ended;
-    expect(code).toBe(130);
-    expect(stderr).toContain(`leadpipe history show ${operationIn(env)}`);
+    expect(await ended).toMatchObject(ending(130, `leadpipe history show ${operationIn(env)}`));
     const rows = readFileSync(part, 'utf8').split('\r\n');
     expect(rows.pop()).toBe('');
     for (const row of rows) expect(row.split(',')).toHaveLength(30_000);
@@ -134,7 +135,7 @@ describe('a signal ends a run that computes', () => {
     });
     expect(lines()).toBeLessThan(900);
     // What is stored is paid for, printed or not.
-    const listed = await run(['history', '-f', 'jsonl', '--columns', 'leads,charged'], { env });
+    const listed = await run('history -f jsonl --columns leads,charged', { env });
     expect(listed.stdout).toBe('{"leads":901,"charged":"yes"}\n');
     expect(await run(['search', '--continue', operationIn(env)], { env, cwd })).toMatchObject({ code: 0 });
     const names = readFileSync(join(cwd, 'leads.csv'), 'utf8')
@@ -146,7 +147,7 @@ describe('a signal ends a run that computes', () => {
   it('an answer that is printed again', async () => {
     const nested = `${'['.repeat(40)}${'0,'.repeat(900_000)}0${']'.repeat(40)}`;
     const env = await serve(`{"success":true,"answer":${nested}}`);
-    expect(await run(['research', 'x', '-o', 'answer.json'], { env })).toMatchObject({ code: 0 });
+    expect(await run('research x -o answer.json', { env })).toMatchObject({ code: 0 });
     const child = start(['history', 'show', operationIn(env), '-f', 'table'], { env });
     let bytes = 0;
     child.stdout.on('data', (piece: Buffer) => {

@@ -73,8 +73,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
       operation_id: null,
     });
     expect(service.spent()).toBe(spent);
-    const bought = await run([...args, '--max-credits', String(worst)], { env });
-    expect(bought.code).toBe(0);
+    expect(await run([...args, '--max-credits', String(worst)], { env })).toMatchObject({ code: 0 });
     await service.quiet();
     expect(service.spent() - spent).toBeLessThanOrEqual(worst);
     const { credits_before, credits_after } = await record(env);
@@ -251,7 +250,7 @@ describe('--dry-run', () => {
   it('says on a terminal which command stores a price that is missing', async () => {
     const server = await startFaultServer(answering);
     const env = { ...withPrices({}), ...pointedAt(server.url) };
-    const { stderr } = await runInProcess(['research', 'x', '--dry-run'], { env, stderrIsTerminal: true });
+    const { stderr } = await runInProcess('research x --dry-run', { env, stderrIsTerminal: true });
     expect(stderr.replace(/\s+/g, ' ')).toContain('leadpipe config set price.research <credits>');
   });
 });
@@ -324,7 +323,7 @@ describe('what is local', () => {
     const { stdout } = await run([...search, '--dry-run'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 0 });
     expect(await record(env)).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
-    const [totals] = JSON.parse((await run(['history', 'totals', '--local', '-f', 'json'], { env })).stdout);
+    const [totals] = JSON.parse((await run('history totals --local -f json', { env })).stdout);
     expect(totals).toMatchObject({ purchases: 1, leads: 3, charged: 0, credits_at_most: 0, unsettled: 0 });
   });
 });

@@ -1,25 +1,17 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
-import { bodies, cwd, env, file, first, lines, rest, run, script } from '../helpers/cut-searches.ts';
+import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
 
-const search = ['search', 'company', 'x', '--limit', '9'];
-const into = (...more: string[]) => run(...search, '-o', file, ...more);
-const state = (): string => env.LEADPIPE_STATE_DIR ?? '';
-const operations = async () => (await readOperations(state())).operations;
-const folderOf = (operationId: string): string => join(state(), 'operations', operationId);
+const into = (more = '') => at.leadpipe(`search company x --limit 9 -o leads.jsonl ${more}`);
+const part = (): string => at.pathOf('leads.jsonl.part');
+const latest = async () => (await readOperations(at.state)).operations.at(-1)?.operationId ?? '';
+const folderOf = (operationId: string): string => join(at.state, 'operations', operationId);
 
 /** Takes lines away from the journal of an operation, as a kill at that moment would. */
 function keepLines(operationId: string, isKept: (line: string) => boolean): void {
@@ -28,12 +20,11 @@ function keepLines(operationId: string, isKept: (line: string) => boolean): void
 }
 
 /** A search that was killed: its journal does not know how it ended. */
-async function leave(...more: string[]): Promise<string> {
-  const { code, stderr } = await into(...more);
-  expect(code).toBe(3);
-  const operationId = (await operations()).at(-1)?.operationId ?? '';
+async function leave(more = ''): Promise<string> {
   // Both buy nothing but what is missing.
-  expect(stderr).toMatch(/^To (complete \S+, for free|buy the rest): leadpipe search --continue op_/m);
+  const going = /^To (complete \S+, for free|buy the rest): leadpipe search --continue op_/m;
+  expect(await into(more)).toMatchObject(ending(3, going));
+  const operationId = await latest();
   keepLines(operationId, (line) => !line.includes('"terminal"'));
   return operationId;
 }
@@ -41,11 +32,11 @@ async function leave(...more: string[]): Promise<string> {
 interface Case {
   readonly name: string;
   /** Of the run that is left. */
-  readonly left?: readonly string[];
+  readonly left?: string;
   /** What happens to it. */
   readonly meanwhile?: (operationId: string) => void | Promise<void>;
   /** Of the run that comes after it. */
-  readonly again?: readonly string[];
+  readonly again?: string;
   readonly says: RegExp;
   /** How many leads the second purchase asks for, and what it leaves out. */
   readonly asks: { readonly limit: number; readonly dedup_service_leads?: readonly string[] };
@@ -63,30 +54,31 @@ const goesOn = {
 };
 /** It is bought anew, and what was left is put aside. */
 const anew = {
-  says: /leads\.jsonl\.part held rows of an earlier run\. They are now in \S+leads\.jsonl\.part\.1\./,
+  says: /leads\.jsonl\.part held rows of an earlier run\. They are now in \S*leads\.jsonl\.part\.1\./,
   asks: { limit: 9 },
   file: lines(...rest),
   beside: { 'leads.jsonl.part.1': lines(...first) },
 };
-const wholeCsv = 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n';
+
+const old = '{"name":"old"}';
 
 const cases: readonly Case[] = [
   { name: 'the same search', ...goesOn },
   {
     name: 'a higher limit',
-    again: ['--limit', '20'],
+    again: '--limit 20',
     says: /Buying up to 18 more/,
     asks: { limit: 18 },
     file: lines(...first, ...rest),
   },
   {
     name: 'another format',
-    again: ['-f', 'csv', '--columns', 'name,id'],
+    again: '-f csv --columns name,id',
     ...anew,
     says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe history resume op_\w+$[\s\S]*held rows of an earlier run/m,
     file: 'name,id\r\nC,\r\n',
   },
-  { name: 'another objective', again: ['--enrich-fields', 'email'], ...anew },
+  { name: 'another objective', again: '--enrich-fields email', ...anew },
   { name: 'no record of it any more', meanwhile: (id) => rmSync(folderOf(id), { recursive: true }), ...anew },
   {
     name: 'its leads pruned',
@@ -103,99 +95,83 @@ const cases: readonly Case[] = [
     ...anew,
     says: /can't be read: line 2 of .* is damaged\. A new search starts now/,
   },
-  { name: 'its .part changed by someone', meanwhile: () => writeFileSync(`${file}.part`, 'torn'), ...goesOn },
-  { name: 'its .part removed', meanwhile: () => rmSync(`${file}.part`), ...goesOn },
+  { name: 'its .part changed by someone', meanwhile: () => writeFileSync(part(), 'torn'), ...goesOn },
+  { name: 'its .part removed', meanwhile: () => rmSync(part()), ...goesOn },
   {
     name: 'the key changed',
-    meanwhile: () => void Object.assign(env, { LEADPIPE_API_KEY: 'another-key-0123456789' }),
+    meanwhile: () => void Object.assign(at.env, { LEADPIPE_API_KEY: 'another-key-0123456789' }),
     ...anew,
   },
   {
     name: 'the key of the purchase fixed: the rest has one of its own',
-    left: ['--idempotency-key', 'mine'],
-    again: ['--idempotency-key', 'mine'],
+    left: '--idempotency-key mine',
+    again: '--idempotency-key mine',
     ...goesOn,
   },
-  {
-    name: '--append',
-    left: ['--append'],
-    again: ['--append'],
-    ...goesOn,
-    file: lines('{"name":"old"}', ...first, ...rest),
-  },
+  { name: '--append', left: '--append', again: '--append', ...goesOn, file: lines(old, ...first, ...rest) },
   {
     name: '--append, and half a row in the .part',
-    left: ['--append'],
-    meanwhile: () => appendFileSync(`${file}.part`, '{"name":"tor'),
-    again: ['--append'],
+    left: '--append',
+    meanwhile: () => appendFileSync(part(), '{"name":"tor'),
+    again: '--append',
     ...goesOn,
-    file: lines('{"name":"old"}', ...first, ...rest),
+    file: lines(old, ...first, ...rest),
   },
   {
     name: '--append, and the file moved away',
-    left: ['--append'],
-    meanwhile: () => rmSync(file),
-    again: ['--append'],
+    left: '--append',
+    meanwhile: () => rmSync(at.pathOf('leads.jsonl')),
+    again: '--append',
     ...goesOn,
   },
   {
     name: '--append of another search',
-    left: ['--append'],
-    again: ['--append', '--enrich-fields', 'email'],
+    left: '--append',
+    again: '--append --enrich-fields email',
     ...anew,
-    file: lines('{"name":"old"}', ...rest),
+    file: lines(old, ...rest),
   },
-  { name: '--only-new', left: ['--only-new'], again: ['--only-new'], ...goesOn },
+  { name: '--only-new', left: '--only-new', again: '--only-new', ...goesOn },
 ];
 
 describe('a search that was killed', () => {
-  it.each(cases)(
-    '$name',
-    async ({ left = [], meanwhile, again = [], says, asks, beside = {}, ...expected }) => {
-      if (left.includes('--append')) writeFileSync(file, lines('{"name":"old"}'));
-      const id = await leave(...left);
-      await meanwhile?.(id);
-      const { code, stderr } = await into(...again);
-      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stderr).toMatch(says);
-      expect(bodies()[1]).toMatchObject(asks);
-      if (asks === anew.asks) expect(bodies()[1]).not.toHaveProperty('dedup_service_leads');
-      expect(readFileSync(file, 'utf8')).toBe(expected.file);
-      const others = readdirSync(cwd).filter((name) => name !== 'leads.jsonl');
-      const texts = others.map((name) => [name, readFileSync(join(cwd, name), 'utf8')]);
-      expect(Object.fromEntries(texts)).toEqual(beside);
-      expect(bodies()).toHaveLength(2);
+  it.each(cases)('$name', async ({ left = '', meanwhile, again, says, asks, beside = {}, file }) => {
+    if (left === '--append') at.write('leads.jsonl', lines(old));
+    const id = await leave(left);
+    await meanwhile?.(id);
+    expect(await into(again)).toMatchObject(ending(0, says));
+    const [, asked, ...more] = bodies();
+    expect(asked).toMatchObject(asks);
+    if (asks === anew.asks) expect(asked).not.toHaveProperty('dedup_service_leads');
+    expect(Object.fromEntries(at.files().map((name) => [name, at.read(name)]))).toEqual({
+      'leads.jsonl': file,
+      ...beside,
+    });
+    expect(more).toEqual([]);
+  });
+
+  it.each(['search company x --limit 2 -o leads.jsonl', 'history resume'])(
+    'with everything that was asked for is finished by `%s`, and nothing is bought',
+    async (way) => {
+      const id = await leave('--limit 2');
+      const says = /all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./;
+      expect(await at.leadpipe(way)).toMatchObject(ending(0, id, says));
+      expect(bodies()).toHaveLength(1);
+      expect(at.read('leads.jsonl')).toBe(lines(...first));
     },
   );
 
-  it('with everything that was asked for is finished, and nothing is bought', async () => {
-    for (const way of [
-      [...search.slice(0, 3), '--limit', '2', '-o', file],
-      ['history', 'resume'],
-    ]) {
-      script.cuts = 1;
-      const id = await leave('--limit', '2');
-      const sent = bodies().length;
-      const { code, stderr } = await run(...way);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(id) });
-      expect(stderr).toMatch(/all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./);
-      expect(bodies()).toHaveLength(sent);
-      expect(readFileSync(file, 'utf8')).toBe(lines(...first));
-      rmSync(file);
-    }
-  });
-
-  it.each([[['--only-new']], [[]]])(
+  it.each(['--only-new', ''])(
     'whose rest was refused once has all its leads in the file: %j',
     async (more) => {
-      const id = await leave(...more);
+      const id = await leave(more);
       // Killed before its journal counted the leads that are stored.
       keepLines(id, (line) => !line.includes('"batch"'));
       script.refusals = 1;
-      expect((await into(...more)).code).toBe(5);
-      expect(await into(...more)).toMatchObject({ code: 0 });
-      expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
-      expect(readdirSync(cwd)).toEqual(['leads.jsonl']);
+      expect((await into(more)).code).toBe(5);
+      expect(await into(more)).toMatchObject({ code: 0 });
+      expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+      expect(at.files()).toEqual(['leads.jsonl']);
     },
   );
 
@@ -205,10 +181,9 @@ describe('a search that was killed', () => {
     const [intent = '', ...others] = readFileSync(path, 'utf8').split('\n');
     writeFileSync(path, [intent, ...others].join('\n').replace('"type":"batch"', '"type":"bitch"'));
     for (const isMade of [true, false]) {
-      if (isMade) rmSync(join(state(), 'index'), { recursive: true });
-      for (const way of [() => into(), () => run('history', 'resume'), () => run('task', 'resume')]) {
-        const { code, stderr } = await way();
-        expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(`${path} is damaged`) });
+      if (isMade) rmSync(join(at.state, 'index'), { recursive: true });
+      for (const way of [into, () => at.leadpipe('history resume'), () => at.leadpipe('task resume')]) {
+        expect(await way()).toMatchObject(ending(78, `${path} is damaged`));
       }
     }
     expect(bodies()).toHaveLength(1);
@@ -218,118 +193,113 @@ describe('a search that was killed', () => {
     const id = await leave();
     rmSync(join(folderOf(id), 'leads.jsonl'));
     keepLines(id, (line) => line === '' || /"(intent|opened|sent)"/.test(line));
-    writeFileSync(`${file}.part`, '');
-    const { code, stderr } = await into();
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`the search ${id} (`) });
-    expect(stderr).toContain('was stopped before any lead arrived. It may have been charged');
-    expect(readFileSync(file, 'utf8')).toBe(lines(...rest));
+    writeFileSync(part(), '');
+    const says = 'was stopped before any lead arrived. It may have been charged';
+    expect(await into()).toMatchObject(ending(0, `the search ${id} (`, says));
+    expect(at.read('leads.jsonl')).toBe(lines(...rest));
   });
 
   it('is what history resume takes, and says; task resume is for tasks', async () => {
     const id = await leave();
     const nothingLeft = { code: 0, stderr: 'There is nothing to resume.\n' };
-    const noTask = { code: 2, stderr: expect.stringContaining(`leadpipe history resume ${id}`) };
-    expect(await run('task', 'resume')).toMatchObject(nothingLeft);
-    expect(await run('task', 'resume', id)).toMatchObject(noTask);
-    const { code, stderr } = await run('history', 'resume');
-    expect(code).toBe(0);
-    expect(stderr).toMatch(
-      new RegExp(`^The latest unfinished operation is ${id}: search, started .*, into ${file}`, 'm'),
+    expect(await at.leadpipe('task resume')).toMatchObject(nothingLeft);
+    expect(await at.leadpipe(`task resume ${id}`)).toMatchObject(failing(2, `leadpipe history resume ${id}`));
+    expect(await at.leadpipe('history resume')).toMatchObject(
+      ending(
+        0,
+        RegExp(
+          `^The latest unfinished operation is ${id}: search, started .*, into ${at.pathOf('leads.jsonl')}`,
+          'm',
+        ),
+        '2 leads stored. Buying up to 7 more, for at most 7 credits',
+      ),
     );
-    expect(stderr).toMatch(/2 leads stored\. Buying up to 7 more, for at most 7 credits/);
-    expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
-    expect(await run('history', 'resume')).toMatchObject(nothingLeft);
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+    expect(await at.leadpipe('history resume')).toMatchObject(nothingLeft);
   });
 
   it.each([
-    ['search', []],
-    ['search --append', ['--append']],
-    ['history resume', undefined],
-  ] as const)(
-    'is left alone while another run writes the file: %s ends with 75 and its pid',
-    async (_, more) => {
-      await leave(...(more ?? []));
-      await withOutputLock({ pid: process.pid }, file, async () => {
-        const { code, stderr } = more === undefined ? await run('history', 'resume') : await into(...more);
-        expect(code).toBe(75);
-        expect(stderr).toContain(`process ${process.pid} is working on`);
-        expect(stderr).toContain('charged: no');
-      });
-      expect(bodies()).toHaveLength(1);
-    },
-  );
+    ['search', '', () => into()],
+    ['search --append', '--append', () => into('--append')],
+    ['history resume', '', () => at.leadpipe('history resume')],
+  ])('is left alone while another run writes the file: %s ends with 75 and its pid', async (_, left, way) => {
+    await leave(left);
+    await withOutputLock({ pid: process.pid }, at.pathOf('leads.jsonl'), async () => {
+      const says = `process ${process.pid} is working on`;
+      expect(await way()).toMatchObject(ending(75, says, 'charged: no'));
+    });
+    expect(bodies()).toHaveLength(1);
+  });
 });
 
 it('a .part of a search is put aside by a task run, and that of a task run by a search', async () => {
   await leave();
-  const task = ['task', 'run', 'company', 'x', '-o', file];
   // This service knows no tasks: the run is left, and owns the .part.
-  expect((await run(...task)).stderr).toContain('held rows of an earlier run');
-  writeFileSync(`${file}.part`, 'rows of the task\n');
+  const task = await at.leadpipe('task run company x -o leads.jsonl');
+  expect(task.stderr).toContain('held rows of an earlier run');
+  writeFileSync(part(), 'rows of the task\n');
   script.cuts = 0;
-  expect(await into()).toMatchObject({ code: 0, stderr: expect.stringContaining('leads.jsonl.part.2.') });
-  expect(readFileSync(`${file}.part.2`, 'utf8')).toBe('rows of the task\n');
+  expect(await into()).toMatchObject(ending(0, 'leads.jsonl.part.2.'));
+  expect(at.read('leads.jsonl.part.2')).toBe('rows of the task\n');
   // What the search had brought is stored, and bought once.
-  expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...rest));
+  expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
 });
 
 describe('what went on with a search', () => {
   it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
     script.cuts = 2;
     const a = await leave();
-    const cut = await run('search', '--continue', `${a}\r`, '-o', file);
-    expect(cut).toMatchObject({ code: 3 });
     // First what is kept, once the output is open; then what it came to.
-    expect(cut.stderr).toMatch(/^Resuming op_\w+: 2 leads stored\. Buying up to 7 more/);
-    const b = (await operations()).at(-1)?.operationId ?? '';
-    expect((await run('history', 'show', a)).stderr).toContain(`leadpipe search --continue ${b}`);
+    const resuming = /^Resuming op_\w+: 2 leads stored\. Buying up to 7 more/;
+    expect(await at.leadpipe(`search --continue "${a}\\r" -o leads.jsonl`)).toMatchObject(
+      ending(3, resuming),
+    );
+    const b = await latest();
+    expect((await at.leadpipe(`history show ${a}`)).stderr).toContain(`leadpipe search --continue ${b}`);
     expect((await into()).stderr).toContain(`Resuming ${b} `);
-    expect(readFileSync(file, 'utf8')).toBe(lines(...first, ...first, ...rest));
-    const c = (await operations()).at(-1)?.operationId ?? '';
-    const { stdout } = await run('history', 'list', '-f', 'jsonl');
-    expect(stdout.match(/(?<="state":")\w+/g)).toEqual(['complete', 'complete', 'complete']);
-    const shown = await run('history', 'show', a);
-    expect(shown).toMatchObject({ code: 0, stdout: lines(...first) });
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...first, ...rest));
+    const c = await latest();
+    expect((await at.history('list')).map(({ state }) => state)).toEqual([
+      'complete',
+      'complete',
+      'complete',
+    ]);
     const brought = `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`;
-    expect(shown.stderr).toContain(brought);
-    const again = await run('search', '--continue', a);
-    expect(again.code).toBe(2);
-    expect(again.stderr).toContain(`${a} is complete: ${b}, ${c} brought the rest`);
-    expect(again.stderr).toContain(`leadpipe history show ${c}`);
+    const shown = { ...ending(0, brought), stdout: lines(...first) };
+    expect(await at.leadpipe(`history show ${a}`)).toEqual(shown);
+    expect(await at.leadpipe(`search --continue ${a}`)).toMatchObject(
+      ending(2, `${a} is complete: ${b}, ${c} brought the rest`, `leadpipe history show ${c}`),
+    );
     expect(bodies()).toHaveLength(3);
   });
 
   it('with -o of a file that holds the .part of others puts that aside', async () => {
     const a = await leave();
-    const other = join(cwd, 'same.csv');
-    writeFileSync(`${other}.part`, 'of others');
-    const { code } = await run('search', '--continue', a, '-o', other, '--columns', 'name,id');
-    expect(code).toBe(0);
-    expect(readFileSync(other, 'utf8')).toBe(wholeCsv);
-    expect(existsSync(`${other}.part.1`)).toBe(true);
+    at.write('same.csv.part', 'of others');
+    expect((await at.leadpipe(`search --continue ${a} -o same.csv --columns name,id`)).code).toBe(0);
+    expect(at.read('same.csv')).toBe('name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n');
+    expect(at.read('same.csv.part.1')).toBe('of others');
   });
 });
 
-it.each([
-  ['-o', []],
-  ['--append', ['--append']],
-])('a file whose folder was removed meanwhile: what arrived is told, and is kept (%s)', async (_, more) => {
-  const folder = join(cwd, 'sub');
-  mkdirSync(folder);
-  script.cuts = 0;
-  script.before = () => rmSync(folder, { recursive: true });
-  const { code, stderr } = await run(...search, '-o', join(folder, 'leads.jsonl'), ...more);
-  expect(code).toBe(74);
-  expect(stderr).toContain('charged: yes');
-  const [, operation = ''] = /for free: leadpipe history show (op_\w+)/.exec(stderr) ?? [];
-  // As it comes out of a line of CSV.
-  const shown = await run('history', 'show', `${operation}\r`);
-  expect(shown).toMatchObject({ code: 0, stdout: lines(...rest) });
-});
+it.each(['', '--append'])(
+  'a file whose folder was removed meanwhile: what arrived is told, and is kept (-o %s)',
+  async (more) => {
+    mkdirSync(at.pathOf('sub'));
+    script.cuts = 0;
+    script.before = () => rmSync(at.pathOf('sub'), { recursive: true });
+    const result = await at.leadpipe(`search company x -o sub/leads.jsonl ${more}`);
+    const kept = /for free: leadpipe history show (op_\w+)/;
+    expect(result).toMatchObject(ending(74, 'charged: yes', kept));
+    const [, operation] = kept.exec(result.stderr) ?? [];
+    // As it comes out of a line of CSV.
+    const shown = await at.leadpipe(`history show "${operation}\\r"`);
+    expect(shown).toMatchObject({ code: 0, stdout: lines(...rest) });
+  },
+);
 
 it('a free command, too, puts aside what a killed one has left', async () => {
-  mkdirSync(join(cwd, 'sub'));
-  writeFileSync(`${file}.part`, 'half');
-  expect(await run('history', 'list', '-o', file)).toMatchObject({ code: 0 });
-  expect(readFileSync(`${file}.part.1`, 'utf8')).toBe('half');
+  writeFileSync(part(), 'half');
+  expect(await at.leadpipe('history list -o leads.jsonl')).toMatchObject({ code: 0 });
+  expect(at.read('leads.jsonl.part.1')).toBe('half');
 });

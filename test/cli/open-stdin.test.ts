@@ -71,7 +71,7 @@ describe('standard input that is open and silent', () => {
   });
 
   it('is tried with every command', async () => {
-    const { stdout } = await run(['--help']);
+    const { stdout } = await run('--help');
     const listed = [
       ...(stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}(\w+)/gm),
     ].map((row) => row[1]);

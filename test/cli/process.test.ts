@@ -4,6 +4,7 @@ import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, 
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
 import {
   chunk,
   type FaultServer,
@@ -107,9 +108,7 @@ describe('signals', () => {
     const ended = resultOf(child);
     child.kill('SIGINT');
     child.kill('SIGINT');
-    const { stderr, code } = await ended;
-    expect(code).toBe(130);
-    expect(stderr).toContain('2 leads arrived');
+    expect(await ended).toMatchObject(ending(130, '2 leads arrived'));
   });
 
   it('Ctrl-C before any answer leaves no file and says that it may have cost something, twice', async () => {
@@ -159,7 +158,7 @@ describe('-o to a FIFO', () => {
   ] as const)('%s ends the wait for a reader, before anything is sent', async (signal, exit) => {
     const machine = await serveWhole();
     execFileSync('mkfifo', [machine.pathOf('fifo')]);
-    const child = machine.start(['task', 'run', 'company', 'x', '-o', 'fifo']);
+    const child = machine.start('task run company x -o fifo');
     const ended = resultOf(child);
     // Its intent is written down before the output is opened.
     await expect.poll(() => hasIntent(machine), { timeout: 20_000 }).toBe(true);

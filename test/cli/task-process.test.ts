@@ -1,16 +1,8 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pointedAt, resultOf, start, temporaryFolder } from '../helpers/run.ts';
-import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
-
-let server: TaskServer | undefined;
-
-const rows = someEntities
-  .slice(0, 20)
-  .map((entity) => `${entity}\n`)
-  .join('');
+import { ending } from '../helpers/ending.ts';
+import { resultOf } from '../helpers/run.ts';
+import { rowsTo, startTaskServer } from '../helpers/task-server.ts';
 
 describe('a run that is stopped', () => {
   const signals = [
@@ -21,31 +13,30 @@ describe('a run that is stopped', () => {
   it.each(signals)(
     '%s ends it within the pause, with %i, the position and the command',
     async (signal, exit) => {
-      server = await startTaskServer({ steps: [['running', 20]] });
-      const cwd = temporaryFolder();
-      const args = ['task', 'run', 'company', 'x', '--poll-interval', '30', '-o', 'leads.jsonl'];
-      const child = start(args, { cwd, env: pointedAt(server.url) });
+      const task = await startTaskServer({ steps: [['running', 20]] });
+      const child = task.start('task run company x --poll-interval 30 -o leads.jsonl');
       const ended = resultOf(child);
-      const part = join(cwd, 'leads.jsonl.part');
-      await expect.poll(() => existsSync(part) && readFileSync(part, 'utf8'), { timeout: 10_000 }).toBe(rows);
+      const part = () => task.files().includes('leads.jsonl.part') && task.read('leads.jsonl.part');
+      await expect.poll(part, { timeout: 10_000 }).toBe(rowsTo(20));
       child.kill(signal);
-      const { code, stderr } = await ended;
-      expect(code).toBe(exit);
-      expect(readFileSync(part, 'utf8')).toBe(rows);
-      expect(existsSync(join(cwd, 'leads.jsonl'))).toBe(false);
-      expect(stderr).toMatch(
-        /^Stopped following task ls_task; it keeps running at the service, and reading its leads is free\. /,
+      expect(await ended).toMatchObject(
+        ending(
+          exit,
+          /^Stopped following task ls_task; it keeps running at the service, and reading its leads is free\. /,
+          '20 leads were written, and are in leads.jsonl.part',
+          'leadpipe task resume op_',
+        ),
       );
-      expect(stderr).toContain('20 leads were written, and are in leads.jsonl.part');
-      expect(stderr).toContain('leadpipe task resume op_');
+      expect(part()).toBe(rowsTo(20));
+      expect(task.files()).toEqual(['leads.jsonl.part']);
     },
   );
 
   it.each(signals)('%s while the task is created says that it may have been', async (signal, exit) => {
-    server = await startTaskServer({ steps: [], fault: () => () => {} });
-    const child = start(['task', 'run', 'company', 'x', '--json-errors'], { env: pointedAt(server.url) });
+    const task = await startTaskServer({ steps: [], fault: () => () => {} });
+    const child = task.start('task run company x --json-errors');
     const ended = resultOf(child);
-    await expect.poll(() => server?.requests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => task.requests.length, { timeout: 10_000 }).toBe(1);
     child.kill(signal);
     const { code, stdout, stderr } = await ended;
     expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
@@ -58,26 +49,22 @@ describe('a run that is stopped', () => {
   });
 
   it('a reader that goes away ends it silently with 141', async () => {
-    const many = Array.from({ length: 2000 }, (_, index) => `{"name":"${'x'.repeat(1000)}${index}"}`);
-    server = await startTaskServer({ steps: [['done', 2000]], entities: many });
-    const child = start(['task', 'wait', 'ls_task', '--num', '100'], { env: pointedAt(server.url) });
-    let stderr = '';
-    child.stderr.on('data', (text) => {
-      stderr += text;
-    });
+    const entities = Array.from({ length: 2000 }, (_, index) => `{"name":"${'x'.repeat(1000)}${index}"}`);
+    const task = await startTaskServer({ steps: [['done', 2000]], entities });
+    const child = task.start('task wait ls_task --num 100');
+    const ended = resultOf(child);
     await once(child.stdout, 'data');
     child.stdout.destroy();
-    const [code] = await once(child, 'close');
-    expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
+    expect(await ended).toMatchObject({ code: 141, stderr: '' });
   });
 
   it('rows are printed before the task has ended', async () => {
-    server = await startTaskServer({ steps: [['running', 20]] });
-    const child = start(['task', 'wait', 'ls_task', '--poll-interval', '30'], { env: pointedAt(server.url) });
+    const task = await startTaskServer({ steps: [['running', 20]] });
+    const child = task.start('task wait ls_task --poll-interval 30');
     let seen = '';
     child.stdout.setEncoding('utf8');
-    while (seen.length < rows.length) seen += (await once(child.stdout, 'data'))[0];
-    expect(seen).toBe(rows);
+    while (seen.length < rowsTo(20).length) seen += (await once(child.stdout, 'data'))[0];
+    expect(seen).toBe(rowsTo(20));
     child.kill('SIGTERM');
     await once(child, 'close');
   });

@@ -1,21 +1,9 @@
-import { join } from 'node:path';
 import { beforeEach } from 'vitest';
-import { runInProcess } from './fake-context.ts';
-import {
-  errorAnswer,
-  type FaultServer,
-  searchFrames,
-  startFaultServer,
-  streamStart,
-  wholeStream,
-} from './fault-server.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from './run.ts';
+import { errorAnswer, searchFrames, streamStart, wholeAnswer, wholeStream } from './fault-server.ts';
+import { machineWith } from './machine.ts';
 
-/** A service that cuts searches, and a machine with nothing on it: new for each test of a file that imports this. */
-export let server: FaultServer;
-export let env: Record<string, string>;
-export let cwd: string;
-export let file: string;
+/** A machine with nothing on it, and a service that cuts searches: new for each test of a file that imports this. */
+export let at: Awaited<ReturnType<typeof machineWith>>;
 
 /** What the searches bring: those that are cut, and the one behind them. */
 export const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
@@ -27,9 +15,9 @@ export let script: { refusals: number; cuts: number; last: readonly string[]; be
 
 beforeEach(async () => {
   script = { refusals: 0, cuts: 1, last: rest };
-  server = await startFaultServer((socket, { method }) => {
+  at = await machineWith((socket, { method }) => {
     // What was cut can't be read as a task.
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    if (method === 'GET') return void socket.write(wholeAnswer('404 Not Found', 'application/json', '{}'));
     script.before?.();
     if (script.refusals-- > 0)
       return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
@@ -39,11 +27,7 @@ beforeEach(async () => {
       script.cuts-- > 0 ? streamStart(cut) : wholeStream(searchFrames(last.length === 0 ? [] : [last])),
     );
   });
-  env = { ...bareEnvironment(), ...pointedAt(server.url) };
-  cwd = temporaryFolder();
-  file = join(cwd, 'leads.jsonl');
 });
 
-export const run = (...args: string[]) => runInProcess(args, { env });
 export const bodies = (): Record<string, unknown>[] =>
-  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
+  at.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));

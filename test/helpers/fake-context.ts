@@ -3,6 +3,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import type { Context, Keychain } from '../../src/context.ts';
 import { machineClock } from './clock.ts';
 import { bareEnvironment, lendTo, type Result } from './run.ts';
+import { toWords, type Words } from './words.ts';
 
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -28,7 +29,8 @@ export interface FakeOptions {
 }
 
 /** Runs the whole program in this process: real network and clock, streams in memory. */
-export async function runInProcess(args: readonly string[], options: FakeOptions = {}): Promise<Result> {
+export async function runInProcess(line: Words, options: FakeOptions = {}): Promise<Result> {
+  const args = toWords(line);
   const stdout = gather((text) => options.heard?.('stdout', text));
   const stderr = gather((text) => options.heard?.('stderr', text));
   const env = { ...bareEnvironment(options.env?.HOME), ...options.env };

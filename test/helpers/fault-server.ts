@@ -143,12 +143,10 @@ export function searchFrames(
   return [...frames, frame(done), streamEnd];
 }
 
-/** Searches that are cut behind their first two leads; nothing of them can be read as a task. */
-export async function startCutting(): Promise<FaultServer> {
-  return await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
-    const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
-    socket.write(streamStart(first));
-    setTimeout(() => socket.destroy(), 50);
-  });
-}
+/** Searches are cut behind their first two leads; nothing of them can be read as a task. */
+export const cutting: Answer = (socket, { method }) => {
+  if (method === 'GET') return void socket.end(wholeAnswer('404 Not Found', 'application/json', '{}'));
+  const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
+  socket.write(streamStart(first));
+  setTimeout(() => socket.destroy(), 50);
+};

@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeEach, expect } from 'vitest';
+import { beforeEach } from 'vitest';
 import { runInProcess } from './fake-context.ts';
 import { type RowService, type RowServiceOptions, startRowService } from './row-service.ts';
 import { bareEnvironment, pointedAt, type Result, temporaryFolder } from './run.ts';
+
+export { ending } from './ending.ts';
 
 /** A service that keeps books, and a machine with nothing on it: new for each test of a file that imports this. */
 export let service: RowService;
@@ -34,11 +36,6 @@ export const read = (name: string): string => readFileSync(resolve(cwd, name), '
 export const leadpipe = (args: readonly string[], stdin = '', more: Readonly<Record<string, string>> = {}) =>
   runInProcess(args, { env: { ...env, ...more }, cwd, stdin });
 export const contacts = (...args: string[]): Promise<Result> => leadpipe(['contact', 'email', ...args]);
-/** How a run ends, and some of what it says. */
-export const ending = (code: number, words: string | RegExp) => ({
-  code,
-  stderr: typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words),
-});
 /** What was paid for, sorted. */
 export const paid = (): string[] =>
   [...service.charged.values()]

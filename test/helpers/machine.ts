@@ -1,6 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type FakeOptions, historyOf, runInProcess } from './fake-context.ts';
+import { type Answer, startFaultServer } from './fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from './run.ts';
+import type { Words } from './words.ts';
 
 export type Machine = ReturnType<typeof createMachine>;
 
@@ -11,8 +14,8 @@ export function createMachine(url?: string, key?: string) {
   mkdirSync(cwd);
   const env: Record<string, string> = { ...bareEnvironment(home), ...(url && pointedAt(url, key)) };
   const pathOf = (name: string): string => join(cwd, name);
-  const begin = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
-    start(args, { env: { ...env, ...more }, cwd });
+  const begin = (line: Words, more: Readonly<Record<string, string>> = {}) =>
+    start(line, { env: { ...env, ...more }, cwd });
   return {
     cwd,
     env,
@@ -25,6 +28,19 @@ export function createMachine(url?: string, key?: string) {
     /** Starts the built command there; nobody reads its output yet. */
     start: begin,
     /** Runs the built command there to its end. */
-    run: (args: readonly string[], more?: Readonly<Record<string, string>>) => resultOf(begin(args, more)),
+    run: (line: Words, more?: Readonly<Record<string, string>>) => resultOf(begin(line, more)),
+    /** Runs the program there, in this process. */
+    leadpipe: (line: Words, { env: more, ...options }: FakeOptions = {}) =>
+      runInProcess(line, { env: { ...env, ...more }, cwd, ...options }),
+    /** What `history`, with these arguments, prints there. */
+    history: async (...args: string[]) => (await historyOf(env, ...args)).records,
   };
+}
+
+/** A machine that knows a service of its own, which answers so, and closes the connection if that is only a text. */
+export async function machineWith(answer: Answer | string | Buffer, key?: string) {
+  const server = await startFaultServer(
+    typeof answer === 'function' ? answer : (socket) => void socket.end(answer),
+  );
+  return { ...server, ...createMachine(server.url, key) };
 }

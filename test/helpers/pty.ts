@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { afterAll } from 'vitest';
 import { bareEnvironment, command, temporaryFolder } from './run.ts';
+import { toWords, type Words } from './words.ts';
 
 export interface TerminalOptions {
   readonly columns?: number;
@@ -38,8 +39,8 @@ afterAll(() => {
 });
 
 /** Runs the built command in a terminal. */
-export function inTerminal(args: readonly string[], options?: TerminalOptions): Terminal {
-  return openTerminal([process.execPath, command, ...args], options);
+export function inTerminal(line: Words, options?: TerminalOptions): Terminal {
+  return openTerminal([process.execPath, command, ...toWords(line)], options);
 }
 
 /** Runs any program in a terminal, by util-linux' `script`: Node has no pseudo-terminals. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepIndexes, lendIndexes } from './demonstration.ts';
+import { toWords, type Words } from './words.ts';
 
 export const command = join(import.meta.dirname, '../../bin/leadpipe.js');
 
@@ -52,7 +53,8 @@ export function lendTo(args: readonly string[], env: Readonly<Record<string, str
 }
 
 /** Starts the built command; nobody reads its output yet. */
-export function start(args: readonly string[], options: RunOptions = {}): ChildProcessWithoutNullStreams {
+export function start(line: Words, options: RunOptions = {}): ChildProcessWithoutNullStreams {
+  const args = toWords(line);
   const env: Record<string, string> = { ...bareEnvironment(), ...options.env };
   const keep = options.isFirst === true ? undefined : lendTo(args, env);
   const child = spawn(process.execPath, [command, ...args], {
@@ -82,8 +84,8 @@ export function resultOf(child: ChildProcessWithoutNullStreams): Promise<Result>
 }
 
 /** Runs the built command to its end. */
-export function run(args: readonly string[], options: RunOptions = {}): Promise<Result> {
-  return resultOf(start(args, options));
+export function run(line: Words, options?: RunOptions): Promise<Result> {
+  return resultOf(start(line, options));
 }
 
 /** The environment that points the command at a server. */

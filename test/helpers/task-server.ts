@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { taskPage, taskStatus } from './bodies.ts';
-import { jsonAnswer, type RawRequest, startFaultServer } from './fault-server.ts';
+import { jsonAnswer, type RawRequest } from './fault-server.ts';
+import { machineWith } from './machine.ts';
 
 /** A state with the number of leads that are ready in it. */
 export type Step = readonly [state: string, ready: number];
@@ -14,7 +15,7 @@ export interface TaskScript {
 }
 
 export type Operation = 'create' | 'status' | 'fetch';
-export type Fault = string | ((socket: Socket) => void);
+export type Fault = string | ((socket: Socket, request: RawRequest) => void);
 
 export const taskId = 'ls_task';
 /** Numbers that no JavaScript number can hold: records must stay text. */
@@ -23,20 +24,26 @@ export const someEntities = Array.from(
   (_, index) =>
     `{"name":"Lead ${index}","follower_id":123456789012345678${String(index).padStart(2, '0')},"ratio":1.10}`,
 );
+/** Those before `end`, as JSONL. */
+export const rowsTo = (end: number, from = 0): string =>
+  someEntities
+    .slice(from, end)
+    .map((entity) => `${entity}\n`)
+    .join('');
 
 export type TaskServer = Awaited<ReturnType<typeof startTaskServer>>;
 
-/** A service with one task, which goes as the script says; it creates that task for any request. */
+/** A service with one task, which goes as the script says, and a machine that knows it; it creates that task for any request. */
 export async function startTaskServer(script: TaskScript) {
   const { steps, entities = someEntities } = script;
   const counts = { create: 0, status: 0, fetch: 0 };
   let step: Step = ['created', 0];
-  const server = await startFaultServer((socket, request) => {
+  const server = await machineWith((socket, request) => {
     const operation = operationOf(request);
     const nth = counts[operation]++;
     if (operation === 'status') step = steps[Math.min(nth, steps.length - 1)] ?? step;
     const fault = script.fault?.(operation, nth, request);
-    if (typeof fault === 'function') return fault(socket);
+    if (typeof fault === 'function') return fault(socket, request);
     socket.write(fault ?? answerTo(operation, request, step, entities));
   });
   return {
@@ -47,7 +54,7 @@ export async function startTaskServer(script: TaskScript) {
     positions: () =>
       server.requests
         .filter((request) => operationOf(request) === 'fetch')
-        .map((request) => Number(queryOf(request).get('pts'))),
+        .map((request) => positionsOf(request).pts),
   };
 }
 
@@ -66,8 +73,17 @@ export function page(
   return jsonAnswer(body, ['X-Request-Id: req_fetch']);
 }
 
-export function queryOf(request: RawRequest): URLSearchParams {
-  return new URL(request.path, 'http://host').searchParams;
+/** A page of other leads than there are, from the position that was asked for. */
+export const paging =
+  (toLeads: (pts: number, num: number) => readonly string[], step: Step, changes = {}): Fault =>
+  (socket, request) => {
+    const { pts, num } = positionsOf(request);
+    socket.write(page(toLeads(pts, num), pts, num, step, changes));
+  };
+
+function positionsOf({ path }: RawRequest): { pts: number; num: number } {
+  const query = new URL(path, 'http://host').searchParams;
+  return { pts: Number(query.get('pts')), num: Number(query.get('num')) };
 }
 
 function operationOf({ path }: RawRequest): Operation {
@@ -85,7 +101,6 @@ function answerTo(
   const [status, ready] = step;
   if (operation === 'create') return json({ leads_search_id: taskId });
   if (operation === 'status') return json(taskStatus(status, ready));
-  const query = queryOf(request);
-  const [pts, num] = [Number(query.get('pts')), Number(query.get('num'))];
+  const { pts, num } = positionsOf(request);
   return page(entities.slice(pts, Math.min(pts + num, ready)), pts, num, step);
 }

@@ -70,7 +70,7 @@ describe('an agent that repeats, cancels, loses and dies', () => {
     expect(shown).toMatchObject({ count: 22, complete: true, next: 20 });
 
     // Each key of the history is in the ledger, and nothing else is.
-    const history = await run(['history', 'list', '-f', 'jsonl'], { env });
+    const history = await run('history list -f jsonl', { env });
     const lines = history.stdout.trimEnd().split('\n');
     const keys = lines.map((line) => JSON.parse(line).idempotency_key);
     const ledger = await service.close();

@@ -15,7 +15,7 @@ const fintech = { entity_type: 'company', objective: 'fintech' };
 
 /** The purchases of the history, as the command line lists them. */
 async function purchasesOf(env: Record<string, string>) {
-  const { stdout } = await run(['history', 'list', '-f', 'jsonl'], { env });
+  const { stdout } = await run('history list -f jsonl', { env });
   const lines = stdout.trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line));
 }

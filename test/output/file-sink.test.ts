@@ -141,10 +141,7 @@ describe('what can not be written', () => {
     const sink = await createFileSink(file);
     await sink.write('rows');
     mkdirSync(file);
-    await expect(sink.commit()).rejects.toMatchObject({
-      outcome: 'local_io',
-      details: { hint: kept(file) },
-    });
+    await expect(sink.commit()).rejects.toMatchObject({ outcome: 'local_io', details: { hint: kept(file) } });
     expect(read(`${file}.part`)).toBe('rows');
   });
 

@@ -20,8 +20,8 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
     service = await startFixedService();
   });
 
-  const run = (args: readonly string[], { env, ...options }: TerminalOptions = {}) =>
-    inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...env } });
+  const run = (line: string, { env, ...options }: TerminalOptions = {}) =>
+    inTerminal(line, { ...options, env: { ...pointedAt(service.url), ...env } });
 
   const ends = [
     { how: 'Ctrl-C', code: 130, stop: (terminal: ReturnType<typeof run>) => terminal.type('\x03') },
@@ -30,7 +30,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
 
   describe.each(ends)('at $how', ({ how, code, stop }) => {
     it('is left clean in the middle of a search', async () => {
-      const terminal = run(['search', 'company', 'slow']);
+      const terminal = run('search company slow');
       await terminal.waitFor(/2 of 100 leads · searching/);
       stop(terminal);
       const end = await terminal.ended;
@@ -41,10 +41,10 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
     });
 
     it.each([
-      ['search', ['search', 'company', 'silent'], /searching/],
-      ['lookup', ['contact', 'email', 'never'], /looking up/],
-    ])('is left clean by a %s that nobody answers', async (_, args, waiting) => {
-      const terminal = run(args);
+      ['search company silent', /searching/],
+      ['contact email never', /looking up/],
+    ])('is left clean by `%s`, which nobody answers', async (line, waiting) => {
+      const terminal = run(line);
       await terminal.waitFor(waiting);
       stop(terminal);
       const { transcript, code: ended } = await terminal.ended;
@@ -57,7 +57,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
   });
 
   it('may be resized while rows arrive', async () => {
-    const terminal = run(['search', 'company', 'slow'], { columns: 120 });
+    const terminal = run('search company slow', { columns: 120 });
     await terminal.waitFor(/2 of 100 leads · searching/);
     const before = terminal.transcript().length;
     terminal.resize(20);
@@ -69,15 +69,11 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
   });
 
   it.each([
-    ['that is dumb', { TERM: 'dumb' }, []],
-    ['whose user wants no colours and no progress', {}, ['--no-color', '-q']],
+    ['that is dumb', { TERM: 'dumb' }, ''],
+    ['whose user wants no colours and no progress', {}, '--no-color -q'],
   ])('%s gets text, lines and nothing else', async (_, env, more) => {
-    for (const args of [
-      ['search', 'company', 'fintech'],
-      ['contact', 'email', 'x'],
-      ['search', 'company', 'cut'],
-    ]) {
-      const { transcript } = await run([...args, ...more], { env }).ended;
+    for (const line of ['search company fintech', 'contact email x', 'search company cut']) {
+      const { transcript } = await run(`${line} ${more}`, { env }).ended;
       expect(transcript).toMatch(/^[^\x1b]+$/);
       expect(transcript.replaceAll('\r\n', '\n')).not.toContain('\r');
     }
@@ -85,16 +81,17 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
 
   it('has styles that read on light and dark, and no words in the faint one but IDs', async () => {
     let all = '';
-    for (const args of [
-      ['search', 'company', 'fintech'],
-      ['contact', 'email', 'x'],
-      ['research', 'x'],
-      ['extract', 'x_followers', 'x'],
-      ['balance'],
-    ]) {
-      const { transcript } = await run(args).ended;
+    const lines = [
+      'search company fintech',
+      'contact email x',
+      'research x',
+      'extract x_followers x',
+      'balance',
+    ];
+    for (const line of lines) {
+      const { transcript } = await run(line).ended;
       const shown = settled(transcript).replace(redraw, '').replaceAll('\r\n', '\n');
-      all += `$ leadpipe ${args.join(' ')}\n${shown.replaceAll('\x1b', '␛')}`;
+      all += `$ leadpipe ${line}\n${shown.replaceAll('\x1b', '␛')}`;
       const styles = new Set(transcript.match(style));
       for (const known of usual) styles.delete(known);
       expect([...styles]).toEqual([]);
@@ -105,16 +102,16 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
   });
 
   it.each([
-    ['NO_COLOR', { NO_COLOR: '1' }, []],
-    ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
+    ['NO_COLOR', { NO_COLOR: '1' }, ''],
+    ['--no-color', { FORCE_COLOR: '1' }, '--no-color'],
   ])('has none with %s', async (_, env, more) => {
-    const { transcript } = await run(['search', 'company', 'fintech', ...more], { env }).ended;
+    const { transcript } = await run(`search company fintech ${more}`, { env }).ended;
     expect(transcript).not.toMatch(style);
   });
 
   it('shows progress and the closing line alone while the rows go to a file', async () => {
     const cwd = temporaryFolder();
-    const { transcript } = await run(['search', 'company', 'a few'], { cwd, redirect: '>leads.jsonl' }).ended;
+    const { transcript } = await run('search company "a few"', { cwd, redirect: '>leads.jsonl' }).ended;
     const rows = readFileSync(join(cwd, 'leads.jsonl'), 'utf8').trimEnd().split('\n');
     expect(rows.map((row) => JSON.parse(row).name)).toEqual([
       'Solaris Ledger GmbH',
@@ -128,8 +125,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
 
   it('shows the rows alone while the messages go to a file', async () => {
     const cwd = temporaryFolder();
-    const { transcript } = await run(['search', 'company', 'a few'], { cwd, redirect: '2>messages.txt' })
-      .ended;
+    const { transcript } = await run('search company "a few"', { cwd, redirect: '2>messages.txt' }).ended;
     expect(transcript).toMatch(/^\x1b\[1mSolaris[\s\S]+Isar Giro[\s\S]*firms\.\r\n$/);
     expect(transcript).not.toContain('\x1b[K');
     expect(settled(readFileSync(join(cwd, 'messages.txt'), 'utf8'))).toBe(

@@ -10,7 +10,7 @@ import { settled } from './settled.ts';
 
 interface Screenplay {
   readonly name: string;
-  readonly args: readonly string[];
+  readonly line: string;
   readonly widths: readonly number[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -19,45 +19,37 @@ const noService = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
 
 /** What a user sees: each is looked at by a person when it changes. `npx vitest run test/terminal -u` writes them anew. */
 const screenplays: readonly Screenplay[] = [
-  { name: 'search', args: ['search', 'company', 'fintech'], widths: [20, 60, 80, 120, 200] },
-  { name: 'search-few', args: ['search', 'company', 'a few'], widths: [80, 100, 200] },
-  { name: 'search-cards', args: ['search', 'company', 'a few', '-f', 'cards'], widths: [120] },
+  { name: 'search', line: 'search company fintech', widths: [20, 60, 80, 120, 200] },
+  { name: 'search-few', line: 'search company "a few"', widths: [80, 100, 200] },
+  { name: 'search-cards', line: 'search company "a few" -f cards', widths: [120] },
   {
     name: 'search-enriched',
-    args: ['search', 'company', 'enriched', '--enrich-fields', 'funding_stage,headcount,investors'],
+    line: 'search company enriched --enrich-fields funding_stage,headcount,investors',
     widths: [60, 80, 120],
   },
-  {
-    name: 'search-columns',
-    args: ['search', 'company', 'fintech', '--columns', 'name,links'],
-    widths: [60, 120],
-  },
-  { name: 'search-nothing', args: ['search', 'company', 'nothing'], widths: [60] },
-  { name: 'search-cut', args: ['search', 'company', 'cut'], widths: [60, 120] },
-  { name: 'search-to-file', args: ['search', 'company', 'fintech', '-o', 'leads.csv'], widths: [80] },
-  { name: 'search-dumb', args: ['search', 'company', 'a few'], widths: [80], env: { TERM: 'dumb' } },
-  {
-    name: 'search-no-color-quiet',
-    args: ['search', 'company', 'fintech', '--no-color', '-q'],
-    widths: [60, 80],
-  },
-  { name: 'contact', args: ['contact', 'email', 'the CTO of Solaris Ledger'], widths: [60, 120] },
-  { name: 'contact-not-found', args: ['contact', 'phone', 'nobody'], widths: [80] },
-  { name: 'research', args: ['research', 'which firms fit?'], widths: [60, 200] },
+  { name: 'search-columns', line: 'search company fintech --columns name,links', widths: [60, 120] },
+  { name: 'search-nothing', line: 'search company nothing', widths: [60] },
+  { name: 'search-cut', line: 'search company cut', widths: [60, 120] },
+  { name: 'search-to-file', line: 'search company fintech -o leads.csv', widths: [80] },
+  { name: 'search-dumb', line: 'search company "a few"', widths: [80], env: { TERM: 'dumb' } },
+  { name: 'search-no-color-quiet', line: 'search company fintech --no-color -q', widths: [60, 80] },
+  { name: 'contact', line: 'contact email "the CTO of Solaris Ledger"', widths: [60, 120] },
+  { name: 'contact-not-found', line: 'contact phone nobody', widths: [80] },
+  { name: 'research', line: 'research "which firms fit?"', widths: [60, 200] },
   {
     name: 'enrich',
-    args: ['enrich', 'Solaris Ledger', '--field', 'headcount:integer', '--field', 'city'],
+    line: 'enrich "Solaris Ledger" --field headcount:integer --field city',
     widths: [60, 120],
   },
-  { name: 'extract', args: ['extract', 'github_repo_stargazers', 'acme/rocket'], widths: [60, 80] },
-  { name: 'balance', args: ['balance'], widths: [60] },
-  { name: 'task-run', args: ['task', 'run', 'company', 'fintech'], widths: [60, 120] },
-  { name: 'auth-status', args: ['auth', 'status'], widths: [60, 120] },
-  { name: 'error-no-address', args: ['balance'], widths: [60], env: noService },
-  { name: 'error-usage', args: ['search', 'compny', 'x'], widths: [60, 80] },
-  { name: 'error-option', args: ['search', 'company', 'x', '--limt', '3'], widths: [60] },
-  { name: 'error-credits', args: ['search', 'company', 'no credit'], widths: [60, 120] },
-  { name: 'error-long-message', args: ['search', 'company', 'misunderstood'], widths: [60, 200] },
+  { name: 'extract', line: 'extract github_repo_stargazers acme/rocket', widths: [60, 80] },
+  { name: 'balance', line: 'balance', widths: [60] },
+  { name: 'task-run', line: 'task run company fintech', widths: [60, 120] },
+  { name: 'auth-status', line: 'auth status', widths: [60, 120] },
+  { name: 'error-no-address', line: 'balance', widths: [60], env: noService },
+  { name: 'error-usage', line: 'search compny x', widths: [60, 80] },
+  { name: 'error-option', line: 'search company x --limt 3', widths: [60] },
+  { name: 'error-credits', line: 'search company "no credit"', widths: [60, 120] },
+  { name: 'error-long-message', line: 'search company misunderstood', widths: [60, 200] },
 ];
 
 const cases = screenplays.flatMap((play) => play.widths.map((columns) => ({ ...play, columns })));
@@ -68,36 +60,33 @@ describe.skipIf(!needs('script', 'stty'))('what a terminal shows', () => {
     service = await startFixedService();
   });
 
-  async function shown(args: readonly string[], options: TerminalOptions & { columns: number }) {
-    const terminal = inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...options.env } });
+  async function shown(line: string, options: TerminalOptions & { columns: number }) {
+    const terminal = inTerminal(line, { ...options, env: { ...pointedAt(service.url), ...options.env } });
     const { transcript, code } = await terminal.ended;
     const screen = await screenOf(settled(transcript), options.columns);
-    const words = args.map((word) => (/^[\w.,:/-]+$/.test(word) ? word : `"${word}"`));
     const variables = Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value} `);
-    const play = `${variables.join('')}leadpipe ${words.join(' ')}`;
-    return { transcript, screen, golden: `$ ${play}\n${screen.text}[exit ${code}]\n` };
+    return { screen, golden: `$ ${variables.join('')}leadpipe ${line}\n${screen.text}[exit ${code}]\n` };
   }
 
-  it.each(cases)('$name in $columns columns', async ({ name, args, columns, env }) => {
-    const { golden, screen } = await shown(args, { columns, ...(env && { env }) });
+  it.each(cases)('$name in $columns columns', async ({ name, line, columns, env }) => {
+    const { golden, screen } = await shown(line, { columns, ...(env && { env }) });
     await expect(golden).toMatchFileSnapshot(join('golden', `${name}.${columns}.txt`));
     expect(screen.ready).toBe(true);
   });
 
   it.each([60, 80, 120])('the history and the tasks of a machine in %i columns', async (columns) => {
     const env = { LEADPIPE_STATE_DIR: temporaryFolder() };
-    for (const args of [
-      ['search', 'company', 'a few', '-o', '/dev/null'],
-      ['contact', 'email', 'nobody'],
-      ['extract', 'github_repo_stargazers', 'acme/rocket'],
-      ['search', 'company', 'no credit'],
-      ['task', 'run', 'company', 'fintech in Berlin or near it'],
+    for (const line of [
+      'search company "a few" -o /dev/null',
+      'contact email nobody',
+      'extract github_repo_stargazers acme/rocket',
+      'search company "no credit"',
+      'task run company "fintech in Berlin or near it"',
     ]) {
-      await inTerminal(args, { env: { ...pointedAt(service.url), ...env } }).ended;
+      await shown(line, { columns, env });
     }
     const goldens = [];
-    for (const args of [['history'], ['task', 'list']])
-      goldens.push((await shown(args, { columns, env })).golden);
+    for (const line of ['history', 'task list']) goldens.push((await shown(line, { columns, env })).golden);
     const text = goldens.join('').replaceAll(env.LEADPIPE_STATE_DIR, '/state');
     await expect(text).toMatchFileSnapshot(join('golden', `history.${columns}.txt`));
   });

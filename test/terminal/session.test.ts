@@ -52,9 +52,7 @@ describe.skipIf(!hasParts)('the session that docs/session.md shows', () => {
       cwd: root,
       stdio: 'ignore',
     });
-    service = start(['serve', '--port', '0', '-q', '--set', 'task_step_ms=4000'], {
-      env: bareEnvironment(folder),
-    });
+    service = start('serve --port 0 -q --set task_step_ms=4000', { env: bareEnvironment(folder) });
     const [said] = (await once(service.stdout, 'data')) as [Buffer];
     url = /http:\S+/.exec(String(said))?.[0] ?? '';
   });

@@ -1,0 +1,28 @@
+import { expect } from 'vitest';
+
+declare module 'vitest' {
+  interface AsymmetricMatchersContaining {
+    /** A text with all of these in it. */
+    toSay(...words: readonly (string | RegExp)[]): string;
+  }
+}
+
+expect.extend({
+  toSay(text: string, ...words: readonly (string | RegExp)[]) {
+    const missing = words.filter((one) => (typeof one === 'string' ? !text.includes(one) : !one.test(text)));
+    return { pass: missing.length === 0, message: () => `${missing.join(', ')} is not said in:\n${text}` };
+  },
+});
+
+/** How a run ends, and what it says on stderr among other things. */
+export function ending(code: number, ...says: readonly (string | RegExp)[]) {
+  return { code, stderr: expect.toSay(...says) };
+}
+
+/** The same of one that prints nothing. */
+export function failing(code: number, ...says: readonly (string | RegExp)[]) {
+  return { ...ending(code, ...says), stdout: '' };
+}
+
+/** A run that has nothing to say on stderr. */
+export const silently = { code: 0, stderr: '' };

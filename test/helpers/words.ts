@@ -1,0 +1,9 @@
+/** The words of a command: as a program has them, or in one line as one types them, what has spaces in quotes as in JSON. */
+export type Words = string | readonly string[];
+
+export function toWords(line: Words): readonly string[] {
+  if (typeof line !== 'string') return line;
+  const quoted = /"(?:[^"\\]|\\.)*"/g;
+  const words = line.match(/(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
+  return words.map((word) => word.replace(quoted, (text) => JSON.parse(text)));
+}
