@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive, isLocked, lockFolder } from '../../src/files/folder-lock.ts';
-import type { Intent } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
+import { intentOf } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
 
@@ -32,16 +32,7 @@ beforeAll(async () => {
   holder = await bundle(join(import.meta.dirname, 'holding-worker.ts'));
 });
 
-const intent: Intent = {
-  type: 'intent',
-  time: '2026-01-05T12:00:00.000Z',
-  command: 'task run',
-  profile: null,
-  origin: 'local',
-  key_fingerprint: 'abc',
-  output: null,
-  options: {},
-};
+const intent = intentOf();
 
 /** An operation whose owner died in the middle of a line. */
 async function createAbandoned(stateDir: string, operationId: string): Promise<string> {

@@ -3,6 +3,7 @@ import type { Intent } from '../../../src/operations/journal/entries.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
 import { costOf } from '../../../src/operations/journal/history.ts';
 import { addUp, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
+import { intentOf } from '../../helpers/journals.ts';
 
 async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {
   return await addUp(purchases, by, { minutesFromUtc: () => minutes });
@@ -13,18 +14,13 @@ function purchase(
   record: Partial<HistoryRecord> = {},
   body: object = { limit: 10 },
 ): KnownPurchase {
-  const all = {
-    type: 'intent',
+  const all = intentOf({
     time: '2026-01-31T12:00:00.000Z',
     command: 'search',
     profile: 'default',
-    origin: 'https://a.example',
-    key_fingerprint: 'x',
-    output: null,
-    options: {},
     body: JSON.stringify(body),
     ...intent,
-  } as const;
+  });
   const known = {
     operation_id: 'op_1',
     time: all.time,
