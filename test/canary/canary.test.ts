@@ -87,39 +87,35 @@ describe('Node asked to tell everything it does', () => {
   });
 });
 
-describe('a key in the file store', () => {
-  it('is in that file and nowhere else', async () => {
-    const { server, folder, env } = await createPlace({ LEADPIPE_CREDENTIAL_STORE: 'file' });
-    const login = ['auth', 'login', '--base-url', server.url, '--verbose'];
-    const all = [await run(login, { env, stdin: canary })];
-    for (const args of commands) all.push(await run(args, { env, cwd: folder }));
-    for (const { stdout, stderr } of all) expectNoKey(stdout + stderr, 'the output');
-    expect(readFileSync(join(folder, 'config/credentials.json'), 'utf8')).toContain(canary);
-    expect(expectNoKeyIn(folder, ['config/credentials.json'])).toBeGreaterThan(0);
-    await run(['auth', 'logout'], { env });
-    expectNoKeyIn(folder);
-  });
+it('a key in the file store is in that file and nowhere else', async () => {
+  const { server, folder, env } = await createPlace({ LEADPIPE_CREDENTIAL_STORE: 'file' });
+  const login = ['auth', 'login', '--base-url', server.url, '--verbose'];
+  const all = [await run(login, { env, stdin: canary })];
+  for (const args of commands) all.push(await run(args, { env, cwd: folder }));
+  for (const { stdout, stderr } of all) expectNoKey(stdout + stderr, 'the output');
+  expect(readFileSync(join(folder, 'config/credentials.json'), 'utf8')).toContain(canary);
+  expect(expectNoKeyIn(folder, ['config/credentials.json'])).toBeGreaterThan(0);
+  await run(['auth', 'logout'], { env });
+  expectNoKeyIn(folder);
 });
 
-describe('a report that Node writes about the process', () => {
-  it('does not have the key of the environment', async () => {
-    const server = await startFaultServer(() => {});
-    const folder = temporaryFolder();
-    const reports = join(folder, 'reports');
-    mkdirSync(reports);
-    const env = { ...bareEnvironment(folder), ...pointedAt(server.url, canary) };
-    const child = start(['balance'], {
-      env: { ...env, NODE_OPTIONS: `--report-on-signal --report-directory=${reports}` },
-    });
-    await expect.poll(() => server.requests.length).toBe(1);
-    child.kill('SIGUSR2');
-    await expect.poll(() => readdirSync(reports)).toHaveLength(1);
-    const report = (): string => readFileSync(join(reports, readdirSync(reports)[0] ?? ''), 'utf8');
-    await expect.poll(report).toMatch(/\}\s*$/);
-    child.kill('SIGKILL');
-    expect(report()).toContain('LEADPIPE_BASE_URL');
-    expect(expectNoKeyIn(folder)).toBeGreaterThan(0);
+it('a report that Node writes about the process does not have the key of the environment', async () => {
+  const server = await startFaultServer(() => {});
+  const folder = temporaryFolder();
+  const reports = join(folder, 'reports');
+  mkdirSync(reports);
+  const env = { ...bareEnvironment(folder), ...pointedAt(server.url, canary) };
+  const child = start(['balance'], {
+    env: { ...env, NODE_OPTIONS: `--report-on-signal --report-directory=${reports}` },
   });
+  await expect.poll(() => server.requests.length).toBe(1);
+  child.kill('SIGUSR2');
+  await expect.poll(() => readdirSync(reports)).toHaveLength(1);
+  const report = (): string => readFileSync(join(reports, readdirSync(reports)[0] ?? ''), 'utf8');
+  await expect.poll(report).toMatch(/\}\s*$/);
+  child.kill('SIGKILL');
+  expect(report()).toContain('LEADPIPE_BASE_URL');
+  expect(expectNoKeyIn(folder)).toBeGreaterThan(0);
 });
 
 const hasSecretService = needs('dbus-daemon', 'dbus-send', 'gnome-keyring-daemon', 'secret-tool');

@@ -54,41 +54,37 @@ describe('limits', () => {
   });
 });
 
-describe('errors', () => {
-  it('are the rows of the section "Errors"', () => {
-    expect(errorRows.map(({ status, type }) => [status, type])).toEqual([
-      [401, 'authentication_error'],
-      [402, 'insufficient_credits'],
-      [403, 'authentication_error'],
-      [404, 'not_found'],
-      [409, 'idempotency_error'],
-      [409, 'request_already_exists'],
-      [422, 'invalid_request_error'],
-      [429, 'concurrency_limit'],
-      [500, 'internal_error'],
-      [503, 'service_unavailable'],
-    ]);
-  });
+it('errors are the rows of the section "Errors"', () => {
+  expect(errorRows.map(({ status, type }) => [status, type])).toEqual([
+    [401, 'authentication_error'],
+    [402, 'insufficient_credits'],
+    [403, 'authentication_error'],
+    [404, 'not_found'],
+    [409, 'idempotency_error'],
+    [409, 'request_already_exists'],
+    [422, 'invalid_request_error'],
+    [429, 'concurrency_limit'],
+    [500, 'internal_error'],
+    [503, 'service_unavailable'],
+  ]);
 });
 
-describe('endpoints', () => {
-  it('are those of the section "Endpoints", with their key header, their idempotency rule, and what a repetition may do', () => {
-    const rows = Object.values(endpoints).map(
-      (one) =>
-        `${one.method} ${one.path} ${one.keyHeader} ${one.idempotencyKey} ${one.bodyLimit ? '1 MiB' : '-'} ${one.answer} ${one.repetition}`,
-    );
-    expect(rows).toEqual([
-      'POST /v1/entity-search x-api-key recommended 1 MiB text/event-stream refused',
-      'POST /v1/entity-search/create_task x-api-key required 1 MiB application/json replays',
-      'GET /v1/entity-search/status x-api-key none - application/json free',
-      'GET /v1/entity-search/fetch x-api-key none - application/json free',
-      'POST /v1/contact-search bearer optional 1 MiB application/json refused',
-      'POST /v1/deep-search bearer optional - application/json refused',
-      'POST /v1/enrich bearer optional - application/json refused',
-      'POST /v1/extract bearer optional - application/json may-replay',
-      'GET /v1/credit/balance x-api-key none - application/json free',
-    ]);
-  });
+it('endpoints are those of the section "Endpoints", with their key header, their idempotency rule, and what a repetition may do', () => {
+  const rows = Object.values(endpoints).map(
+    (one) =>
+      `${one.method} ${one.path} ${one.keyHeader} ${one.idempotencyKey} ${one.bodyLimit ? '1 MiB' : '-'} ${one.answer} ${one.repetition}`,
+  );
+  expect(rows).toEqual([
+    'POST /v1/entity-search x-api-key recommended 1 MiB text/event-stream refused',
+    'POST /v1/entity-search/create_task x-api-key required 1 MiB application/json replays',
+    'GET /v1/entity-search/status x-api-key none - application/json free',
+    'GET /v1/entity-search/fetch x-api-key none - application/json free',
+    'POST /v1/contact-search bearer optional 1 MiB application/json refused',
+    'POST /v1/deep-search bearer optional - application/json refused',
+    'POST /v1/enrich bearer optional - application/json refused',
+    'POST /v1/extract bearer optional - application/json may-replay',
+    'GET /v1/credit/balance x-api-key none - application/json free',
+  ]);
 });
 
 describe('enumerations', () => {

@@ -71,8 +71,9 @@ describe('API keys', () => {
   });
 });
 
-describe('an Idempotency-Key that is not ASCII', () => {
-  it.each(paid)('%s: comes back as the bytes that it was', async (name) => {
+it.each(paid)(
+  '%s: an Idempotency-Key that is not ASCII comes back as the bytes that it was',
+  async (name) => {
     const service = await running();
     // Headers are written as latin1: these are the bytes of "clé" in UTF-8, and a lone one.
     const key = 'cl\xc3\xa9\xff';
@@ -86,8 +87,8 @@ describe('an Idempotency-Key that is not ASCII', () => {
     const [answer] = await once(sent, 'response');
     answer.resume();
     expect([answer.statusCode, answer.headers['idempotency-key']]).toEqual([200, key]);
-  });
-});
+  },
+);
 
 describe('media type and body', () => {
   it.each([
@@ -131,22 +132,20 @@ describe('fields', () => {
   });
 });
 
-describe('rollout', () => {
-  it.each<[string, Operation, string]>([
-    ['search', 'search', '503'],
-    ['company', 'search', '503'],
-    ['company', 'createTask', '503'],
-    ['person', 'search', '200'],
-    ['email', 'contactSearch', '503'],
-    ['phone', 'contactSearch', '200'],
-    ['deepSearch', 'deepSearch', '503'],
-    ['enrich', 'enrich', '503'],
-    ['extract,enrich', 'extract', '503'],
-    ['balance', 'balance', '503'],
-  ])('disabled=%s: %s answers %s', async (disabled, name, status) => {
-    const service = await running({ switches: { disabled } });
-    expect(await outcome(service, name)).toBe(status === '503' ? '503 service_unavailable' : status);
-  });
+it.each<[string, Operation, string]>([
+  ['search', 'search', '503'],
+  ['company', 'search', '503'],
+  ['company', 'createTask', '503'],
+  ['person', 'search', '200'],
+  ['email', 'contactSearch', '503'],
+  ['phone', 'contactSearch', '200'],
+  ['deepSearch', 'deepSearch', '503'],
+  ['enrich', 'enrich', '503'],
+  ['extract,enrich', 'extract', '503'],
+  ['balance', 'balance', '503'],
+])('rollout, disabled=%s: %s answers %s', async (disabled, name, status) => {
+  const service = await running({ switches: { disabled } });
+  expect(await outcome(service, name)).toBe(status === '503' ? '503 service_unavailable' : status);
 });
 
 describe('the envelope', () => {

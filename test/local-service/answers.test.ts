@@ -1,46 +1,42 @@
 import { describe, expect, it } from 'vitest';
 import { running, someLeads } from './running.ts';
 
-describe('contact search', () => {
-  const linkedin = 'https://linkedin.example/in/lena-weber';
-  const lena = 'lena@kontora.example';
-  it.each([
-    ['email', 'Lena Weber', lena, linkedin],
-    ['email', 'e-mail address of Lena Weber, CTO at Kontora in Berlin', lena, linkedin],
-    ['email', 'the CTO of Kontora', lena, linkedin],
-    ['email', 'lena weber — I met her at a conference about payments last spring', lena, linkedin],
-    ['email', linkedin, lena, linkedin],
-    ['phone', 'Lena Weber', '+49 30 5550 101', linkedin],
-    ['phone', 'Ana Ruiz', null, null],
-    ['email', 'Kontora', 'hello@kontora.example', 'https://kontora.example'],
-    ['email', 'https://www.kontora.example/', 'hello@kontora.example', 'https://kontora.example'],
-    ['email', 'Lena Meier', null, null],
-    ['email', 'somebody in Berlin', null, null],
-  ])('%s of %s', async (contact_type, objective, content, reference) => {
-    const service = await running();
-    expect(await service.json('contactSearch', { contact_type, objective: ` ${objective} ` })).toEqual({
-      object: 'contact_search_result',
-      request: { contact_type, objective },
-      result: { content, reference },
-      created_at: '2026-01-05T12:00:00.000Z',
-    });
+const linkedin = 'https://linkedin.example/in/lena-weber';
+const lena = 'lena@kontora.example';
+it.each([
+  ['email', 'Lena Weber', lena, linkedin],
+  ['email', 'e-mail address of Lena Weber, CTO at Kontora in Berlin', lena, linkedin],
+  ['email', 'the CTO of Kontora', lena, linkedin],
+  ['email', 'lena weber — I met her at a conference about payments last spring', lena, linkedin],
+  ['email', linkedin, lena, linkedin],
+  ['phone', 'Lena Weber', '+49 30 5550 101', linkedin],
+  ['phone', 'Ana Ruiz', null, null],
+  ['email', 'Kontora', 'hello@kontora.example', 'https://kontora.example'],
+  ['email', 'https://www.kontora.example/', 'hello@kontora.example', 'https://kontora.example'],
+  ['email', 'Lena Meier', null, null],
+  ['email', 'somebody in Berlin', null, null],
+])('contact search: %s of %s', async (contact_type, objective, content, reference) => {
+  const service = await running();
+  expect(await service.json('contactSearch', { contact_type, objective: ` ${objective} ` })).toEqual({
+    object: 'contact_search_result',
+    request: { contact_type, objective },
+    result: { content, reference },
+    created_at: '2026-01-05T12:00:00.000Z',
   });
 });
 
-describe('deep search', () => {
-  const known = expect.stringMatching(/^Kontora: .*headcount: 12/);
-  const counted = expect.stringMatching(/^Found in the catalogue: 2 leads/);
-  it.each([
-    ['What is the headcount of Kontora?', true, { Result: known, Citations: ['https://kontora.example'] }],
-    [
-      'Which seed fintech companies are in Berlin?',
-      true,
-      { Result: counted, Citations: ['https://kontora.example', 'https://pfandwerk.example'] },
-    ],
-    ['What is the meaning of life?', false, { answer: 'No result generated from deep search' }],
-  ])('%s', async (query, success, answer) => {
-    expect(await (await running()).json('deepSearch', { query })).toEqual({ success, answer });
-  });
+const known = expect.stringMatching(/^Kontora: .*headcount: 12/);
+const counted = expect.stringMatching(/^Found in the catalogue: 2 leads/);
+it.each([
+  ['What is the headcount of Kontora?', true, { Result: known, Citations: ['https://kontora.example'] }],
+  [
+    'Which seed fintech companies are in Berlin?',
+    true,
+    { Result: counted, Citations: ['https://kontora.example', 'https://pfandwerk.example'] },
+  ],
+  ['What is the meaning of life?', false, { answer: 'No result generated from deep search' }],
+])('deep search: %s', async (query, success, answer) => {
+  expect(await (await running()).json('deepSearch', { query })).toEqual({ success, answer });
 });
 
 describe('enrich', () => {

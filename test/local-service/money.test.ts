@@ -245,18 +245,16 @@ describe('requests that ended long ago', () => {
   });
 });
 
-describe('concurrency', () => {
-  it.each([
-    ['user_concurrency', 'lp_local_demo', 429],
-    ['user_concurrency', 'lp_local_other', 200],
-    ['service_concurrency', 'lp_local_other', 429],
-  ] as const)('%s=1: a second request of %s is %i', async (name, apiKey, status) => {
-    const service = await running({ switches: { [name]: 1, batch_pause_ms: 3_600_000 } });
-    const first = await service.ask('search');
-    expect(first.status).toBe(200);
-    const second = await service.ask('contactSearch', {}, { 'x-api-key': apiKey });
-    expect(second.status).toBe(status);
-    if (status === 429) expect(await errorOf(second)).toBe('429 concurrency_limit');
-    await first.body?.cancel();
-  });
+it.each([
+  ['user_concurrency', 'lp_local_demo', 429],
+  ['user_concurrency', 'lp_local_other', 200],
+  ['service_concurrency', 'lp_local_other', 429],
+] as const)('concurrency, %s=1: a second request of %s is %i', async (name, apiKey, status) => {
+  const service = await running({ switches: { [name]: 1, batch_pause_ms: 3_600_000 } });
+  const first = await service.ask('search');
+  expect(first.status).toBe(200);
+  const second = await service.ask('contactSearch', {}, { 'x-api-key': apiKey });
+  expect(second.status).toBe(status);
+  if (status === 429) expect(await errorOf(second)).toBe('429 concurrency_limit');
+  await first.body?.cancel();
 });

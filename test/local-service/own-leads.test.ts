@@ -126,29 +126,25 @@ describe("a search's own output as a catalogue", () => {
   });
 });
 
-describe('leads without a type', () => {
-  it.each(['Which fintech companies are there?', 'fintech', 'Who is in fintech?'])(
-    'are what a question is answered from: %s',
-    async (query) => {
-      const service = await running({
-        leads: [
-          { name: 'Ada', description: 'fintech' },
-          { name: 'Bo', description: 'fintech' },
-        ],
-      });
-      expect(await service.json('deepSearch', { query })).toMatchObject({
-        success: true,
-        answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
-      });
-    },
-  );
-});
+it.each(['Which fintech companies are there?', 'fintech', 'Who is in fintech?'])(
+  'leads without a type are what a question is answered from: %s',
+  async (query) => {
+    const service = await running({
+      leads: [
+        { name: 'Ada', description: 'fintech' },
+        { name: 'Bo', description: 'fintech' },
+      ],
+    });
+    expect(await service.json('deepSearch', { query })).toMatchObject({
+      success: true,
+      answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
+    });
+  },
+);
 
-describe('a file of many lines', () => {
-  it('carriage returns between values do not end a line of the stream', async () => {
-    const service = await serve('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
-    const text = await (await service.ask('search', { objective: 'Ada' })).text();
-    expect(text).not.toContain('\r');
-    expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
-  });
+it('carriage returns between values do not end a line of the stream', async () => {
+  const service = await serve('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
+  const text = await (await service.ask('search', { objective: 'Ada' })).text();
+  expect(text).not.toContain('\r');
+  expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
 });

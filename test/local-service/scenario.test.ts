@@ -167,22 +167,20 @@ describe('closing', () => {
   });
 });
 
-describe('a scenario file', () => {
-  const all = { operation: '*', fault: 'cut' };
-  it.each<[object, RegExp]>([
-    [{}, /"faults" must be an array/],
-    [{ faults: [{ ...all, operation: 'nothing' }] }, /fault 1: operation must be one of/],
-    [{ faults: [{ ...all, fault: 'explode' }] }, /fault must be one of/],
-    [{ faults: [{ ...all, count: -1 }] }, /count must be a whole number/],
-    [{ faults: [{ ...all, status: 99 }] }, /status must be a whole number from 200 to 599/],
-    [{ faults: [{ ...all, headers: { 'a b': 'c' } }] }, /header a b is not valid/],
-    [{ faults: [{ ...all, after: 1 }] }, /unknown field "after"/],
-    [{ faults: [{ ...all, delay_ms: 2 ** 31 }] }, /delay_ms must be .* to 2147483647/],
-  ])('%j is refused', async (scenario, message) => {
-    const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
-    await expect(running({ scenarioFile })).rejects.toThrow(message);
-    await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
-  });
+const all = { operation: '*', fault: 'cut' };
+it.each<[object, RegExp]>([
+  [{}, /"faults" must be an array/],
+  [{ faults: [{ ...all, operation: 'nothing' }] }, /fault 1: operation must be one of/],
+  [{ faults: [{ ...all, fault: 'explode' }] }, /fault must be one of/],
+  [{ faults: [{ ...all, count: -1 }] }, /count must be a whole number/],
+  [{ faults: [{ ...all, status: 99 }] }, /status must be a whole number from 200 to 599/],
+  [{ faults: [{ ...all, headers: { 'a b': 'c' } }] }, /header a b is not valid/],
+  [{ faults: [{ ...all, after: 1 }] }, /unknown field "after"/],
+  [{ faults: [{ ...all, delay_ms: 2 ** 31 }] }, /delay_ms must be .* to 2147483647/],
+])('the scenario file %j is refused', async (scenario, message) => {
+  const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
+  await expect(running({ scenarioFile })).rejects.toThrow(message);
+  await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
 });
 
 describe('switches', () => {

@@ -63,33 +63,29 @@ describe('an objective of any kind', () => {
   });
 });
 
-describe('enrich_fields', () => {
-  it('are answered from the facts by name, with a reference; the rest is empty', async () => {
-    const enrich_fields = ['employees', 'Funding Stage', 'website', 'hobby', 'email', 'phone number'];
-    const [lead] = await find('company', 'Kontora', { enrich_fields });
-    const reference = 'https://kontora.example';
-    const none = { content: '', reference: '' };
-    expect(lead?.enrich_fields).toEqual({
-      employees: { content: '12', reference },
-      'Funding Stage': { content: 'seed', reference },
-      website: { content: reference, reference },
-      ...{ hobby: none, email: none, 'phone number': none },
-    });
+it('enrich_fields are answered from the facts by name, with a reference; the rest is empty', async () => {
+  const enrich_fields = ['employees', 'Funding Stage', 'website', 'hobby', 'email', 'phone number'];
+  const [lead] = await find('company', 'Kontora', { enrich_fields });
+  const reference = 'https://kontora.example';
+  const none = { content: '', reference: '' };
+  expect(lead?.enrich_fields).toEqual({
+    employees: { content: '12', reference },
+    'Funding Stage': { content: 'seed', reference },
+    website: { content: reference, reference },
+    ...{ hobby: none, email: none, 'phone number': none },
   });
 });
 
-describe('exclusions', () => {
-  it('dedup_service_leads leaves out what an earlier search of the account delivered', async () => {
-    const service = await running();
-    const body = { objective: 'seed fintech in Berlin', limit: 1 };
-    const first = await service.search(body);
-    const rest = { ...body, limit: 9, dedup_service_leads: [first.id] };
-    const second = await service.search(rest);
-    const names = [...first.leads, ...second.leads].map(({ name }) => name);
-    expect(names.sort()).toEqual(['Kontora', 'Pfandwerk']);
-    const foreign = await service.search(rest, { 'x-api-key': 'lp_local_other' });
-    expect(foreign.leads).toHaveLength(2);
-  });
+it('dedup_service_leads leaves out what an earlier search of the account delivered', async () => {
+  const service = await running();
+  const body = { objective: 'seed fintech in Berlin', limit: 1 };
+  const first = await service.search(body);
+  const rest = { ...body, limit: 9, dedup_service_leads: [first.id] };
+  const second = await service.search(rest);
+  const names = [...first.leads, ...second.leads].map(({ name }) => name);
+  expect(names.sort()).toEqual(['Kontora', 'Pfandwerk']);
+  const foreign = await service.search(rest, { 'x-api-key': 'lp_local_other' });
+  expect(foreign.leads).toHaveLength(2);
 });
 
 describe("the user's own catalogue", () => {
