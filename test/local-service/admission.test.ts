@@ -166,12 +166,4 @@ describe('the envelope', () => {
     // Of the types of the document none is about it.
     expect(await answer.json()).toEqual({ error: { message: 'this endpoint accepts GET only' } });
   });
-
-  it('a foreign Host is refused', async () => {
-    const { url } = await running();
-    const headers = { host: 'evil.example', 'x-api-key': 'lp_local_demo' };
-    const [answer] = await once(request(`${url}/v1/credit/balance`, { headers }).end(), 'response');
-    answer.resume();
-    expect(answer.statusCode).toBe(403);
-  });
 });

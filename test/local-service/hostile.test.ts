@@ -231,15 +231,14 @@ it.each([
 
 describe('what is not a request', () => {
   const head = 'Host: 127.0.0.1\r\nx-api-key: lp_local_demo\r\n';
+  const balance = 'GET /v1/credit/balance HTTP/1.1\r\n';
+  const foreign = `${balance}Host: evil.example\r\nx-api-key: lp_local_demo\r\nConnection: close\r\n\r\n`;
   it.each([
     ['not HTTP', 'hello\r\n\r\n', 422],
-    [
-      'a head that is too large',
-      `GET /v1/credit/balance HTTP/1.1\r\n${head}x: ${'y'.repeat(20_000)}\r\n\r\n`,
-      422,
-    ],
+    ['a head that is too large', `${balance}${head}x: ${'y'.repeat(20_000)}\r\n\r\n`, 422],
     ['a length that is none', `POST /v1/deep-search HTTP/1.1\r\n${head}Content-Length: x\r\n\r\n`, 422],
-    ['no Host', 'GET /v1/credit/balance HTTP/1.1\r\nConnection: close\r\n\r\n', 403],
+    ['no Host', `${balance}Connection: close\r\n\r\n`, 403],
+    ['a foreign Host', foreign, 403],
     ['a path that can not be decoded', `GET /v1/%zz HTTP/1.1\r\n${head}Connection: close\r\n\r\n`, 404],
     ['no path', `OPTIONS * HTTP/1.1\r\n${head}Connection: close\r\n\r\n`, 422],
     ['no port', 'GET / HTTP/1.1\r\nHost: localhost:99999\r\nConnection: close\r\n\r\n', 422],

@@ -47,20 +47,18 @@ describe('an objective', () => {
   });
 });
 
-describe('an objective of any kind', () => {
-  it.each([
-    ['quotes', '"fintech" \'in\' "Berlin'],
-    ['search syntax', 'fintech OR NOT (Berlin*) NEAR(a b) ^x {name}: -y'],
-    ['percent, colons and dots', '100% name:fintech a.b.c C++ C# .NET'],
-    ['a NUL', 'fintech\u0000Berlin'],
-    ['emoji', '🚀🚀'],
-    ['half a character', 'fintech \ud800'],
-    ['numbers alone', '1 2 3 100k between 5 and'],
-    ['many words', 'word'.repeat(3).concat(' fintech').repeat(150)],
-    ['CJK without a match', '上海的美妆博主超过十万'],
-  ])('%s does not break the search', async (_, objective) => {
-    expect(Array.isArray(await find('company', objective))).toBe(true);
-  });
+it.each([
+  '"fintech" \'in\' "Berlin',
+  'fintech OR NOT (Berlin*) NEAR(a b) ^x {name}: -y',
+  '100% name:fintech a.b.c C++ C# .NET',
+  'fintech\0Berlin',
+  '🚀🚀',
+  'fintech \ud800',
+  '1 2 3 100k between 5 and',
+  'wordwordword fintech'.repeat(150),
+  '上海的美妆博主超过十万',
+])('an objective of any kind does not break a search: %j', async (objective) => {
+  expect(await find('company', objective)).toBeInstanceOf(Array);
 });
 
 it('enrich_fields are answered from the facts by name, with a reference; the rest is empty', async () => {
@@ -92,16 +90,12 @@ describe("the user's own catalogue", () => {
   const serve = (name: string, content: string) => running({ catalogFile: fileOf(name, content) });
 
   it('JSONL: unknown fields and numbers come out as they were written', async () => {
-    const service = await serve(
-      'leads.jsonl',
-      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"9"},"email":"ada@ada.example"}\n\n',
-    );
-    const text = await (
-      await service.ask('search', { entity_type: 'shopify_store', objective: 'Ada' })
-    ).text();
-    expect(text).toContain(
-      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"0.92"',
-    );
+    const lead =
+      '{"name":"Ada","id":1234567890123456789,"rate":1.10,"nested":{"a":[1e3]},"links":{"website":"https://ada.example"},"score":{"score":"';
+    const service = await serve('leads.jsonl', `${lead}9"},"email":"ada@ada.example"}\n\n`);
+    const answer = await service.ask('search', { entity_type: 'shopify_store', objective: 'Ada' });
+    const text = await answer.text();
+    expect(text).toContain(`${lead}0.92"`);
     expect(text).not.toContain('ada@ada');
     expect(service.fictional).toBe(false);
   });
@@ -111,10 +105,8 @@ describe("the user's own catalogue", () => {
       'leads.csv',
       '\ufeffname,entity_type,website,city,employees,email\r\n"Acme, Inc.",company,https://acme.example,Bern,1200,info@acme.example\r\nOther,company,,Basel,3,\r\n',
     );
-    const { leads } = await service.search({
-      objective: 'over 1k employees in Bern',
-      enrich_fields: ['headcount'],
-    });
+    const asked = { objective: 'over 1k employees in Bern', enrich_fields: ['headcount'] };
+    const { leads } = await service.search(asked);
     const website = 'https://acme.example';
     expect(leads).toEqual([
       {
