@@ -1,24 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { searchFrames, startFaultServer, streamStart, wholeAnswer } from '../helpers/fault-server.ts';
-import { cwd, env, leadpipe, operationsFolder, read, serve, service, write } from '../helpers/lists.ts';
+import {
+  cwd,
+  env,
+  leadpipe,
+  operationsFolder,
+  read,
+  serve,
+  service,
+  setEnv,
+  write,
+} from '../helpers/lists.ts';
 import { startRowService } from '../helpers/row-service.ts';
 import { bareEnvironment, command, pointedAt, resultOf, start } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 
 /** What is said of a list that was left, done as it is said: no row is paid twice. */
 const input = 'list.txt';
 const contact = ['contact', 'email', '--input-format', 'text', '--concurrency', '1', '-f', 'jsonl'];
 const rows = (...given: string[]): string => given.map((row) => `${row}\n`).join('');
 const operation = (): string => readdirSync(operationsFolder())[0] ?? '';
-function settings(values: object): void {
-  mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
-  writeFileSync(
-    join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
-    JSON.stringify({ profiles: { default: { 'price.contact.email': 5, ...values } } }),
-  );
-}
+const settings = (values: object): void => setEnv(withSettings({ 'price.contact.email': 5, ...values }));
 
 describe('a list without a file and a name', () => {
   it.each([

@@ -2,22 +2,15 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/contract/endpoints.ts';
-import { errorOf, operations, paid, type Running, running, usual } from './running.ts';
+import { errorOf, operations, outcomeOf, paid, type Running, running, usual } from './running.ts';
 
 type Operation = (typeof operations)[number];
 
 /** Asks for something that may be refused: reads are of a task that is not there. */
-async function outcome(
-  service: Running,
-  name: Operation,
-  headers: Record<string, string> = {},
-): Promise<string> {
+const outcome = async (service: Running, name: Operation, headers: Record<string, string> = {}) => {
   const isRead = name === 'status' || name === 'fetch';
-  const answer = await service.ask(name, isRead ? { leads_search_id: 'x' } : {}, headers);
-  if (answer.status >= 400) return errorOf(answer);
-  await answer.text();
-  return String(answer.status);
-}
+  return outcomeOf(await service.ask(name, isRead ? { leads_search_id: 'x' } : {}, headers));
+};
 
 describe('API keys', () => {
   it.each<[string, Record<string, string>]>([
@@ -126,9 +119,7 @@ describe('fields', () => {
     ...pages('http://[2001:db8::1]/x http://192.0.0.1/x', '422 invalid_request_error'),
     ...pages('http://wiki.corp/x http://user:secret@example.com', '422 invalid_request_error'),
   ])('%s %j: %s', async (name, changed, expected) => {
-    const answer = await (await running()).ask(name, changed);
-    expect(answer.status === 200 ? '200' : await errorOf(answer)).toBe(expected);
-    if (answer.status === 200) await answer.text();
+    expect(await outcomeOf(await (await running()).ask(name, changed))).toBe(expected);
   });
 });
 

@@ -1,11 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type RawRequest, startFaultServer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { withConfigFile } from '../helpers/settings.ts';
 import { answerRows } from './answer-rows.ts';
 import { framingRows } from './framing-rows.ts';
 import { networkRows } from './network-rows.ts';
@@ -118,11 +117,7 @@ async function runOnTheWay(row: Row, { endpoint }: Operation, args: readonly str
     await take({ socket, endpoint, deliver });
   });
   const elsewhere = await row.elsewhere?.();
-  const folder = bareEnvironment();
-  if (row.config !== undefined) {
-    mkdirSync(folder.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
-    writeFileSync(join(folder.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), row.config);
-  }
+  const folder = row.config === undefined ? bareEnvironment() : withConfigFile(row.config);
   const env = { ...folder, ...pointedAt(elsewhere?.url ?? way.url, row.apiKey ?? ledgerKey) };
   try {
     const result = await runInProcess(args, { env });
