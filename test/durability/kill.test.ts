@@ -5,7 +5,8 @@ import { localKeys } from '../../src/local-service/keys.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
-import { entriesOf, type Fault, filesOf, inParallel, runWith } from './faulty-run.ts';
+import { clientOf } from '../local-service/running.ts';
+import { entriesOf, type Fault, filesOf, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** Every boundary of every kind, and every second death; otherwise some of each, and together every third. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
@@ -50,13 +51,6 @@ function machineFor({ file, before }: Kind): Machine {
   const machine = createMachine(service.url, localKeys[0].key);
   if (before !== undefined) machine.write(file, before);
   return machine;
-}
-
-async function balance(): Promise<number> {
-  const answer = await fetch(`${service.url}/v1/credit/balance`, {
-    headers: { 'x-api-key': localKeys[0].key },
-  });
-  return ((await answer.json()) as { available_credits: number }).available_credits;
 }
 
 /** What a run to its end leaves, and how many places it has to fail at. */
@@ -120,7 +114,7 @@ describe('task run', () => {
       const [step, from] = exhaustive ? [1, 1] : [3 * kinds.length, 1 + 3 * kinds.indexOf(kind)];
       await inParallel(range(boundaries, step, from), async (at) => {
         const machine = machineFor(kind);
-        const { code } = await runWith({ mode: 'kill', at }, machine, argsOf(kind));
+        const { code } = await runWith(killedAt(at), machine, argsOf(kind));
         const where = `killed at ${at} of ${boundaries}`;
         // Polling can take a look more or less.
         if (at < boundaries - 10) expect({ where, code }).toEqual({ where, code: null });
@@ -143,9 +137,9 @@ describe('task run', () => {
         : Array.from({ length: 10 }, () => [any(), any()]);
       await inParallel(pairs, async ([first = 0, second = 0]) => {
         const machine = machineFor(kind);
-        await runWith({ mode: 'kill', at: first }, machine, argsOf(kind));
+        await runWith(killedAt(first), machine, argsOf(kind));
         if (!(await isFinished(machine)))
-          await runWith({ mode: 'kill', at: second }, machine, await toGoOn(machine, kind, false));
+          await runWith(killedAt(second), machine, await toGoOn(machine, kind, false));
         const where = `killed at ${first}, then at ${second}`;
         await recover(machine, kind, false, where);
         await expectOnce(machine, files, where);
@@ -188,6 +182,6 @@ describe('task run', () => {
   );
 
   it('has bought every task once', async () => {
-    expect(await balance()).toBe(credits - bought * leads);
+    expect(await clientOf(service.url).balance()).toBe(credits - bought * leads);
   });
 });

@@ -79,10 +79,8 @@ describe('enrich', () => {
   ])('%s', async (_, entity_context, properties, answer, required = []) => {
     const enrich_fields = { type: 'object', properties, required };
     const service = await running();
-    expect(await service.json('enrich', { entity_context, enrich_fields })).toEqual({
-      success: true,
-      answer,
-    });
+    const enriched = await service.json('enrich', { entity_context, enrich_fields });
+    expect(enriched).toEqual({ success: true, answer });
   });
 
   it('says in the words of the document that it knows nothing', async () => {
@@ -125,11 +123,8 @@ describe('extract', () => {
     { type: 'web2list', target: 'https://example.com/x', instruction: 'plumbing' },
     { type: 'x_followers', target: '@ada', instruction: null },
   ])('gives a reason when it has nothing: %j', async (request) => {
-    expect(await (await running()).json('extract', request)).toEqual({
-      success: false,
-      data: expect.stringMatching(/\w/),
-      metadata: { ...request, limit: 100 },
-    });
+    const [data, metadata] = [expect.stringMatching(/\w/), { ...request, limit: 100 }];
+    expect(await (await running()).json('extract', request)).toEqual({ success: false, data, metadata });
   });
 
   it('of the demonstration: the same list each time, with ids that JavaScript would round', async () => {

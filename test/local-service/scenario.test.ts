@@ -25,15 +25,17 @@ async function arrived(answer: Response): Promise<{ text: string; whole: boolean
 
 describe('a rehearsed fault', () => {
   it('status: any status with any headers, for as many requests as it says', async () => {
+    const html = { 'content-type': 'text/html' };
     const service = await rehearse(
       {
-        ...{ operation: 'balance', skip: 1, count: 2, fault: 'status', status: 429 },
+        operation: 'balance',
+        skip: 1,
+        count: 2,
+        fault: 'status',
+        status: 429,
         headers: { 'Retry-After': '7' },
       },
-      {
-        ...{ operation: '*', fault: 'status', status: 502, body: '<html>' },
-        headers: { 'content-type': 'text/html' },
-      },
+      { operation: '*', fault: 'status', status: 502, body: '<html>', headers: html },
     );
     const answers: Response[] = [];
     for (let index = 0; index < 4; index += 1) answers.push(await service.ask('balance'));
@@ -210,14 +212,14 @@ describe('switches', () => {
   });
 
   it('are read from name=value', () => {
-    expect(
-      createSwitches(toSwitches(['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'])),
-    ).toMatchObject({
+    const given = ['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'];
+    const expected = {
       batch_size: 3,
       disabled: 'phone,wechat',
       stream_fetch: 'on',
       opening_credits: 100_000,
-    });
+    };
+    expect(createSwitches(toSwitches(given))).toMatchObject(expected);
   });
 
   it.each(['nothing=1', 'batch_size', 'batch_size=x', 'batch_size=-1', 'stream_fetch=maybe', '__proto__=1'])(
