@@ -5,174 +5,126 @@ import { commands } from '../src/cli/program.ts';
 
 const root = join(import.meta.dirname, '..');
 
+const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
+
+/** For each name the words behind it. */
+const table = (text: string): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => line.split(':'))
+      .map(([name = '', rest = '']) => [name.trim(), words(rest)]),
+  );
+
 /** What each part of src may import of the others; `contract` and `json` stand at the bottom. */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
-  json: [],
-  clock: ['errors'],
-  errors: ['contract'],
-  'event-loop': ['errors'],
-  context: ['clock'],
-  requests: ['contract', 'files', 'json', 'errors'],
-  files: ['clock', 'json', 'errors', 'context'],
-  transport: ['contract', 'json', 'clock', 'errors', 'context'],
-  answers: ['transport', 'contract', 'json'],
-  client: ['answers', 'transport', 'contract', 'json', 'errors'],
-  operations: [
-    'answers',
-    'clock',
-    'event-loop',
-    'connection',
-    'requests',
-    'files',
-    'client',
-    'transport',
-    'contract',
-    'json',
-    'event-loop',
-    'errors',
-    'context',
-  ],
-  output: ['contract', 'json', 'files', 'clock', 'event-loop', 'errors', 'context'],
-  config: ['requests', 'output', 'contract', 'json', 'files', 'errors', 'context'],
-  'local-service': ['contract', 'json', 'files', 'clock'],
-  conformance: ['contract', 'json', 'clock', 'errors', 'context'],
-  connection: ['requests', 'config', 'client', 'transport', 'contract', 'errors', 'context', 'local-service'],
-  mcp: [
-    'answers',
-    'clock',
-    'config',
-    'connection',
-    'operations',
-    'client',
-    'transport',
-    'contract',
-    'json',
-    'files',
-    'errors',
-    'context',
-    'requests',
-    'output',
-  ],
-  cli: [
-    'answers',
-    'mcp',
-    'clock',
-    'connection',
-    'operations',
-    'client',
-    'transport',
-    'contract',
-    'json',
-    'errors',
-    'context',
-    'requests',
-    'files',
-    'output',
-    'config',
-    'local-service',
-    'conformance',
-  ],
-  library: ['operations', 'answers', 'requests', 'transport', 'contract', 'json', 'errors'],
-  index: [
-    'library',
-    'config',
-    'operations',
-    'client',
-    'answers',
-    'requests',
-    'clock',
-    'transport',
-    'contract',
-    'json',
-    'errors',
-  ],
-  main: ['clock', 'cli', 'config', 'context', 'errors', 'files'],
-  'keychain-main': ['config'],
-};
+const allowed = table(`
+  contract:
+  json:
+  clock: errors
+  errors: contract
+  event-loop: errors
+  context: clock
+  requests: contract files json errors
+  files: clock json errors context
+  transport: contract json clock errors context
+  answers: transport contract json
+  client: answers transport contract json errors
+  operations: answers clock event-loop connection requests files client transport contract json errors context
+  output: contract json files clock event-loop errors context
+  config: requests output contract json files errors context
+  local-service: contract json files clock
+  conformance: contract json clock errors context
+  connection: requests config client transport contract errors context local-service
+  mcp: answers clock config connection operations client transport contract json files errors context requests output
+  cli: answers mcp clock connection operations client transport contract json errors context requests files output config local-service conformance
+  library: operations answers requests transport contract json errors
+  index: library config operations client answers requests clock transport contract json errors
+  main: clock cli config context errors files
+  keychain-main: config
+`);
 
 /** What the folders inside a part may import of each other, and of what stands in the part itself. */
-const allowedInside: Readonly<Record<string, readonly string[]>> = {
-  cli: ['cli/commands', 'cli/messages', 'cli/options'],
-  'cli/options': ['cli', 'cli/messages'],
-  'cli/messages': ['cli', 'cli/options'],
-  'cli/records': ['cli', 'cli/messages', 'cli/options'],
-  'cli/commands': [
-    'cli',
-    'cli/options',
-    'cli/messages',
-    'cli/records',
-    'cli/commands/history',
-    'cli/commands/task',
-  ],
-  'cli/commands/history': [
-    'cli',
-    'cli/commands',
-    'cli/commands/task',
-    'cli/options',
-    'cli/messages',
-    'cli/records',
-  ],
-  'cli/commands/task': ['cli', 'cli/options', 'cli/messages', 'cli/records'],
-  operations: ['operations/journal'],
-  'operations/list': ['operations', 'operations/journal'],
-  'operations/journal': ['operations'],
-  'operations/only-new': ['operations', 'operations/journal'],
-  'operations/search': ['operations', 'operations/journal', 'operations/only-new', 'operations/task'],
-  'operations/task': ['operations', 'operations/journal', 'operations/only-new'],
-  conformance: ['conformance/sections'],
-  'conformance/sections': ['conformance'],
-};
+const allowedInside = table(`
+  cli: cli/commands cli/messages cli/options
+  cli/options: cli cli/messages
+  cli/messages: cli cli/options
+  cli/records: cli cli/messages cli/options
+  cli/commands: cli cli/options cli/messages cli/records cli/commands/history cli/commands/task
+  cli/commands/history: cli cli/commands cli/commands/task cli/options cli/messages cli/records
+  cli/commands/task: cli cli/options cli/messages cli/records
+  operations: operations/journal
+  operations/list: operations operations/journal
+  operations/journal: operations
+  operations/only-new: operations operations/journal
+  operations/search: operations operations/journal operations/only-new operations/task
+  operations/task: operations operations/journal operations/only-new
+  conformance: conformance/sections
+  conformance/sections: conformance
+`);
 
 /** The parts that reach out of the process past the context, by what of Node they do it with. */
-const reaching: Readonly<Record<string, readonly string[]>> = {
-  child_process: ['cli', 'config'],
-  'dns/promises': ['cli'],
-  fs: ['cli', 'config', 'files', 'local-service', 'main', 'operations', 'output', 'requests'],
-  'fs/promises': ['cli', 'config', 'connection', 'files', 'operations', 'output', 'transport'],
-  http: ['connection', 'local-service', 'mcp', 'transport'],
-  module: ['main'],
-  net: ['cli', 'local-service', 'output', 'requests'],
-  os: ['connection', 'files'],
-  readline: ['cli'],
-  tls: ['transport'],
-  v8: ['connection'],
-  zlib: ['files', 'local-service', 'operations', 'transport'],
-};
+const reaching = table(`
+  child_process: cli config
+  dns/promises: cli
+  fs: cli config files local-service main operations output requests
+  fs/promises: cli config connection files operations output transport
+  http: connection local-service mcp transport
+  module: main
+  net: cli local-service output requests
+  os: connection files
+  readline: cli
+  tls: transport
+  v8: connection
+  zlib: files local-service operations transport
+`);
 
 /** What computes and tells nothing of the machine. */
-const harmless = ['buffer', 'crypto', 'events', 'path', 'stream', 'timers/promises', 'url', 'util', 'vm'];
+const harmless = words('buffer crypto events path stream timers/promises url util vm');
 
-/** Loaded when used: these must not be reached by static imports from the command line's start. */
-const lazyPackages = [
-  'ajv',
-  'undici',
-  'csv-',
-  '@napi-rs/keyring',
-  'hono',
-  '@sqlite.org/sqlite-wasm',
-  'string-width',
-  // Not chalk, which colours every error.
-  'cli-table3',
-  'ora',
-  'read-excel-file',
-  'fflate',
-  '@modelcontextprotocol',
-];
+/** Loaded when used: these must not be reached by static imports from the command line's start. Not chalk, which colours every error. */
+const lazyPackages = words(`
+  ajv undici csv- @napi-rs/keyring hono @sqlite.org/sqlite-wasm string-width
+  cli-table3 ora read-excel-file fflate @modelcontextprotocol
+`);
 
 const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .map((file) => `src/${file}`)
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'));
 
-function importsOf(file: string): { target: string; dynamic: boolean; typeOnly: boolean }[] {
-  const source = readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
-  const fixed = [...source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)];
-  const dynamic = [...source.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)];
-  return [
-    ...fixed.map(([, type, target = '']) => ({ target, dynamic: false, typeOnly: type !== undefined })),
-    ...dynamic.map(([, target = '']) => ({ target, dynamic: true, typeOnly: false })),
-  ];
+interface Import {
+  /** A file of src, or a package. */
+  readonly target: string;
+  readonly isFile: boolean;
+  readonly dynamic: boolean;
+  readonly typeOnly: boolean;
 }
+
+function importsOf(file: string): Import[] {
+  const source = readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+  const fixed = source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm);
+  const dynamic = source.matchAll(/\bimport\(\s*()'([^']+)'\s*\)/g);
+  return [...fixed, ...dynamic].map(([statement, type, name = '']) => {
+    const isFile = name.startsWith('.');
+    const target = isFile ? relative(root, normalize(join(root, dirname(file), name))) : name;
+    return { target, isFile, dynamic: statement.startsWith('import('), typeOnly: Boolean(type) };
+  });
+}
+
+/** The files that a file imports. */
+const filesOf = (file: string, isMeant = (_: Import): boolean => true): string[] =>
+  importsOf(file)
+    .filter((one) => one.isFile && isMeant(one))
+    .map(({ target }) => target);
+
+/** These files, and all that they come to import. */
+function reachedFrom(starts: readonly string[], isMeant: (one: Import) => boolean): string[] {
+  const reached = new Set(starts);
+  for (const file of reached) for (const next of filesOf(file, isMeant)) reached.add(next);
+  return [...reached];
+}
+
+const isLoaded = ({ dynamic, typeOnly }: Import): boolean => !dynamic && !typeOnly;
 
 function partOf(file: string): string {
   return file.split('/')[1]?.replace(/\.ts$/, '') ?? '';
@@ -188,37 +140,28 @@ function insideKnown(file: string): boolean {
   return partOf(file) in allowedInside;
 }
 
-function resolved(file: string, target: string): string {
-  return relative(root, normalize(join(root, dirname(file), target)));
-}
-
 describe('import arrows', () => {
   it('every part of src is known', () => {
     expect([...new Set(files.map(partOf))].filter((part) => !(part in allowed))).toEqual([]);
   });
 
   it('point one way', () => {
+    const isWrong = (from: string, to: string): boolean =>
+      from !== to && allowed[from]?.includes(to) !== true;
     const wrong = files.flatMap((file) =>
-      importsOf(file)
-        .filter(({ target }) => target.startsWith('.'))
-        .map(({ target }) => resolved(file, target))
-        .filter(
-          (target) => partOf(target) !== partOf(file) && !allowed[partOf(file)]?.includes(partOf(target)),
-        )
+      filesOf(file)
+        .filter((target) => isWrong(partOf(file), partOf(target)))
         .map((target) => `${file} -> ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
   it('point one way inside a part too', () => {
-    const wrong = files.flatMap((file) => {
+    const wrong = files.filter(insideKnown).flatMap((file) => {
       const room = roomOf(file);
-      if (room !== partOf(file) && insideKnown(file) && !(room in allowedInside))
-        return [`${room} is not known`];
-      return importsOf(file)
-        .filter(({ target }) => target.startsWith('.'))
-        .map(({ target }) => resolved(file, target))
-        .filter((target) => partOf(target) === partOf(file) && roomOf(target) !== room && insideKnown(file))
+      if (room !== partOf(file) && !(room in allowedInside)) return [`${room} is not known`];
+      return filesOf(file)
+        .filter((target) => partOf(target) === partOf(file) && roomOf(target) !== room)
         .filter((target) => !allowedInside[room]?.includes(roomOf(target)))
         .map((target) => `${file} -> ${target}`);
     });
@@ -226,11 +169,7 @@ describe('import arrows', () => {
   });
 
   it('lead from no file back to it, types included', () => {
-    const direct = (file: string): string[] =>
-      importsOf(file)
-        .filter(({ target, dynamic }) => target.startsWith('.') && !dynamic)
-        .map(({ target }) => resolved(file, target));
-    const arrows = new Map(files.map((file) => [file, direct(file)]));
+    const arrows = new Map(files.map((file) => [file, filesOf(file, ({ dynamic }) => !dynamic)]));
     const isInCircle = (file: string): boolean => {
       const reached = new Set(arrows.get(file));
       for (const next of reached) for (const further of arrows.get(next) ?? []) reached.add(further);
@@ -270,16 +209,11 @@ describe('import arrows', () => {
   });
 
   it('a program that imports leadpipe reaches no command, no settings, no journal and no local service', () => {
-    const reached = new Set(['src/index.ts']);
-    for (const file of reached) {
-      for (const { target, typeOnly } of importsOf(file)) {
-        if (target.startsWith('.') && !typeOnly) reached.add(resolved(file, target));
-      }
-    }
+    const reached = reachedFrom(['src/index.ts'], ({ typeOnly }) => !typeOnly);
     const rooms =
       /^src\/(?:cli|config\/(?!defaults\b)|connection|files|output|local-service|conformance|operations\/journal)\b/;
-    expect([...reached].filter((file) => rooms.test(file))).toEqual([]);
-    expect(reached.size).toBeGreaterThan(30);
+    expect(reached.filter((file) => rooms.test(file))).toEqual([]);
+    expect(reached.length).toBeGreaterThan(30);
   });
 
   it('no name of an option or a command stands below the command line', () => {
@@ -299,27 +233,24 @@ describe('import arrows', () => {
   });
 
   it('`--version` loads next to nothing', () => {
-    const loaded = importsOf('src/main.ts').filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly);
-    const others = loaded.map(({ target }) => target).filter((target) => !target.startsWith('node:'));
-    expect(others).toEqual(['./cli/exit-codes.ts', './clock.ts', './config/keychain.ts']);
+    const loaded = importsOf('src/main.ts')
+      .filter(isLoaded)
+      .map(({ target }) => target);
+    expect(loaded.filter((target) => !target.startsWith('node:'))).toEqual([
+      'src/cli/exit-codes.ts',
+      'src/clock.ts',
+      'src/config/keychain.ts',
+    ]);
   });
 
   it('what one command needs is loaded by that command', () => {
-    const reached = new Set<string>();
-    const packages = new Set<string>();
-    const visit = (file: string): void => {
-      if (reached.has(file)) return;
-      reached.add(file);
-      for (const { target, dynamic, typeOnly } of importsOf(file)) {
-        if (dynamic || typeOnly) continue;
-        if (target.startsWith('.')) visit(resolved(file, target));
-        else packages.add(target);
-      }
-    };
-    visit('src/main.ts');
-    visit('src/cli/program.ts');
-    expect([...packages].filter((name) => lazyPackages.some((lazy) => name.startsWith(lazy)))).toEqual([]);
-    expect([...reached].filter((file) => /\/(?:commands|transport|local-service)\//.test(file))).toEqual([]);
+    const reached = reachedFrom(['src/main.ts', 'src/cli/program.ts'], isLoaded);
+    const packages = reached
+      .flatMap(importsOf)
+      .filter((one) => isLoaded(one) && !one.isFile)
+      .map(({ target }) => target);
+    expect(packages.filter((name) => lazyPackages.some((lazy) => name.startsWith(lazy)))).toEqual([]);
+    expect(reached.filter((file) => /\/(?:commands|transport|local-service)\//.test(file))).toEqual([]);
   });
 });
 

@@ -48,16 +48,14 @@ describe('an error of which more is known', () => {
   });
 });
 
-describe('a stop', () => {
-  it.each([
-    ['a plain abort()', undefined, 'interrupted'],
-    ['Ctrl-C', 'interrupted', 'interrupted'],
-    ['SIGTERM', 'terminated', 'terminated'],
-    ['a reader that went away', 'reader_closed', 'reader_closed'],
-    ['patience that has run out', 'temporary', 'temporary'],
-    ['what is no way to end', 'enough', 'interrupted'],
-    ['any error', new Error('enough'), 'interrupted'],
-  ])('by %s', (_, reason, outcome) => {
-    expect(stoppedBy(AbortSignal.abort(reason))).toBe(outcome);
-  });
+it.each([
+  ['a plain abort()', undefined, 'interrupted'],
+  ['Ctrl-C', 'interrupted', 'interrupted'],
+  ['SIGTERM', 'terminated', 'terminated'],
+  ['a reader that went away', 'reader_closed', 'reader_closed'],
+  ['patience that has run out', 'temporary', 'temporary'],
+  ['what is no way to end', 'enough', 'interrupted'],
+  ['any error', new Error('enough'), 'interrupted'],
+])('a stop by %s', (_, reason, outcome) => {
+  expect(stoppedBy(AbortSignal.abort(reason))).toBe(outcome);
 });

@@ -29,21 +29,12 @@ function nodeOf(major: number): string {
 }
 
 /** What an agent's client writes: a greeting and a search. */
+const capabilities = { protocolVersion: '2025-06-18', capabilities: {} };
+const search = { entity_type: 'company', objective: 'fintech in Berlin', limit: 1 };
 const agent = [
-  {
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-  },
+  { id: 1, method: 'initialize', params: { ...capabilities, clientInfo: { name: 'test', version: '1' } } },
   { method: 'notifications/initialized' },
-  {
-    id: 2,
-    method: 'tools/call',
-    params: {
-      name: 'search',
-      arguments: { entity_type: 'company', objective: 'fintech in Berlin', limit: 1 },
-    },
-  },
+  { id: 2, method: 'tools/call', params: { name: 'search', arguments: search } },
 ]
   .map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   .join('');
@@ -87,18 +78,8 @@ describe.skipIf(!isLinux)('the package, installed without a network', () => {
       expect(run('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
       expect(rows(run('search', 'company', 'seed-stage fintech in Berlin', '--limit', '3'))).toBe(3);
       const file = join(env.HOME ?? '', 'founders.csv');
-      run(
-        'task',
-        'run',
-        'person',
-        'founders in Lisbon',
-        '--limit',
-        '2',
-        '--poll-interval',
-        '0.2',
-        '-o',
-        file,
-      );
+      const task = ['task', 'run', 'person', 'founders in Lisbon', '--limit', '2'];
+      run(...task, '--poll-interval', '0.2', '-o', file);
       expect(readFileSync(file, 'utf8')).toMatch(/^name,description,score,.*\r?\n.*Lisbon/);
       expect(JSON.parse(run('contact', 'email', 'CTO of Nordlicht Pay')).result.content).toContain('@');
       expect(JSON.parse(run('balance')).available_credits).toBeGreaterThan(0);

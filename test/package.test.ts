@@ -2,31 +2,19 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
-
-const root = join(import.meta.dirname, '..');
+import { installed, root } from './client/installed.ts';
+import { bareEnvironment } from './helpers/run.ts';
 
 describe('the package', () => {
   it('installed from its tarball runs the main job, and brings along what asks the keychain and nothing else', () => {
-    const folder = temporaryFolder();
-    const env = { ...process.env, ...bareEnvironment(folder) };
-    // As it is built: other tests are running it.
-    execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], {
-      cwd: root,
-      env,
-    });
-    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-    execFileSync(
-      'npm',
-      ['install', '--offline', '--no-audit', '--no-fund', '--prefix', folder, join(folder, tarball)],
-      { env, cwd: folder },
-    );
-    const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
+    const modules = join(installed(), 'node_modules');
+    const names = readdirSync(modules).filter((name) => !name.startsWith('.'));
     // Offline, npm does without the optional one, and so does leadpipe.
-    expect(['@napi-rs', 'leadpipe']).toEqual(expect.arrayContaining(installed));
-    expect(installed).toContain('leadpipe');
+    expect(['@napi-rs', 'leadpipe']).toEqual(expect.arrayContaining(names));
+    expect(names).toContain('leadpipe');
     const args = ['search', 'company', 'seed-stage fintech in Berlin', '--limit', '3', '--local', '-q'];
-    const leads = execFileSync(join(folder, 'node_modules/.bin/leadpipe'), args, { env, encoding: 'utf8' });
+    const env = bareEnvironment();
+    const leads = execFileSync(join(modules, '.bin/leadpipe'), args, { env, encoding: 'utf8' });
     expect(leads.match(/Berlin/g)?.length).toBeGreaterThanOrEqual(3);
   }, 60_000);
 

@@ -124,22 +124,20 @@ describe('the README', () => {
   });
 });
 
-describe('the documents', () => {
-  const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].concat(
-    readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
-  );
+const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].concat(
+  readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+);
 
-  it.each(documents)('%s links only to what is there', (document) => {
-    const text = textOf(join(root, document));
-    const targets = [...text.matchAll(/\]\((?!http)([^)]+)\)|(?:src|srcset)="([^"]+)"/g)];
-    for (const [, link, source] of targets) {
-      const [path = '', heading] = (link ?? source ?? '').split('#');
-      const file = path === '' ? join(root, document) : join(root, document, '..', path);
-      expect(existsSync(file), `${document}: ${path}`).toBe(true);
-      const headings = [...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, one = '']) =>
-        one.toLowerCase().replaceAll(' ', '-'),
-      );
-      if (heading !== undefined) expect(headings).toContain(heading);
-    }
-  });
+it.each(documents)('%s links only to what is there', (document) => {
+  const text = textOf(join(root, document));
+  const targets = [...text.matchAll(/\]\((?!http)([^)]+)\)|(?:src|srcset)="([^"]+)"/g)];
+  for (const [, link, source] of targets) {
+    const [path = '', heading] = (link ?? source ?? '').split('#');
+    const file = path === '' ? join(root, document) : join(root, document, '..', path);
+    expect(existsSync(file), `${document}: ${path}`).toBe(true);
+    const headings = [...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, one = '']) =>
+      one.toLowerCase().replaceAll(' ', '-'),
+    );
+    if (heading !== undefined) expect(headings).toContain(heading);
+  }
 });

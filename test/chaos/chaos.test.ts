@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type ChaosProxy, createRandom, startChaosProxy } from '../helpers/chaos-proxy.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 import { type Ended, toWish, type Wish } from './workload.ts';
 
 /**
@@ -148,10 +149,7 @@ async function openLane(switches: (typeof lanes)[number]): Promise<Lane> {
     ...switches,
   });
   const proxy = await startChaosProxy(service.url);
-  const env = { ...bareEnvironment(), ...pointedAt(proxy.url, ledgerKey) };
-  const config = env.LEADPIPE_CONFIG_DIR ?? '';
-  mkdirSync(config, { recursive: true });
-  writeFileSync(join(config, 'config.json'), '{"profiles":{"default":{"poll.max":0.1}}}');
+  const env = { ...withSettings({ 'poll.max': 0.1 }), ...pointedAt(proxy.url, ledgerKey) };
   return { service, proxy, env, folder: temporaryFolder(), endings: new Map() };
 }
 

@@ -58,19 +58,8 @@ const taskRun = (limit: number, file: string): Wish => ({
   name: 'task run',
   // A file of its own: what an earlier run has left behind it would not be overwritten.
   args: (run) => [
-    ...[
-      'task',
-      'run',
-      'company',
-      'fintech',
-      '--limit',
-      `${limit}`,
-      '--num',
-      '7',
-      '-o',
-      `${file}.${run}.jsonl`,
-    ],
-    ...['--poll-interval', '0.02', '--wait-timeout', '200'],
+    ...['task', 'run', 'company', 'fintech', '--limit', `${limit}`, '--num', '7'],
+    ...['-o', `${file}.${run}.jsonl`, '--poll-interval', '0.02', '--wait-timeout', '200'],
   ],
   price: limit,
   replays: true,
@@ -81,52 +70,44 @@ const taskRun = (limit: number, file: string): Wish => ({
   },
 });
 
-const contact: Wish = {
-  name: 'contact',
-  args: () => ['contact', 'email', 'Lena Weber'],
-  price: 5,
-  replays: false,
-  exits: [0, 8, 75],
-  check({ code, stdout }) {
-    const expected = code === 0 ? 'lena@nordlicht.example' : undefined;
-    if (stdout === '' ? expected !== undefined : JSON.parse(stdout).result.content !== expected)
-      throw new Error('not the answer');
-  },
-};
+/** What is answered at once or not at all. */
+function single(
+  name: string,
+  args: readonly string[],
+  price: number,
+  isRight: (ended: Ended) => boolean,
+): Wish {
+  return {
+    ...{ name, args: () => args, price, replays: false },
+    exits: price > 0 ? [0, 8, 75] : [0, 75],
+    check(ended) {
+      if (ended.code === 0 ? !isRight(ended) : ended.stdout !== '') throw new Error('not the answer');
+    },
+  };
+}
 
-const extract: Wish = {
-  name: 'extract',
-  args: () => ['extract', 'web2list', 'https://example.com/list', '--instruction', 'fintech'],
-  price: 100,
-  replays: false,
-  exits: [0, 8, 75],
-  check({ code, stdout, purchase }) {
-    if (linesOf(stdout).length !== (code === 0 ? purchase?.settled : 0)) throw new Error('not the items');
-  },
-};
-
-const research: Wish = {
-  name: 'research',
-  args: () => ['research', 'What is Nordlicht Pay?'],
-  price: 20,
-  replays: false,
-  exits: [0, 8, 75],
-  check({ code, stdout }) {
-    if (code === 0 ? JSON.parse(stdout).success !== true : stdout !== '') throw new Error('not the answer');
-  },
-};
-
-const balance: Wish = {
-  name: 'balance',
-  args: () => ['balance'],
-  price: 0,
-  replays: false,
-  exits: [0, 75],
-  check({ code, stdout }) {
-    const isThere = stdout !== '' && Number.isInteger(JSON.parse(stdout).available_credits);
-    if (isThere !== (code === 0)) throw new Error('not the balance');
-  },
-};
+const contact = single(
+  'contact',
+  ['contact', 'email', 'Lena Weber'],
+  5,
+  ({ stdout }) => JSON.parse(stdout).result.content === 'lena@nordlicht.example',
+);
+const list = ['extract', 'web2list', 'https://example.com/list', '--instruction', 'fintech'];
+const extract = single(
+  'extract',
+  list,
+  100,
+  ({ stdout, purchase }) => linesOf(stdout).length === purchase?.settled,
+);
+const research = single(
+  'research',
+  ['research', 'What is Nordlicht Pay?'],
+  20,
+  ({ stdout }) => JSON.parse(stdout).success === true,
+);
+const balance = single('balance', ['balance'], 0, ({ stdout }) =>
+  Number.isInteger(JSON.parse(stdout).available_credits),
+);
 
 function linesOf(text: string): string[] {
   return text.split('\n').slice(0, -1);

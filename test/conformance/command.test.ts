@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sectionOf } from '../../src/conformance/row.ts';
 import { rows } from '../../src/conformance/run.ts';
@@ -12,24 +10,10 @@ import {
   startFaultServer,
   wholeAnswer,
 } from '../helpers/fault-server.ts';
-import {
-  bareEnvironment,
-  pointedAt,
-  type Result,
-  resultOf,
-  run,
-  start,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { bareEnvironment, pointedAt, type Result, resultOf, run, start } from '../helpers/run.ts';
 
 const key = 'a-secret-key-0123456789';
-const folder = temporaryFolder();
-
-function keysFile(name: string, text: string): string {
-  const file = join(folder, name);
-  writeFileSync(file, text);
-  return file;
-}
 
 const recordsOf = ({ stdout }: Result) => recordsIn(stdout) as Record<string, string>[];
 
@@ -78,7 +62,7 @@ describe('leadpipe conformance', () => {
   it('no row passes whatever the service does', { timeout: 60_000 }, async () => {
     const names = ['other', 'revoked', 'expired', 'no_access', 'no_credits', 'busy'];
     const further = Object.fromEntries(names.map((name, at) => [name, `further-key-${at}`]));
-    const keys = keysFile('all.json', JSON.stringify(further));
+    const keys = fileOf('all.json', JSON.stringify(further));
     const sections = new Set(rows.map(sectionOf));
     sections.delete('settlement');
     const passed = async (server: FaultServer): Promise<string[]> => {
@@ -103,11 +87,8 @@ describe('leadpipe conformance', () => {
     expect(result.stdout + result.stderr).not.toContain(key);
     expect(recordsOf(result)[0]?.request_id).toBe('of Bearer [API key]');
     const wrong = recordsOf(result).find(({ row }) => row === 'contact/contact-type-missing');
-    expect(wrong).toMatchObject({
-      result: 'failed',
-      expected: '422 invalid_request_error',
-      got: '200 instead of 422',
-    });
+    const expected = '422 invalid_request_error';
+    expect(wrong).toMatchObject({ result: 'failed', expected, got: '200 instead of 422' });
   });
 
   it('says first what it may cost, keeps to --max-credits, and stands in the history', async () => {
@@ -126,9 +107,8 @@ describe('leadpipe conformance', () => {
       /^warning: this costs credits: at most 1 research question; by your prices at most 20 credits/,
     );
     const history = await runInProcess(['history', 'list', '-f', 'jsonl'], { env });
-    expect(recordsOf(history)).toMatchObject([
-      { command: 'conformance', charged: 'maybe', service: agreeing.url },
-    ]);
+    const known = { command: 'conformance', charged: 'maybe', service: agreeing.url };
+    expect(recordsOf(history)).toMatchObject([known]);
   });
 
   it('ends with 3 when rows were skipped for lack of credits', async () => {
@@ -136,7 +116,6 @@ describe('leadpipe conformance', () => {
       socket.write(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
     });
     const result = await against(poor, '--only', 'deep-search/body');
-    await poor.close();
     expect(result.code).toBe(3);
     expect(result.stderr).toContain('1 row was skipped for lack of credits');
   });
@@ -156,7 +135,7 @@ describe('leadpipe conformance', () => {
   });
 
   it('sends the main key and those of --keys, each where it belongs', async () => {
-    const keys = keysFile('busy.json', '{"busy":"the-busy-key"}');
+    const keys = fileOf('busy.json', '{"busy":"the-busy-key"}');
     const before = refusing.requests.length;
     await against(refusing, '--keys', keys, '--only', 'errors/contact-busy');
     expect(
@@ -164,7 +143,8 @@ describe('leadpipe conformance', () => {
     ).toEqual([key, 'Bearer the-busy-key']);
   });
 
-  const withKeys = (name: string, text: string) => () => ['--local', '--keys', keysFile(name, text)];
+  const noKey = 'a value for "other" that is not an API key';
+  const withKeys = (name: string, text: string) => () => ['--local', '--keys', fileOf(name, text)];
   it.each<[name: string, args: () => string[], code: number, says: string, known?: typeof env]>([
     ['no address', () => [], 78, 'the address and the API key are missing'],
     ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
@@ -179,12 +159,7 @@ describe('leadpipe conformance', () => {
       2,
       'an unknown name: "second"',
     ],
-    [
-      'a key that no header can carry',
-      withKeys('space.json', '{"other":"secret 2"}'),
-      2,
-      'a value for "other" that is not an API key',
-    ],
+    ['a key that no header can carry', withKeys('space.json', '{"other":"secret 2"}'), 2, noKey],
     ['nobody there', () => ['http://127.0.0.1:9'], 75, "the service can't be reached", env],
   ])('%s', async (_, args, code, says, known = {}) => {
     const result = await runInProcess(['conformance', ...args()], { env: known });
@@ -198,7 +173,6 @@ describe('leadpipe conformance', () => {
       socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'unknown key'));
     });
     const result = await against(server);
-    await server.close();
     expect(result).toMatchObject({ code: 4, stdout: '' });
     expect(server.requests).toHaveLength(1);
   });
@@ -206,7 +180,6 @@ describe('leadpipe conformance', () => {
   it('fails a row whose answer does not come within --timeout', async () => {
     const silent = await withBalance(() => {});
     const result = await against(silent, '--timeout', '0.2', '--only', 'status/unknown-task');
-    await silent.close();
     expect(result.code).toBe(76);
     expect(recordsOf(result)[0]?.got).toBe('no complete answer within 0.2 seconds');
   });
@@ -224,7 +197,6 @@ describe('leadpipe conformance', () => {
       socket.write(path === '/v1/entity-search' ? stream : jsonAnswer(`{"answer":${deep}}`));
     });
     const result = await against(odder, '--only', 'events');
-    await odder.close();
     expect(result.code).toBe(76);
     const records = recordsOf(result);
     expect(records).toHaveLength(rows.filter(({ id }) => id.startsWith('events/')).length);
@@ -241,7 +213,6 @@ describe('leadpipe conformance', () => {
     });
     const child = start(['conformance', silent.url, '--only', 'fetch'], { env });
     const result = await resultOf(child);
-    await silent.close();
     expect(result).toMatchObject({ code: 130, stdout: '' });
     expect(result.stderr).toContain('the check was stopped');
   });

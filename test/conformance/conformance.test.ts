@@ -6,6 +6,7 @@ import { rows } from '../../src/conformance/run.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
+import { clientOf } from '../local-service/running.ts';
 import { check } from './check.ts';
 
 const keys = { main: 'lp_local_demo', ...furtherKeysOfLocalService };
@@ -43,11 +44,6 @@ const failures = (results: readonly RowResult[]) =>
   results.filter(({ result }) => result === 'failed').map(({ row }) => row);
 const oddOnes = (results: readonly RowResult[]) => results.filter(({ result }) => result !== 'passed');
 
-async function balance(): Promise<number> {
-  const answer = await fetch(service.url + endpoints.balance.path, { headers: { 'x-api-key': keys.main } });
-  return ((await answer.json()) as { available_credits: number }).available_credits;
-}
-
 describe('the conformance suite', () => {
   it('names every row once', () => {
     const ids = rows.map(({ id }) => id);
@@ -73,14 +69,10 @@ describe('the conformance suite', () => {
         ...Object.values(endpoints).map(({ path }) => `401 ${path}`),
       ]),
     );
-    const prices = {
-      'price.search': 1,
-      'price.task': 1,
-      'price.contact.email': 5,
-      'price.contact.phone': 10,
-    };
-    const bound = toBound(rows, { ...prices, 'price.research': 20, 'price.enrich': 2, 'price.extract': 1 });
-    const spent = openingCredits - (await balance());
+    const lookups = { 'price.contact.email': 5, 'price.contact.phone': 10, 'price.research': 20 };
+    const each = { 'price.search': 1, 'price.task': 1, 'price.enrich': 2, 'price.extract': 1 };
+    const bound = toBound(rows, { ...lookups, ...each });
+    const spent = openingCredits - (await clientOf(service.url).balance());
     console.log(`conformance: ${results.length} rows for ${spent} of at most ${bound.credits} credits`);
     expect(spent).toBeLessThanOrEqual(bound.credits ?? 0);
     expect(spent).toBeGreaterThan((bound.credits ?? 0) / 3);

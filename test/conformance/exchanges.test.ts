@@ -134,39 +134,29 @@ describe('a canned exchange gives a row its verdict', () => {
   });
 });
 
-describe('what goes out is what the row is about', () => {
-  const json = /^application\/json$/;
-  /** Of each header, how it must be; undefined where it must not be there. */
-  it.each<readonly [row: string, headers: Readonly<Record<string, RegExp | undefined>>, body: RegExp]>([
-    ['authentication/balance-without-key', { 'x-api-key': undefined, authorization: undefined }, /^/],
-    ['authentication/fetch-unknown-key', { 'x-api-key': /^unknown-.+-\d+$/, authorization: undefined }, /^/],
-    ['authentication/fetch-revoked', { 'x-api-key': /^revoked-key$/, authorization: undefined }, /^/],
-    [
-      'common/contact-text-plain',
-      { 'content-type': /^text\/plain$/, authorization: /^Bearer main-key$/ },
-      /^/,
-    ],
-    [
-      'common/create_task-no-media-type',
-      { 'content-type': undefined, 'x-api-key': /^main-key$/ },
-      /^\{.*\}$/,
-    ],
-    ['common/contact-malformed-json', { 'content-type': json }, /^\{.*[^}]$/],
-    ['common/create_task-empty-body', { 'content-type': json }, /^$/],
-    ['common/contact-two-objects', { 'content-type': json }, /\}\s*\{/],
-    ['common/create_task-without-key', { 'idempotency-key': undefined }, /^\{.*\}$/],
-    ['common/contact-key-of-129', { 'idempotency-key': /^new-key-.{121}$/ }, /^/],
-    ['common/contact-body-over-1-mib', { 'content-type': json }, /^\{.*\}$/s],
-    ['contact/contact-type-a-number', { accept: json, 'user-agent': /^test$/ }, /"contact_type":\d/],
-  ])('%s', async (id, headers, body) => {
-    const { sent } = await judge(id, error(422, 'invalid_request_error'));
-    expect(sent).toHaveLength(1);
-    for (const [name, wanted] of Object.entries(headers)) {
-      const found = sent[0]?.headers[name];
-      if (wanted === undefined) expect({ name, found }).toEqual({ name, found: undefined });
-      else expect(found).toMatch(wanted);
-    }
-    expect(sent[0]?.body).toMatch(body);
-    if (id.endsWith('over-1-mib')) expect(sent[0]?.body).toHaveLength(1024 * 1024 + 1);
-  });
+const json = /^application\/json$/;
+/** Of each header, how it must be; undefined where it must not be there. */
+it.each<readonly [row: string, headers: Readonly<Record<string, RegExp | undefined>>, body: RegExp]>([
+  ['authentication/balance-without-key', { 'x-api-key': undefined, authorization: undefined }, /^/],
+  ['authentication/fetch-unknown-key', { 'x-api-key': /^unknown-.+-\d+$/, authorization: undefined }, /^/],
+  ['authentication/fetch-revoked', { 'x-api-key': /^revoked-key$/, authorization: undefined }, /^/],
+  ['common/contact-text-plain', { 'content-type': /^text\/plain$/, authorization: /^Bearer main-key$/ }, /^/],
+  ['common/create_task-no-media-type', { 'content-type': undefined, 'x-api-key': /^main-key$/ }, /^\{.*\}$/],
+  ['common/contact-malformed-json', { 'content-type': json }, /^\{.*[^}]$/],
+  ['common/create_task-empty-body', { 'content-type': json }, /^$/],
+  ['common/contact-two-objects', { 'content-type': json }, /\}\s*\{/],
+  ['common/create_task-without-key', { 'idempotency-key': undefined }, /^\{.*\}$/],
+  ['common/contact-key-of-129', { 'idempotency-key': /^new-key-.{121}$/ }, /^/],
+  ['common/contact-body-over-1-mib', { 'content-type': json }, /^\{.*\}$/s],
+  ['contact/contact-type-a-number', { accept: json, 'user-agent': /^test$/ }, /"contact_type":\d/],
+])('what goes out is what the row is about: %s', async (id, headers, body) => {
+  const { sent } = await judge(id, error(422, 'invalid_request_error'));
+  expect(sent).toHaveLength(1);
+  for (const [name, wanted] of Object.entries(headers)) {
+    const found = sent[0]?.headers[name];
+    if (wanted === undefined) expect({ name, found }).toEqual({ name, found: undefined });
+    else expect(found).toMatch(wanted);
+  }
+  expect(sent[0]?.body).toMatch(body);
+  if (id.endsWith('over-1-mib')) expect(sent[0]?.body).toHaveLength(1024 * 1024 + 1);
 });

@@ -19,8 +19,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAnswer, storeAnswer } from '../../src/operations/journal/answers.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/journal/leads.ts';
+import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { chunk, lastChunk, searchFrames, streamHead, wholeAnswer } from '../helpers/fault-server.ts';
+import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import {
   bareEnvironment,
   command,
@@ -78,39 +79,37 @@ describe('a stored answer', () => {
   });
 });
 
-describe('stored leads', () => {
-  const leads = ['{"a":12345678901234567890}', '"\\u001b[31mtext"', '{"b":\n"日"}', '7', '{"name":"Zoë"}'];
+const kept = ['{"a":12345678901234567890}', '"\\u001b[31mtext"', '{"b":\n"日"}', '7', '{"name":"Zoë"}'];
 
-  it('with any byte changed, or cut anywhere, lose that line alone, and not without a word', async () => {
-    const folder = temporaryFolder();
-    const stored = await createStoredLeads(folder);
-    stored.append(leads);
-    await stored.close();
-    const path = join(folder, leadsFile);
-    const whole = readFileSync(path);
-    await fc.assert(
-      fc.asyncProperty(injury(whole.length), async (how) => {
-        writeFileSync(path, injured(whole, how));
-        const read: string[] = [];
-        let damaged = 0;
-        for await (const some of readStoredLeads(folder, () => damaged++)) read.push(...some);
-        if (how.change === null) {
-          // A cut is what a killed process leaves; that leads are missing is known to the journal.
-          expect(read).toEqual(leads.slice(0, read.length));
-          expect([damaged, read.length]).toEqual([
-            0,
-            whole.subarray(0, how.at).filter((byte) => byte === 0x0a).length,
-          ]);
-          return;
-        }
-        expect(leads.filter((lead) => read.includes(lead))).toEqual(read);
-        // A changed line end makes one line of two.
-        expect(leads.length - read.length).toBeLessThanOrEqual(2);
-        expect(damaged).toBeGreaterThan(0);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+it('stored leads with any byte changed, or cut anywhere, lose that line alone, and not without a word', async () => {
+  const folder = temporaryFolder();
+  const stored = await createStoredLeads(folder);
+  stored.append(kept);
+  await stored.close();
+  const path = join(folder, leadsFile);
+  const whole = readFileSync(path);
+  await fc.assert(
+    fc.asyncProperty(injury(whole.length), async (how) => {
+      writeFileSync(path, injured(whole, how));
+      const read: string[] = [];
+      let damaged = 0;
+      for await (const some of readStoredLeads(folder, () => damaged++)) read.push(...some);
+      if (how.change === null) {
+        // A cut is what a killed process leaves; that leads are missing is known to the journal.
+        expect(read).toEqual(kept.slice(0, read.length));
+        expect([damaged, read.length]).toEqual([
+          0,
+          whole.subarray(0, how.at).filter((byte) => byte === 0x0a).length,
+        ]);
+        return;
+      }
+      expect(kept.filter((lead) => read.includes(lead))).toEqual(read);
+      // A changed line end makes one line of two.
+      expect(kept.length - read.length).toBeLessThanOrEqual(2);
+      expect(damaged).toBeGreaterThan(0);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 const fast = ['--poll-interval', '0.01'];
@@ -124,7 +123,7 @@ let env: Record<string, string>;
 let file: string;
 beforeEach(async () => {
   steps = [['running', 20]];
-  server = await startTaskServer({ steps, fault: (operation, _, { path }) => answerTo(operation, path) });
+  server = await startTaskServer({ steps, fault: (_, __, { path }) => answerTo(path) });
   home = temporaryFolder();
   env = { ...bareEnvironment(home), ...pointedAt(server.url) };
   file = join(home, 'leads.jsonl');
@@ -132,15 +131,10 @@ beforeEach(async () => {
 
 const leads = ['{"name":"A"}', '{"name":"\\u001b[31mB"}', '{"name":"C"}'];
 
-function answerTo(_operation: string, path: string): string | undefined {
-  if (path.endsWith('/contact-search')) {
-    return wholeAnswer('200 OK', 'application/json', contactAnswer, ['X-Request-Id: req_test']);
-  }
-  if (path.endsWith('/balance')) {
-    return wholeAnswer('200 OK', 'application/json', '{"object":"credit_balance","available_credits":9}');
-  }
-  if (!path.endsWith('/entity-search')) return undefined;
-  return `${streamHead}${chunk(searchFrames([leads]).join(''))}${lastChunk}`;
+function answerTo(path: string): string | undefined {
+  if (path.endsWith('/contact-search')) return jsonAnswer(contactAnswer, ['X-Request-Id: req_test']);
+  if (path.endsWith('/balance')) return jsonAnswer(creditBalance(9));
+  return path.endsWith('/entity-search') ? wholeStream(searchFrames([leads])).toString() : undefined;
 }
 const contactAnswer =
   '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z"}';
@@ -200,13 +194,6 @@ describe('history show', () => {
     // There will never be more: the file is in place.
     expect(readFileSync(into, 'utf8')).toBe(stdout);
   });
-
-  it('prints leads as they were printed', async () => {
-    const folder = await bought(0, 'search', 'company', 'x');
-    const { stdout } = await inProcess('history', 'show', idOf(folder), '-f', 'jsonl');
-    expect(stdout).toBe(leads.map((lead) => `${lead}\n`).join(''));
-    expect(stdout).not.toContain('\u001b');
-  });
 });
 
 type Run = (...args: string[]) => Promise<Result>;
@@ -258,26 +245,27 @@ describe('one operation that can not be read', () => {
       },
     ],
   ];
-  it.each(damages)(
-    'as it %s: unrelated work goes on, with a warning that names it',
-    async (_, exit, injure) => {
-      mkdirSync(join(home, 'work'));
-      steps.push(['done', 20]);
-      const folder = await bought(0, 'task', 'wait', ls, ...fast, '-o', file);
-      steps.splice(1);
-      injure(join(folder, 'journal.jsonl'));
-      await expectOthersGoOn(folder, exit, (...args) => inProcess(...args));
-    },
-  );
-
-  it.runIf(canBeOther)('as a run under sudo made it: the same', async () => {
+  /** An operation that is over, in a machine whose service goes on with others. */
+  async function createOver(): Promise<string> {
     mkdirSync(join(home, 'work'));
     steps.push(['done', 20]);
     const folder = await bought(0, 'task', 'wait', ls, ...fast, '-o', file);
     steps.splice(1);
-    for (const path of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })]) {
-      chownSync(join(home, path), nobody, nobody);
-    }
+    return folder;
+  }
+
+  it.each(damages)(
+    'as it %s: unrelated work goes on, with a warning that names it',
+    async (_, exit, injure) => {
+      const folder = await createOver();
+      injure(join(folder, 'journal.jsonl'));
+      await expectOthersGoOn(folder, exit, inProcess);
+    },
+  );
+
+  it.runIf(canBeOther)('as a run under sudo made it: the same', async () => {
+    const folder = await createOver();
+    giveAway(home);
     chownSync(folder, 0, 0);
     await expectOthersGoOn(folder, 74, asNobody);
     const { stderr } = await asNobody('history', 'show', idOf(folder));
@@ -310,19 +298,11 @@ describe.runIf(canBeOther)('for a user who may not write it', () => {
     for (const folder of old) makeOld(folder);
     // It knows when they were begun.
     rmSync(join(home, 'state', 'index'), { recursive: true });
-    for (const path of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })]) {
-      chownSync(join(home, path), nobody, nobody);
-    }
+    giveAway(home);
     chownSync(old[0] ?? '', 0, 0);
     utimesSync(old[0] ?? '', 0, 0);
-    const { code, stdout, stderr } = await asNobody(
-      'history',
-      'prune',
-      '-f',
-      'csv',
-      '--columns',
-      'operation_id',
-    );
+    const prune = ['history', 'prune', '-f', 'csv', '--columns', 'operation_id'];
+    const { code, stdout, stderr } = await asNobody(...prune);
     expect({ code, stdout }).toEqual({ code: 74, stdout: `operation_id\r\n${idOf(old[1] ?? '')}\r\n` });
     expect(stderr).toContain(`can't remove old operations in ${old[0]}`);
   });
@@ -373,6 +353,13 @@ describe('a symbolic link', () => {
     expect(stderr).toContain('state.db is a symbolic link');
   });
 });
+
+/** Makes a folder and all that is in it another user's. */
+function giveAway(folder: string): void {
+  for (const path of ['', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]) {
+    chownSync(join(folder, path), nobody, nobody);
+  }
+}
 
 /** Runs the built command as another user. */
 function asNobody(...args: string[]): Promise<Result> {

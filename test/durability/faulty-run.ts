@@ -10,6 +10,10 @@ export interface Fault {
   readonly report?: string;
 }
 
+/** To die at this boundary, if any. */
+export const killedAt = (at?: number): Fault | undefined =>
+  at === undefined ? undefined : { mode: 'kill', at };
+
 const preload = join(import.meta.dirname, 'fault-preload.mjs');
 
 /** Runs the built command, which dies or fails where the fault says. */

@@ -5,7 +5,8 @@ import { localKeys } from '../../src/local-service/keys.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
-import { entriesOf, type Fault, filesOf, inParallel, runWith } from './faulty-run.ts';
+import { clientOf } from '../local-service/running.ts';
+import { entriesOf, type Fault, filesOf, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** Every boundary of every kind, and every second death; otherwise some of each, and together every third. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
@@ -36,6 +37,8 @@ const kinds: readonly Kind[] = [
   },
 ];
 
+const argsOf = ({ file, args }: Kind) => ['task', 'run', ...search, '-o', file, ...args];
+
 let service: StartedService;
 let bought = 0;
 beforeAll(async () => {
@@ -50,18 +53,11 @@ function machineFor({ file, before }: Kind): Machine {
   return machine;
 }
 
-async function balance(): Promise<number> {
-  const answer = await fetch(`${service.url}/v1/credit/balance`, {
-    headers: { 'x-api-key': localKeys[0].key },
-  });
-  return ((await answer.json()) as { available_credits: number }).available_credits;
-}
-
-/** What a run without faults leaves, and how many places it has to fail at. */
-async function undisturbed(kind: Kind, args: readonly string[]) {
+/** What a run to its end leaves, and how many places it has to fail at. */
+async function undisturbed(kind: Kind, fault: Fault = { mode: 'count' }) {
   const machine = machineFor(kind);
   const report = join(machine.cwd, '../report');
-  const { code, stderr } = await runWith({ mode: 'count', report }, machine, args);
+  const { code, stderr } = await runWith({ ...fault, report }, machine, argsOf(kind));
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(machine.files()).toEqual([kind.file]);
   bought++;
@@ -85,12 +81,15 @@ async function isFinished(machine: Machine): Promise<boolean> {
   return (await entriesOf(machine)).some((entries) => entries.at(-1)?.type === 'terminal');
 }
 
-/** Goes on as a user would, by the operation or by the same command; expects the one right end of it. */
-async function recover(machine: Machine, args: readonly string[], bySame: boolean, where: string) {
+/** What a user would type: the operation is resumed, if there is one yet, or the same command run again. */
+async function toGoOn(machine: Machine, kind: Kind, bySame: boolean): Promise<readonly string[]> {
+  const isBegun = (await entriesOf(machine)).length > 0;
+  return isBegun && !bySame ? ['task', 'resume', '--poll-interval', '0.02'] : argsOf(kind);
+}
+
+async function recover(machine: Machine, kind: Kind, bySame: boolean, where: string): Promise<void> {
   if (await isFinished(machine)) return;
-  const begun = (await entriesOf(machine)).length > 0;
-  const again = begun && !bySame ? ['task', 'resume', '--poll-interval', '0.02'] : args;
-  const { code, stderr } = await machine.run(again);
+  const { code, stderr } = await machine.run(await toGoOn(machine, kind, bySame));
   expect({ where, code, stderr }).toMatchObject({ code: 0 });
 }
 
@@ -109,18 +108,17 @@ describe('task run', () => {
   it.each(kinds)(
     'into $name, killed at any boundary, ends with each lead once and one task',
     async (kind) => {
-      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
-      const { files, boundaries } = await undisturbed(kind, args);
+      const { files, boundaries } = await undisturbed(kind);
       expect(boundaries).toBeGreaterThan(60);
       const random = createRandom(kind.name);
       const [step, from] = exhaustive ? [1, 1] : [3 * kinds.length, 1 + 3 * kinds.indexOf(kind)];
       await inParallel(range(boundaries, step, from), async (at) => {
         const machine = machineFor(kind);
-        const { code } = await runWith({ mode: 'kill', at }, machine, args);
+        const { code } = await runWith(killedAt(at), machine, argsOf(kind));
         const where = `killed at ${at} of ${boundaries}`;
         // Polling can take a look more or less.
         if (at < boundaries - 10) expect({ where, code }).toEqual({ where, code: null });
-        await recover(machine, args, random() < 0.5, where);
+        await recover(machine, kind, random() < 0.5, where);
         await expectOnce(machine, files, where);
       });
     },
@@ -131,8 +129,7 @@ describe('task run', () => {
     'killed, and killed again while it is resumed, ends the same',
     async () => {
       const kind = kinds[1] as Kind;
-      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
-      const { files, boundaries } = await undisturbed(kind, args);
+      const { files, boundaries } = await undisturbed(kind);
       const random = createRandom('killed twice');
       const any = (): number => 1 + Math.floor(random() * boundaries);
       const pairs = exhaustive
@@ -140,14 +137,11 @@ describe('task run', () => {
         : Array.from({ length: 10 }, () => [any(), any()]);
       await inParallel(pairs, async ([first = 0, second = 0]) => {
         const machine = machineFor(kind);
-        await runWith({ mode: 'kill', at: first }, machine, args);
-        if (!(await isFinished(machine))) {
-          const resume =
-            (await entriesOf(machine)).length > 0 ? ['task', 'resume', '--poll-interval', '0.02'] : args;
-          await runWith({ mode: 'kill', at: second }, machine, resume);
-        }
+        await runWith(killedAt(first), machine, argsOf(kind));
+        if (!(await isFinished(machine)))
+          await runWith(killedAt(second), machine, await toGoOn(machine, kind, false));
         const where = `killed at ${first}, then at ${second}`;
-        await recover(machine, args, false, where);
+        await recover(machine, kind, false, where);
         await expectOnce(machine, files, where);
       });
     },
@@ -161,14 +155,13 @@ describe('task run', () => {
     'with %s at any write stops with 74, and is finished by resume',
     async (mode, from) => {
       const kind = kinds[1] as Kind;
-      const args = ['task', 'run', ...search, '-o', kind.file, ...kind.args];
-      const { files } = await undisturbed(kind, args);
-      const { writes } = await countWrites(kind, args, mode);
+      // At a write that there is not.
+      const { files, writes } = await undisturbed(kind, { mode, at: 1_000_000 });
       expect(writes).toBeGreaterThan(20);
       // Every second write is tried with one of the two.
       await inParallel(exhaustive ? range(writes) : range(writes, 4, from), async (at) => {
         const machine = machineFor(kind);
-        const { code, stderr } = await runWith({ mode, at }, machine, [...args, '--json-errors']);
+        const { code, stderr } = await runWith({ mode, at }, machine, [...argsOf(kind), '--json-errors']);
         const where = `${mode} at write ${at} of ${writes}: ${stderr}`;
         // What can fail without harm is a sync of a folder.
         expect([0, 74], where).toContain(code);
@@ -179,8 +172,9 @@ describe('task run', () => {
           if (operation.some(({ type }) => type === 'created')) expect(error.hint).toContain('leadpipe task');
         }
         const nothingSent = !(await entriesOf(machine)).flat().some(({ type }) => type === 'created');
-        if (nothingSent) expect({ where, ...(await machine.run(args)) }).toMatchObject({ where, code: 0 });
-        else await recover(machine, args, at % 2 === 0, where);
+        if (nothingSent)
+          expect({ where, ...(await machine.run(argsOf(kind))) }).toMatchObject({ where, code: 0 });
+        else await recover(machine, kind, at % 2 === 0, where);
         await expectOnce(machine, files, where);
       });
     },
@@ -188,14 +182,6 @@ describe('task run', () => {
   );
 
   it('has bought every task once', async () => {
-    expect(await balance()).toBe(credits - bought * leads);
+    expect(await clientOf(service.url).balance()).toBe(credits - bought * leads);
   });
 });
-
-async function countWrites(kind: Kind, args: readonly string[], mode: Fault['mode']) {
-  const machine = machineFor(kind);
-  const report = join(machine.cwd, '../report');
-  await runWith({ mode, at: 1_000_000, report }, machine, args);
-  bought++;
-  return JSON.parse(readFileSync(report, 'utf8')) as { writes: number };
-}

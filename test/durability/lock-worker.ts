@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeadpipeError } from '../../src/errors.ts';
 import { openJournal } from '../../src/operations/journal/journal.ts';
+import { pageOf } from '../helpers/journals.ts';
 import { keepingIn } from '../helpers/stored.ts';
 
 /** Adds a page to each operation that it is told, as soon as nobody else is at work on it. */
@@ -24,16 +25,7 @@ async function addPage(operationId: string): Promise<boolean> {
   const busy = join(stateDir, 'operations', operationId, 'busy');
   // Fails when somebody else is inside.
   closeSync(openSync(busy, 'wx'));
-  const pts = operation.entries.length - 1;
-  await journal.append({
-    type: 'page',
-    pts,
-    count: 1,
-    next: pts + 1,
-    ready_count: 9,
-    state: null,
-    output_length: null,
-  });
+  await journal.append(pageOf(operation.entries.length - 1, 1));
   unlinkSync(busy);
   await journal.close();
   return true;

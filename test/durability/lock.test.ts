@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive, isLocked, lockFolder } from '../../src/files/folder-lock.ts';
-import type { Intent } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
+import { intentOf } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
 
@@ -32,16 +32,7 @@ beforeAll(async () => {
   holder = await bundle(join(import.meta.dirname, 'holding-worker.ts'));
 });
 
-const intent: Intent = {
-  type: 'intent',
-  time: '2026-01-05T12:00:00.000Z',
-  command: 'task run',
-  profile: null,
-  origin: 'local',
-  key_fingerprint: 'abc',
-  output: null,
-  options: {},
-};
+const intent = intentOf();
 
 /** An operation whose owner died in the middle of a line. */
 async function createAbandoned(stateDir: string, operationId: string): Promise<string> {
@@ -55,40 +46,38 @@ async function createAbandoned(stateDir: string, operationId: string): Promise<s
   return at;
 }
 
-describe('processes that race for one operation', () => {
-  it(`a thousand times: one at a time, a dead owner or not, and no line is lost`, async () => {
-    const stateDir = temporaryFolder();
-    const ids = Array.from({ length: races / processes }, (_, index) => `op_${index}`);
-    for (const id of ids) await createAbandoned(stateDir, id);
-    const children = Array.from({ length: processes }, () =>
-      spawn(process.execPath, [worker, stateDir], { stdio: ['pipe', 'pipe', 'inherit'] }),
-    );
-    const lines = children.map((child) => createInterface({ input: child.stdout })[Symbol.asyncIterator]());
-    let refusals = 0;
-    for (const id of ids) {
-      for (const child of children) child.stdin.write(`${id}\n`);
-      for (const line of lines) refusals += JSON.parse((await line.next()).value ?? '{}').refusals;
-    }
-    const ended = children.map((child: ChildProcess) => once(child, 'exit'));
-    for (const child of children) child.stdin.end();
-    expect((await Promise.all(ended)).map(([code]) => code)).toEqual(Array(processes).fill(0));
+it('a thousand times, processes race for one operation: one at a time, a dead owner or not, and no line is lost', async () => {
+  const stateDir = temporaryFolder();
+  const ids = Array.from({ length: races / processes }, (_, index) => `op_${index}`);
+  for (const id of ids) await createAbandoned(stateDir, id);
+  const children = Array.from({ length: processes }, () =>
+    spawn(process.execPath, [worker, stateDir], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  );
+  const lines = children.map((child) => createInterface({ input: child.stdout })[Symbol.asyncIterator]());
+  let refusals = 0;
+  for (const id of ids) {
+    for (const child of children) child.stdin.write(`${id}\n`);
+    for (const line of lines) refusals += JSON.parse((await line.next()).value ?? '{}').refusals;
+  }
+  const ended = children.map((child: ChildProcess) => once(child, 'exit'));
+  for (const child of children) child.stdin.end();
+  expect((await Promise.all(ended)).map(([code]) => code)).toEqual(Array(processes).fill(0));
 
-    const { operations } = await readOperations(stateDir);
-    expect(operations).toHaveLength(ids.length);
-    for (const { entries } of operations) {
-      expect(entries.map((entry) => (entry.type === 'page' ? entry.next : entry.type))).toEqual([
-        'intent',
-        1,
-        2,
-        3,
-        4,
-      ]);
-    }
-    for (const id of ids) expect(readdirSync(join(stateDir, 'operations', id))).toEqual(['journal.jsonl']);
-    // Otherwise nothing was raced for.
-    expect(refusals).toBeGreaterThan(races / 10);
-  }, 120_000);
-});
+  const { operations } = await readOperations(stateDir);
+  expect(operations).toHaveLength(ids.length);
+  for (const { entries } of operations) {
+    expect(entries.map((entry) => (entry.type === 'page' ? entry.next : entry.type))).toEqual([
+      'intent',
+      1,
+      2,
+      3,
+      4,
+    ]);
+  }
+  for (const id of ids) expect(readdirSync(join(stateDir, 'operations', id))).toEqual(['journal.jsonl']);
+  // Otherwise nothing was raced for.
+  expect(refusals).toBeGreaterThan(races / 10);
+}, 120_000);
 
 describe('the lock of an operation', () => {
   it('is refused at once, naming the process, and given when it is released', async () => {
@@ -225,24 +214,22 @@ describe.concurrent('a lock that another machine or container has', () => {
   );
 });
 
-describe('a lock of this machine', () => {
-  it.skipIf(process.platform === 'win32')(
-    'stays with a process that is stopped, and goes with it',
-    async () => {
-      const at = temporaryFolder();
-      const holder = await hold(at, []);
-      holder.kill('SIGSTOP');
-      const [owner = ''] = readdirSync(join(at, 'lock'));
-      utimesSync(join(at, 'lock', owner), 0, 0);
-      const message = `process ${holder.pid} is working on this`;
-      const details = { hint: `Wait until it has finished, or stop it: kill ${holder.pid}` };
-      await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({ message, details });
-      holder.kill('SIGKILL');
-      await once(holder, 'exit');
-      (await lockFolder(at, process.pid, 'this')).release();
-    },
-  );
-});
+it.skipIf(process.platform === 'win32')(
+  'a lock of this machine stays with a process that is stopped, and goes with it',
+  async () => {
+    const at = temporaryFolder();
+    const holder = await hold(at, []);
+    holder.kill('SIGSTOP');
+    const [owner = ''] = readdirSync(join(at, 'lock'));
+    utimesSync(join(at, 'lock', owner), 0, 0);
+    const message = `process ${holder.pid} is working on this`;
+    const details = { hint: `Wait until it has finished, or stop it: kill ${holder.pid}` };
+    await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({ message, details });
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    (await lockFolder(at, process.pid, 'this')).release();
+  },
+);
 
 /** A process that has the lock of a folder. */
 async function hold(folder: string, before: readonly string[]): Promise<ChildProcess> {

@@ -3,7 +3,7 @@ import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fa
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
-import { atBoundaries, inParallel, runWith } from './faulty-run.ts';
+import { atBoundaries, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** Runs with --only-new that are killed, or under way at once: no lead comes twice, and none is lost. */
 
@@ -50,9 +50,8 @@ beforeAll(async () => {
 });
 
 const search = (machine: Machine, key: string, at?: number, ...more: string[]) => {
-  const fault = at === undefined ? undefined : ({ mode: 'kill', at } as const);
   const args = ['search', 'company', 'x', '--only-new', '--limit', '50', '--idempotency-key', key, '-q'];
-  return runWith(fault, machine, [...args, ...more]);
+  return runWith(killedAt(at), machine, [...args, ...more]);
 };
 const append = ['--append', '-o', 'leads.jsonl'];
 const rowsOf = ({ read }: Machine): string[] => read('leads.jsonl').trimEnd().split('\n');
@@ -107,7 +106,7 @@ it(
       const machine = createMachine(server.url);
       await search(machine, 'seed');
       machine.env.LEADPIPE_BASE_URL = tasks.url;
-      const { code } = await runWith({ mode: 'kill', at }, machine, args);
+      const { code } = await runWith(killedAt(at), machine, args);
       if (code !== null) isPast();
       else deaths++;
       const { operations } = await readOperations(machine.state);

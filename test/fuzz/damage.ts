@@ -131,33 +131,21 @@ export const framesDamage: readonly Kind<FramesWork>[] = [
 const texts = ['\n', '\r', '\n\n', '"', '\\', '{', '}', '\u0000', '\ufeff', '\u2028'];
 const lines = [': x\n', 'data: x\n\n', 'event: error\n'];
 
+/** So many bytes anywhere, and others in their place. */
+function replaced(body: Buffer, random: Random, count: number, by: Uint8Array | string = ''): Buffer {
+  const at = random.below(body.length + 1);
+  return Buffer.concat([body.subarray(0, at), Buffer.from(by), body.subarray(at + count)]);
+}
+
+function someBytes(random: Random): Uint8Array | string {
+  return random.oneIn(3) ? Buffer.from([0xff, 0xe2, random.below(256)]) : random.pick([...texts, ...lines]);
+}
+
 export const bytesDamage: readonly Kind<BytesWork>[] = [
   ['the end cut off', (body, random) => body.subarray(0, random.below(body.length + 1)), 'a loss'],
-  [
-    'bytes lost',
-    (body, random) => {
-      const at = random.below(body.length + 1);
-      return Buffer.concat([body.subarray(0, at), body.subarray(at + 1 + random.below(20))]);
-    },
-  ],
-  [
-    'a byte changed',
-    (body, random) => {
-      const copy = Buffer.from(body);
-      if (copy.length > 0) copy[random.below(copy.length)] = random.below(256);
-      return copy;
-    },
-  ],
-  [
-    'bytes put in',
-    (body, random) => {
-      const at = random.below(body.length + 1);
-      const more = random.oneIn(3)
-        ? Buffer.from([0xff, 0xe2, random.below(256)])
-        : Buffer.from(random.pick([...texts, ...lines]));
-      return Buffer.concat([body.subarray(0, at), more, body.subarray(at)]);
-    },
-  ],
+  ['bytes lost', (body, random) => replaced(body, random, 1 + random.below(20))],
+  ['a byte changed', (body, random) => replaced(body, random, 1, Buffer.from([random.below(256)]))],
+  ['bytes put in', (body, random) => replaced(body, random, 0, someBytes(random))],
 ];
 
 /** Everything that is done to streams, by name. */

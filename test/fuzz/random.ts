@@ -1,3 +1,5 @@
+import { createRandom as createNumbers } from '../helpers/chaos-proxy.ts';
+
 /** The same numbers for the same seed, whatever the machine. */
 export interface Random {
   /** A whole number from 0 up to and without `end`. */
@@ -8,14 +10,7 @@ export interface Random {
 }
 
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  // Mulberry32: small, fast, and good enough to choose with.
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
+  const next = createNumbers(String(seed));
   const below = (end: number): number => Math.floor(next() * end);
   return { below, oneIn: (cases) => below(cases) === 0, pick: (from) => from[below(from.length)] as never };
 }

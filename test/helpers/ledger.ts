@@ -3,7 +3,7 @@ import { openStore } from '../../src/local-service/store.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { audit } from './audit.ts';
 import { closing } from './closing.ts';
-import { startService } from './local-service.ts';
+import { type ServiceOptions, startService } from './local-service.ts';
 
 await loadSqlite();
 
@@ -21,9 +21,14 @@ const companies = 40;
 
 export type LedgerService = Awaited<ReturnType<typeof startLedgerService>>;
 
-/** A local service whose books are open. */
-export async function startLedgerService(switches: Partial<Switches>, faults: readonly object[] = []) {
+/** A local service whose books are open; `place` is where one has been before. */
+export async function startLedgerService(
+  switches: Partial<Switches>,
+  faults: readonly object[] = [],
+  place: Pick<ServiceOptions, 'port' | 'stateDir'> = {},
+) {
   const service = await startService({
+    ...place,
     leads: someLeads(),
     faults,
     switches: { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches },
@@ -38,6 +43,7 @@ export async function startLedgerService(switches: Partial<Switches>, faults: re
   };
   return closing({
     url: service.url,
+    stateDir,
     /** Credits that all accounts have spent or reserved. */
     spent: () =>
       get<{ sum: number }>('SELECT coalesce(sum(reserved + settled), 0) AS sum FROM accounts')?.sum ?? 0,

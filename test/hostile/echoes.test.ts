@@ -103,6 +103,7 @@ const places: readonly (readonly [
   ['the name of a member', contact, (form) => json(`{"result":{"content":"a","${form}":1},"${form}":"x"}`)],
   ['JSON of another shape', contact, (form) => json(`{"result":"${form}"}`)],
   ['bad JSON', contact, (form) => json(`{"result":${form}`)],
+  ['no HTTP', contact, (form) => `${form}\r\n\r\n`],
   ['a page', contact, (form) => wholeAnswer('200 OK', 'text/html', `<p>${form}</p>`)],
   [
     'an answer',

@@ -1,25 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cwd, env, leadpipe, operationsFolder, read, serve, service, write } from '../helpers/lists.ts';
+import { searchFrames, startFaultServer, streamStart, wholeAnswer } from '../helpers/fault-server.ts';
+import {
+  cwd,
+  env,
+  leadpipe,
+  operationsFolder,
+  read,
+  serve,
+  service,
+  setEnv,
+  write,
+} from '../helpers/lists.ts';
 import { startRowService } from '../helpers/row-service.ts';
 import { bareEnvironment, command, pointedAt, resultOf, start } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 
 /** What is said of a list that was left, done as it is said: no row is paid twice. */
 const input = 'list.txt';
 const contact = ['contact', 'email', '--input-format', 'text', '--concurrency', '1', '-f', 'jsonl'];
 const rows = (...given: string[]): string => given.map((row) => `${row}\n`).join('');
 const operation = (): string => readdirSync(operationsFolder())[0] ?? '';
-function settings(values: object): void {
-  mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
-  writeFileSync(
-    join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
-    JSON.stringify({ profiles: { default: { 'price.contact.email': 5, ...values } } }),
-  );
-}
+const settings = (values: object): void => setEnv(withSettings({ 'price.contact.email': 5, ...values }));
 
 describe('a list without a file and a name', () => {
   it.each([
@@ -107,25 +111,20 @@ it.runIf(existsSync('/dev/full')).each([['man'], ['completion bash'], ['config p
 );
 
 it('the rest of a search whose answer was lost is told of, and can be resumed', async () => {
-  const lead = (at: number) => ({ name: `Lead ${at}`, links: {}, description: '' });
-  const batch = { object: 'entity_search_batch', batch_index: 1, count: 2, cum_count: 2 };
-  const first = { ...batch, leads_search_id: 'ls', entities: [lead(1), lead(2)] };
   let searches = 0;
   settings({ 'retry.attempts': 0 });
-  const server = createServer(({ method }, response) => {
-    if (method === 'GET') return void response.writeHead(404).end();
-    if (++searches > 1) return void response.socket?.destroy();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`data: ${JSON.stringify(first)}\n\n`, () => response.socket?.destroy());
+  const [first = ''] = searchFrames([['{"name":"Lead 1"}', '{"name":"Lead 2"}']]);
+  const server = await startFaultServer((socket, { method }) => {
+    if (method === 'GET') return void socket.end(wholeAnswer('404 Not Found', 'text/plain', ''));
+    if (++searches > 1) return void socket.destroy();
+    socket.write(streamStart(first), () => socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const there = pointedAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const there = pointedAt(server.url);
   const out = join(cwd, 'out.jsonl');
   const search = ['search', 'company', 'any', '--limit', '5', '-o', out];
   expect((await leadpipe(search, '', there)).code).toBe(3);
   const lost = await leadpipe(search, '', there);
   const again = await leadpipe(['history', 'resume'], '', there);
-  server.close();
   expect(lost).toMatchObject({ code: 8, stderr: expect.stringContaining(`${out}.part`) });
   expect(lost.stderr).toContain('leadpipe history resume op_');
   expect(again.stderr).toContain('it may have been charged');

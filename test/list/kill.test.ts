@@ -1,19 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { createRandom } from '../helpers/chaos-proxy.ts';
+import { createMachine as createBareMachine, type Machine } from '../helpers/machine.ts';
 import { needs } from '../helpers/parts.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  resultOf,
-  run,
-  start,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { command, resultOf, run, temporaryFolder } from '../helpers/run.ts';
+import { resultOfSignalled } from '../helpers/signalled.ts';
 
 /** A list that is killed again and again: LIST_ROWS rows, LIST_KILLS times; the soak has more of both. */
 const rows = Number(process.env.LIST_ROWS ?? 240);
@@ -26,17 +18,10 @@ beforeEach(async () => {
   service = await startRowService({ latencyMs: 5 });
 });
 
-interface Machine {
-  readonly cwd: string;
-  readonly env: Record<string, string>;
-}
-
 function createMachine(): Machine {
-  const home = temporaryFolder();
-  const cwd = join(home, 'work');
-  mkdirSync(cwd);
-  writeFileSync(join(cwd, 'list.csv'), text);
-  return { cwd, env: { ...bareEnvironment(home), ...pointedAt(service.url) } };
+  const machine = createBareMachine(service.url);
+  machine.write('list.csv', text);
+  return machine;
 }
 
 const atOnce = 8;
@@ -44,40 +29,34 @@ const atOnce = 8;
 const mostLost = atOnce;
 
 const list = (...more: string[]) => [
-  'contact',
-  'email',
-  '--input',
-  'list.csv',
-  '--concurrency',
-  String(atOnce),
-  '-q',
+  ...['contact', 'email', '--input', 'list.csv', '--concurrency', String(atOnce), '-q'],
   ...more,
 ];
 
 /** Runs the list, and kills it when that has happened at the service. */
-async function runKilledWhen(machine: Machine, args: readonly string[], happened: () => boolean) {
-  const child = start(args, machine);
-  const ended = resultOf(child);
-  let isOver = false;
-  void ended.then(() => {
-    isOver = true;
-  });
-  while (!isOver && !happened()) await new Promise((resolve) => setTimeout(resolve, 2));
-  child.kill('SIGKILL');
-  return await ended;
+const runKilledWhen = (machine: Machine, args: readonly string[], happened: () => boolean) =>
+  resultOfSignalled(machine.start(args), 'SIGKILL', happened);
+
+const allIds = Array.from({ length: rows }, (_, at) => at);
+const rowsIn = (output: string): string[] => output.trimEnd().split('\r\n').slice(1);
+const idOf = (row: string): number => Number(row.split(',')[1]);
+/** The rows whose answer was lost. */
+const lostIn = (output: string): number => rowsIn(output).filter((row) => /^[^,]*,\d+,,,./.test(row)).length;
+
+/** Expects an answer in each row, or that it was lost; returns how many were. */
+function expectAllRows(output: string): number {
+  expect(rowsIn(output).map(idOf)).toEqual(allIds);
+  const answered = rowsIn(output).filter(
+    (row, at) => row === `person ${at},${at},person.${at}@example.com,,`,
+  );
+  expect(answered.length + lostIn(output)).toBe(rows);
+  return lostIn(output);
 }
 
-/** What the rows of an output say: an answer, or that it was lost. */
-function rowsOf(output: string): { readonly answered: number; readonly lost: number } {
-  const lines = output.trimEnd().split('\r\n').slice(1);
-  const ids = lines.map((line) => line.split(',')[1]);
-  expect(ids).toEqual(Array.from({ length: rows }, (_, at) => String(at)));
-  const answered = lines.filter(
-    (line, at) => line === `person ${at},${at},person.${at}@example.com,,`,
-  ).length;
-  const lost = lines.filter((line) => /^[^,]*,\d+,,,./.test(line)).length;
-  expect(answered + lost).toBe(rows);
-  return { answered, lost };
+/** Expects the whole list in the outputs of its shards. */
+function expectWhole(outputs: readonly string[]): void {
+  const ids = outputs.flatMap(rowsIn).map(idOf);
+  expect(ids.sort((a, b) => a - b)).toEqual(allIds);
 }
 
 /** The requests of a shard that were charged. */
@@ -100,15 +79,14 @@ it.each([
   `a list of ${rows} rows, killed ${kills} times, ends with every row once, charged once: %s (LEADPIPE_SEED=${seed})`,
   async (_, more) => {
     const machine = createMachine();
-    await run(['config', 'set', 'price.contact.email', '1'], machine);
+    await machine.run(['config', 'set', 'price.contact.email', '1']);
     const random = createRandom(seed);
     for (let kill = 0; kill < kills; kill++) {
       const until = service.requests() + Math.ceil((random() * 2 * rows) / kills);
       await runKilledWhen(machine, list(...more), () => service.requests() >= until);
     }
-    const last = await run(list(...more), machine);
-    const output = readFileSync(join(machine.cwd, 'out.csv'), 'utf8');
-    const { lost } = rowsOf(output);
+    const last = await machine.run(list(...more));
+    const lost = expectAllRows(machine.read('out.csv'));
     // Whose answer was under way when a run was killed: paid for, and said so.
     expect(last.code).toBe(lost === 0 ? 0 : 3);
     expect(lost).toBeLessThanOrEqual(mostLost * kills);
@@ -119,9 +97,9 @@ it.each([
 
 it('history resume finishes the latest list, in its file and its format, within its limit or another one', async () => {
   const machine = createMachine();
-  const elsewhere = { ...machine, cwd: temporaryFolder() };
+  const elsewhere = { env: machine.env, cwd: temporaryFolder() };
   const resume = (...more: string[]) => run(['history', 'resume', ...more], elsewhere);
-  const price = (credits: number) => run(['config', 'set', 'price.contact.email', String(credits)], machine);
+  const price = (credits: number) => machine.run(['config', 'set', 'price.contact.email', String(credits)]);
   await price(1);
   const args = list('-o', 'out.csv', '--max-credits', String(rows));
   await runKilledWhen(machine, args, () => service.requests() >= 40);
@@ -130,7 +108,7 @@ it('history resume finishes the latest list, in its file and its format, within 
   expect(await resume()).toMatchObject({ code: 5, stderr: expect.stringContaining('Raise --max-credits') });
   expect(service.charged.size).toBe(bought);
   const { code, stderr } = await resume('--max-credits', String(2 * rows));
-  const { lost } = rowsOf(readFileSync(join(machine.cwd, 'out.csv'), 'utf8'));
+  const lost = expectAllRows(machine.read('out.csv'));
   expect({ code, stderr }).toMatchObject({
     code: lost === 0 ? 0 : 3,
     stderr: expect.stringContaining('contact --input, started'),
@@ -157,16 +135,13 @@ it.each([
           machine = again(machine);
         }
         const { code } = await run(args, machine);
-        return { code, output: readFileSync(join(machine.cwd, 'out.csv'), 'utf8') };
+        return { code, output: machine.read('out.csv') };
       }),
     );
-    const lines = shards.flatMap(({ output }) => output.trimEnd().split('\r\n').slice(1));
-    expect(lines.map((line) => Number(line.split(',')[1])).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: rows }, (_, at) => at),
-    );
+    expectWhole(shards.map(({ output }) => output));
     // On its own machine only the answers that were under way are lost; on an empty one, all that were bought before.
     const { code, output } = shards[2] as (typeof shards)[number];
-    const lost = output.split('\r\n').filter((line) => /^[^,]*,\d+,,,./.test(line)).length;
+    const lost = lostIn(output);
     expect(code).toBe(lost === 0 ? 0 : 3);
     if (again === createMachine) expect(lost).toBeGreaterThanOrEqual(10);
     else expect(lost).toBeLessThanOrEqual(mostLost);
@@ -183,16 +158,10 @@ it.skipIf(!needs('parallel'))(
     service = await startRowService({ latencyMs: 5, mostAtOnce: 6 });
     const machine = createMachine();
     const shard = [command, ...list('--shard', '{}/4', '-o', 'out-{}.csv')].join(' ');
-    const child = spawn('parallel', ['-j', '4', `${process.execPath} ${shard}`, ':::', '0', '1', '2', '3'], {
-      ...machine,
-      stdio: 'pipe',
-    });
-    expect(await resultOf(child)).toMatchObject({ code: 0 });
-    const outputs = [0, 1, 2, 3].map((index) => readFileSync(join(machine.cwd, `out-${index}.csv`), 'utf8'));
-    const ids = outputs
-      .flatMap((output) => output.trimEnd().split('\r\n').slice(1))
-      .map((line) => line.split(',')[1]);
-    expect(ids.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, at) => at));
+    const words = ['-j', '4', `${process.execPath} ${shard}`, ':::', '0', '1', '2', '3'];
+    const { cwd, env } = machine;
+    expect(await resultOf(spawn('parallel', words, { cwd, env, stdio: 'pipe' }))).toMatchObject({ code: 0 });
+    expectWhole([0, 1, 2, 3].map((index) => machine.read(`out-${index}.csv`)));
     expect(service.most()).toBe(6);
     expectChargedOnce();
   },

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
+import { type FaultServer, jsonAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal } from '../helpers/pty.ts';
 import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
@@ -27,16 +27,16 @@ beforeEach(async () => {
     }
     const success = !body.includes('nothing');
     const said = { answer: 'No result generated' };
+    const content = body.includes('nobody') ? null : '"a@b.example"';
+    const research = { success, answer: success ? { Result: 'Yes.', Citations: [] } : said };
+    const enriched = { success, answer: success ? { city: 'Berlin' } : said };
     const answers: Record<string, string> = {
-      '/v1/contact-search': `{"request":${body},"result":{"content":${body.includes('nobody') ? null : '"a@b.example"'},"reference":null}}`,
-      '/v1/deep-search': JSON.stringify({
-        success,
-        answer: success ? { Result: 'Yes.', Citations: [] } : said,
-      }),
-      '/v1/enrich': JSON.stringify({ success, answer: success ? { city: 'Berlin' } : said }),
+      '/v1/contact-search': `{"request":${body},"result":{"content":${content},"reference":null}}`,
+      '/v1/deep-search': JSON.stringify(research),
+      '/v1/enrich': JSON.stringify(enriched),
       '/v1/extract': success ? `{"success":true,"data":${items}}` : '{"success":false,"data":"No result"}',
     };
-    socket.write(wholeAnswer('200 OK', 'application/json', answers[path] ?? '{}'));
+    socket.write(jsonAnswer(answers[path] ?? '{}'));
   });
   folder = temporaryFolder();
   env = { ...bareEnvironment(folder), ...pointedAt(service.url) };
@@ -207,10 +207,8 @@ describe('a row that can not be sent', () => {
   });
 
   it('is one of many: the first of them are named', async () => {
-    const { stderr } = await withRows('contact email', [
-      { objective: 'A' },
-      ...Array(7).fill({ objective: '' }),
-    ]);
+    const many = [{ objective: 'A' }, ...Array(7).fill({ objective: '' })];
+    const { stderr } = await withRows('contact email', many);
     expect(stderr).toContain('correct lines 2, 3, 4, 5, 6 and 2 more of the input');
     expect(stderr).not.toContain('· charged: no\nwarning');
   });

@@ -3,6 +3,7 @@ import { readdirSync, renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { recordsIn } from '../helpers/fake-context.ts';
 import {
   contacts,
   cwd,
@@ -19,12 +20,6 @@ import {
 } from '../helpers/lists.ts';
 import { createGate } from '../helpers/row-service.ts';
 import { command, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
-
-const jsonLines = (text: string): unknown[] =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
 
 const found = (objective: string) => ({
   content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`,
@@ -54,7 +49,7 @@ describe('an input', () => {
     const { code, stdout } = await contacts('--input', name, ...more);
     expect(code).toBe(0);
     expect(paid()).toEqual(['Ada', 'Bo, Berlin']);
-    expect(jsonLines(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
+    expect(recordsIn(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
   });
 
   it.each(['utf16le', 'utf16be'])('is %s with its mark', async (encoding) => {
@@ -165,7 +160,7 @@ describe('the output', () => {
     const { code, stdout, stderr } = await contacts('--input', 'list.csv', '--errors', 'failed.csv');
     expect(code).toBe(3);
     expect(stderr).toContain('3 of 5 rows have no answer');
-    expect(jsonLines(stdout)).toMatchObject([
+    expect(recordsIn(stdout)).toMatchObject([
       { objective: 'Ada', email: found('Ada') },
       { email: null, email_error: expect.stringContaining('line 3') },
       { objective: 'Bo', id: '3', email: null, email_error: 'line 4 has 3 cells, but the header has 2' },
@@ -204,7 +199,7 @@ describe('money', () => {
     write('list.txt', 'Ada\nBo\nAda\nAda\n');
     const { stdout, stderr } = await contacts('--input', 'list.txt', '--concurrency', '4');
     expect(service.requests()).toBe(2);
-    expect(jsonLines(stdout)).toHaveLength(4);
+    expect(recordsIn(stdout)).toHaveLength(4);
     expect(stderr).toContain('4 found · 2 duplicate rows, bought once');
   });
 
@@ -214,7 +209,7 @@ describe('money', () => {
     const args = ['--input', 'list.txt', '-o', 'all.jsonl', '--concurrency', '1'];
     const cut = await contacts(...args);
     expect(cut).toMatchObject(ending(5, 'same command again'));
-    expect(jsonLines(read('all.jsonl.part'))).toHaveLength(1);
+    expect(recordsIn(read('all.jsonl.part'))).toHaveLength(1);
     expect(service.requests()).toBe(2);
     write('list.txt', 'Dee\nBo\nAda\n');
     expect((await contacts(...args)).stderr).toContain('Resuming op_');
@@ -369,6 +364,9 @@ it.each([
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
   [['--input', 'list.txt', '--template', '{nam}'], '--template: there is no field "nam"'],
+  [['--input', 'list.jsonl', '--template', '{firm}, {site}'], 'there is no field "site"'],
+  [['--input', 'list.jsonl', '--template', '{firm}, {links.site}'], 'there is no field "links.site"'],
+  [['--input', 'list.jsonl'], '--template "{firm}, {company_name}"'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
@@ -381,6 +379,7 @@ it.each([
   write('list.txt', 'Ada\n');
   write('list.csv', 'name,site\nAda,a\n');
   write('array.json', '[\n{"objective":"Ada"}\n]\n');
+  write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);
 });
@@ -417,7 +416,7 @@ describe('a limit on credits', () => {
     const rest = await leadpipe(['contact', 'email', '--input', '-', ...args, '--max-credits', '120'], many);
     expect(rest.code).toBe(0);
     expect(service.charged.size).toBe(60);
-    expect(jsonLines(read('out.jsonl'))).toHaveLength(60);
+    expect(recordsIn(read('out.jsonl'))).toHaveLength(60);
   });
 
   it('needs to know what a row costs', async () => {

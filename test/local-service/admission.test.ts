@@ -2,22 +2,15 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/contract/endpoints.ts';
-import { errorOf, operations, paid, type Running, running, usual } from './running.ts';
+import { errorOf, operations, outcomeOf, paid, type Running, running, usual } from './running.ts';
 
 type Operation = (typeof operations)[number];
 
 /** Asks for something that may be refused: reads are of a task that is not there. */
-async function outcome(
-  service: Running,
-  name: Operation,
-  headers: Record<string, string> = {},
-): Promise<string> {
+const outcome = async (service: Running, name: Operation, headers: Record<string, string> = {}) => {
   const isRead = name === 'status' || name === 'fetch';
-  const answer = await service.ask(name, isRead ? { leads_search_id: 'x' } : {}, headers);
-  if (answer.status >= 400) return errorOf(answer);
-  await answer.text();
-  return String(answer.status);
-}
+  return outcomeOf(await service.ask(name, isRead ? { leads_search_id: 'x' } : {}, headers));
+};
 
 describe('API keys', () => {
   it.each<[string, Record<string, string>]>([
@@ -71,8 +64,9 @@ describe('API keys', () => {
   });
 });
 
-describe('an Idempotency-Key that is not ASCII', () => {
-  it.each(paid)('%s: comes back as the bytes that it was', async (name) => {
+it.each(paid)(
+  '%s: an Idempotency-Key that is not ASCII comes back as the bytes that it was',
+  async (name) => {
     const service = await running();
     // Headers are written as latin1: these are the bytes of "clé" in UTF-8, and a lone one.
     const key = 'cl\xc3\xa9\xff';
@@ -86,8 +80,8 @@ describe('an Idempotency-Key that is not ASCII', () => {
     const [answer] = await once(sent, 'response');
     answer.resume();
     expect([answer.statusCode, answer.headers['idempotency-key']]).toEqual([200, key]);
-  });
-});
+  },
+);
 
 describe('media type and body', () => {
   it.each([
@@ -125,28 +119,24 @@ describe('fields', () => {
     ...pages('http://[2001:db8::1]/x http://192.0.0.1/x', '422 invalid_request_error'),
     ...pages('http://wiki.corp/x http://user:secret@example.com', '422 invalid_request_error'),
   ])('%s %j: %s', async (name, changed, expected) => {
-    const answer = await (await running()).ask(name, changed);
-    expect(answer.status === 200 ? '200' : await errorOf(answer)).toBe(expected);
-    if (answer.status === 200) await answer.text();
+    expect(await outcomeOf(await (await running()).ask(name, changed))).toBe(expected);
   });
 });
 
-describe('rollout', () => {
-  it.each<[string, Operation, string]>([
-    ['search', 'search', '503'],
-    ['company', 'search', '503'],
-    ['company', 'createTask', '503'],
-    ['person', 'search', '200'],
-    ['email', 'contactSearch', '503'],
-    ['phone', 'contactSearch', '200'],
-    ['deepSearch', 'deepSearch', '503'],
-    ['enrich', 'enrich', '503'],
-    ['extract,enrich', 'extract', '503'],
-    ['balance', 'balance', '503'],
-  ])('disabled=%s: %s answers %s', async (disabled, name, status) => {
-    const service = await running({ switches: { disabled } });
-    expect(await outcome(service, name)).toBe(status === '503' ? '503 service_unavailable' : status);
-  });
+it.each<[string, Operation, string]>([
+  ['search', 'search', '503'],
+  ['company', 'search', '503'],
+  ['company', 'createTask', '503'],
+  ['person', 'search', '200'],
+  ['email', 'contactSearch', '503'],
+  ['phone', 'contactSearch', '200'],
+  ['deepSearch', 'deepSearch', '503'],
+  ['enrich', 'enrich', '503'],
+  ['extract,enrich', 'extract', '503'],
+  ['balance', 'balance', '503'],
+])('rollout, disabled=%s: %s answers %s', async (disabled, name, status) => {
+  const service = await running({ switches: { disabled } });
+  expect(await outcome(service, name)).toBe(status === '503' ? '503 service_unavailable' : status);
 });
 
 describe('the envelope', () => {
@@ -166,13 +156,5 @@ describe('the envelope', () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET']);
     // Of the types of the document none is about it.
     expect(await answer.json()).toEqual({ error: { message: 'this endpoint accepts GET only' } });
-  });
-
-  it('a foreign Host is refused', async () => {
-    const { url } = await running();
-    const headers = { host: 'evil.example', 'x-api-key': 'lp_local_demo' };
-    const [answer] = await once(request(`${url}/v1/credit/balance`, { headers }).end(), 'response');
-    answer.resume();
-    expect(answer.statusCode).toBe(403);
   });
 });

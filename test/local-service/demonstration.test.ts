@@ -55,15 +55,13 @@ describe('the demonstration catalogue', () => {
   });
 });
 
-describe('what there is to find', () => {
-  it.each(['company', 'person'] as const)('a %s is said to be in its own city and in no other', (type) => {
-    const cities = [...new Set(ofType(type).map((lead) => String(lead.facts.city)))];
-    for (const lead of ofType(type)) {
-      const text = lead.description;
-      // Names of companies that share a stem are told apart by their city: that is the right one, too.
-      expect(cities.filter((city) => text.includes(city))).toEqual([lead.facts.city]);
-    }
-  });
+it.each(['company', 'person'] as const)('a %s is said to be in its own city and in no other', (type) => {
+  const cities = [...new Set(ofType(type).map((lead) => String(lead.facts.city)))];
+  for (const lead of ofType(type)) {
+    const text = lead.description;
+    // Names of companies that share a stem are told apart by their city: that is the right one, too.
+    expect(cities.filter((city) => text.includes(city))).toEqual([lead.facts.city]);
+  }
 });
 
 describe('sense', () => {

@@ -5,6 +5,7 @@ import { fileOf } from '../helpers/local-service.ts';
 import { bareEnvironment, run, temporaryFolder } from '../helpers/run.ts';
 import { type FoundLead, payloads, running } from './running.ts';
 
+const [a, b] = ['https://a.example', 'https://b.example'] as const;
 const serve = (name: string, content: string) => running({ catalogFile: fileOf(name, content) });
 
 describe('leads that are there more than once', () => {
@@ -30,26 +31,11 @@ describe('leads that are there more than once', () => {
     ['the same name alone', {}, {}, 1],
     ['the same name, other words', { description: 'fintech of Bern' }, {}, 2],
     ['the same name, other facts', { facts: { city: 'Bern' } }, { facts: { city: 'Rome' } }, 2],
-    [
-      'the same name and link',
-      { links: { website: 'https://a.example' } },
-      { links: { site: 'https://a.example' } },
-      1,
-    ],
-    [
-      'one link of two',
-      { links: { a: 'https://a.example' } },
-      { links: { a: 'https://a.example', b: 'https://b.example' } },
-      2,
-    ],
+    ['the same name and link', { links: { website: a } }, { links: { site: a } }, 1],
+    ['one link of two', { links: { a } }, { links: { a, b } }, 2],
   ])('%s', async (_, one, other, count) => {
     const base = { name: 'Ada King', description: 'fintech' };
-    const service = await running({
-      leads: [
-        { ...base, ...one },
-        { ...base, ...other },
-      ],
-    });
+    const service = await running({ leads: [one, other].map((more) => ({ ...base, ...more })) });
     expect((await service.search()).leads).toHaveLength(count);
   });
 });
@@ -84,35 +70,21 @@ describe("a search's own output as a catalogue", () => {
     ],
     [
       'links in one column',
-      'name,website,links\nAda,https://a.example,"{""website"":""https://a.example"",""b"":[1.10],""c"":""x""}"\n',
-      { links: { website: 'https://a.example', b: [1.1], c: 'x' } },
+      `name,website,links\nAda,${a},"{""website"":""${a}"",""b"":[1.10],""c"":""x""}"\n`,
+      { links: { website: a, b: [1.1], c: 'x' } },
     ],
-    [
-      'a column called links',
-      'name,links\nAda,https://a.example\n',
-      { links: { links: 'https://a.example' } },
-    ],
+    ['a column called links', `name,links\nAda,${a}\n`, { links: { links: a } }],
     [
       'a field that is an address, and its reference',
-      'name,homepage,homepage_reference\nAda,https://a.example,https://b.example\n',
-      {
-        links: {},
-        enrich_fields: { homepage: { content: 'https://a.example', reference: 'https://b.example' } },
-      },
+      `name,homepage,homepage_reference\nAda,${a},${b}\n`,
+      { links: {}, enrich_fields: { homepage: { content: a, reference: b } } },
     ],
     [
       'a field called like a link',
-      'name,website,enrich_fields.homepage,homepage_reference\nAda,https://a.example,x,https://b.example\n',
-      {
-        links: { website: 'https://a.example' },
-        enrich_fields: { homepage: { content: 'x', reference: 'https://b.example' } },
-      },
+      `name,website,enrich_fields.homepage,homepage_reference\nAda,${a},x,${b}\n`,
+      { links: { website: a }, enrich_fields: { homepage: { content: 'x', reference: b } } },
     ],
-    [
-      'a reference of nothing',
-      'name,homepage_reference\nAda,https://b.example\n',
-      { links: { homepage_reference: 'https://b.example' } },
-    ],
+    ['a reference of nothing', `name,homepage_reference\nAda,${b}\n`, { links: { homepage_reference: b } }],
   ])('%s', async (_, csv, expected) => {
     const service = await serve('leads.csv', csv);
     const { leads } = await service.search({ objective: 'companies', enrich_fields: ['homepage'] });
@@ -126,29 +98,21 @@ describe("a search's own output as a catalogue", () => {
   });
 });
 
-describe('leads without a type', () => {
-  it.each(['Which fintech companies are there?', 'fintech', 'Who is in fintech?'])(
-    'are what a question is answered from: %s',
-    async (query) => {
-      const service = await running({
-        leads: [
-          { name: 'Ada', description: 'fintech' },
-          { name: 'Bo', description: 'fintech' },
-        ],
-      });
-      expect(await service.json('deepSearch', { query })).toMatchObject({
-        success: true,
-        answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
-      });
-    },
-  );
-});
+it.each(['Which fintech companies are there?', 'fintech', 'Who is in fintech?'])(
+  'leads without a type are what a question is answered from: %s',
+  async (query) => {
+    const leads = ['Ada', 'Bo'].map((name) => ({ name, description: 'fintech' }));
+    const service = await running({ leads });
+    expect(await service.json('deepSearch', { query })).toMatchObject({
+      success: true,
+      answer: { Result: expect.stringMatching(/^Found in the catalogue: 2 leads/) },
+    });
+  },
+);
 
-describe('a file of many lines', () => {
-  it('carriage returns between values do not end a line of the stream', async () => {
-    const service = await serve('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
-    const text = await (await service.ask('search', { objective: 'Ada' })).text();
-    expect(text).not.toContain('\r');
-    expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
-  });
+it('carriage returns between values do not end a line of the stream', async () => {
+  const service = await serve('leads.jsonl', '{"name":"Ada",\r"more":{"a":1,\r"b":[2,\r3]}}\r\n');
+  const text = await (await service.ask('search', { objective: 'Ada' })).text();
+  expect(text).not.toContain('\r');
+  expect(payloads(text)[0]).toMatchObject({ entities: [{ name: 'Ada', more: { a: 1, b: [2, 3] } }] });
 });

@@ -140,6 +140,13 @@ export function payloads(stream: string): any[] {
     .map((payload) => (payload === '[DONE]' ? payload : JSON.parse(payload)));
 }
 
+/** `200`, or the status and the type of a refusal. */
+export async function outcomeOf(answer: Response): Promise<string> {
+  if (answer.status >= 400) return errorOf(answer);
+  await answer.text();
+  return String(answer.status);
+}
+
 export async function errorOf(answer: Response): Promise<string> {
   const { error } = (await answer.json()) as { error: { type?: string } };
   return `${answer.status} ${error.type}`;

@@ -25,15 +25,17 @@ async function arrived(answer: Response): Promise<{ text: string; whole: boolean
 
 describe('a rehearsed fault', () => {
   it('status: any status with any headers, for as many requests as it says', async () => {
+    const html = { 'content-type': 'text/html' };
     const service = await rehearse(
       {
-        ...{ operation: 'balance', skip: 1, count: 2, fault: 'status', status: 429 },
+        operation: 'balance',
+        skip: 1,
+        count: 2,
+        fault: 'status',
+        status: 429,
         headers: { 'Retry-After': '7' },
       },
-      {
-        ...{ operation: '*', fault: 'status', status: 502, body: '<html>' },
-        headers: { 'content-type': 'text/html' },
-      },
+      { operation: '*', fault: 'status', status: 502, body: '<html>', headers: html },
     );
     const answers: Response[] = [];
     for (let index = 0; index < 4; index += 1) answers.push(await service.ask('balance'));
@@ -167,22 +169,20 @@ describe('closing', () => {
   });
 });
 
-describe('a scenario file', () => {
-  const all = { operation: '*', fault: 'cut' };
-  it.each<[object, RegExp]>([
-    [{}, /"faults" must be an array/],
-    [{ faults: [{ ...all, operation: 'nothing' }] }, /fault 1: operation must be one of/],
-    [{ faults: [{ ...all, fault: 'explode' }] }, /fault must be one of/],
-    [{ faults: [{ ...all, count: -1 }] }, /count must be a whole number/],
-    [{ faults: [{ ...all, status: 99 }] }, /status must be a whole number from 200 to 599/],
-    [{ faults: [{ ...all, headers: { 'a b': 'c' } }] }, /header a b is not valid/],
-    [{ faults: [{ ...all, after: 1 }] }, /unknown field "after"/],
-    [{ faults: [{ ...all, delay_ms: 2 ** 31 }] }, /delay_ms must be .* to 2147483647/],
-  ])('%j is refused', async (scenario, message) => {
-    const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
-    await expect(running({ scenarioFile })).rejects.toThrow(message);
-    await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
-  });
+const all = { operation: '*', fault: 'cut' };
+it.each<[object, RegExp]>([
+  [{}, /"faults" must be an array/],
+  [{ faults: [{ ...all, operation: 'nothing' }] }, /fault 1: operation must be one of/],
+  [{ faults: [{ ...all, fault: 'explode' }] }, /fault must be one of/],
+  [{ faults: [{ ...all, count: -1 }] }, /count must be a whole number/],
+  [{ faults: [{ ...all, status: 99 }] }, /status must be a whole number from 200 to 599/],
+  [{ faults: [{ ...all, headers: { 'a b': 'c' } }] }, /header a b is not valid/],
+  [{ faults: [{ ...all, after: 1 }] }, /unknown field "after"/],
+  [{ faults: [{ ...all, delay_ms: 2 ** 31 }] }, /delay_ms must be .* to 2147483647/],
+])('the scenario file %j is refused', async (scenario, message) => {
+  const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
+  await expect(running({ scenarioFile })).rejects.toThrow(message);
+  await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
 });
 
 describe('switches', () => {
@@ -212,14 +212,14 @@ describe('switches', () => {
   });
 
   it('are read from name=value', () => {
-    expect(
-      createSwitches(toSwitches(['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'])),
-    ).toMatchObject({
+    const given = ['batch_size=3', 'disabled=phone,wechat', 'stream_fetch=on'];
+    const expected = {
       batch_size: 3,
       disabled: 'phone,wechat',
       stream_fetch: 'on',
       opening_credits: 100_000,
-    });
+    };
+    expect(createSwitches(toSwitches(given))).toMatchObject(expected);
   });
 
   it.each(['nothing=1', 'batch_size', 'batch_size=x', 'batch_size=-1', 'stream_fetch=maybe', '__proto__=1'])(

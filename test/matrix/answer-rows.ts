@@ -1,5 +1,5 @@
 import { frame, wholeAnswer } from '../helpers/fault-server.ts';
-import { type Ending, garbledEndings, lost, type Row } from './row.ts';
+import { type Ending, garbledEndings, lost, type Row, well, withoutStream } from './row.ts';
 import { after, body, changed, endless, hangUp, instead, reset, status, through, type Way } from './ways.ts';
 
 /** Statuses and bodies of a 2xx that are not what the interface promises. */
@@ -33,14 +33,7 @@ const bodies: readonly (readonly [fault: string, way: Way])[] = [
 ];
 
 const garbled = { charged: 'yes', type: 'garbled' } as const;
-const { S: _, ...ofJson } = garbledEndings;
-const once = { exit: 0, requests: 2 } as const;
-const garbledOnce: Row['endings'] = {
-  G: once,
-  C: { ...once, paid: 1 },
-  X: { ...once, paid: 1 },
-  P: { exit: 8, ...garbled, paid: 1 },
-};
+const garbledOnce: Row['endings'] = { ...withoutStream(well(2)), P: { exit: 8, ...garbled, paid: 1 } };
 
 /** Of bodies without end, which are slow, `test/hostile` has more. */
 const overTheCap: Row = {
@@ -51,27 +44,21 @@ const overTheCap: Row = {
 
 const garbledRows: readonly Row[] = [
   overTheCap,
-  ...garbage.flatMap(([fault, way]): Row[] => [
-    { fault, ways: [way], endings: garbledEndings },
-    {
-      fault: `${fault}, once, after the service has done it`,
-      ways: [after(way), through],
-      endings: { ...garbledOnce, S: { exit: 8, ...garbled, paid: 1 } },
-    },
-  ]),
-  ...bodies.flatMap(([fault, way]): Row[] => [
-    { fault, ways: [way], endings: ofJson },
-    {
-      fault: `${fault}, once, after the service has done it`,
-      ways: [after(way), through],
-      endings: garbledOnce,
-    },
-  ]),
+  ...garbage.flatMap(([fault, way]) =>
+    alwaysAndOnce(fault, way, garbledEndings, { ...garbledOnce, S: { exit: 8, ...garbled, paid: 1 } }),
+  ),
+  ...bodies.flatMap(([fault, way]) => alwaysAndOnce(fault, way, withoutStream(garbledEndings), garbledOnce)),
 ];
+
+function alwaysAndOnce(fault: string, way: Way, always: Row['endings'], once: Row['endings']): Row[] {
+  return [
+    { fault, ways: [way], endings: always },
+    { fault: `${fault}, once, after the service has done it`, ways: [after(way), through], endings: once },
+  ];
+}
 
 const cutBody =
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"object":"cre';
-const { S: __, ...lostJson } = lost(1);
 /** The head came, and not the whole body. */
 const cutRows: readonly Row[] = (
   [
@@ -86,7 +73,7 @@ const cutRows: readonly Row[] = (
   fault: `${fault}, after the service has done it`,
   ways: [after(way)],
   options,
-  endings: lostJson,
+  endings: withoutStream(lost(1)),
 }));
 
 const whole: Ending = { exit: 0, paid: 1 };
@@ -128,20 +115,12 @@ const streamRows: readonly Row[] = (
         ...frames.slice(sentinel),
       ],
     ],
-    [
-      'a batch that counts more',
-      partial,
-      ([first = '', ...rest]) => [first.replace(/"cum_count":\d+/, '"cum_count":30'), ...rest],
-    ],
-    [
-      'a batch that announces more',
-      partial,
-      ([first = '', ...rest]) => [first.replace(/"count":\d+/, '"count":30'), ...rest],
-    ],
+    ['a batch that counts more', partial, (frames) => inFirst(frames, /"cum_count":\d+/, '"cum_count":30')],
+    ['a batch that announces more', partial, (frames) => inFirst(frames, /"count":\d+/, '"count":30')],
     [
       'a batch without its number',
       partial,
-      ([first = '', ...rest]) => [first.replace(/"batch_index":\d+/, '"batch_index":{}'), ...rest],
+      (frames) => inFirst(frames, /"batch_index":\d+/, '"batch_index":{}'),
     ],
     ['nothing at all', unknown, () => []],
     ['an error frame first', unknown, () => [frame({ error: { message: 'sorry' } })]],
@@ -162,6 +141,11 @@ const streamRows: readonly Row[] = (
   ways: [changed(change)],
   endings: { S: ending },
 }));
+
+/** The frames with another text in the first of them. */
+function inFirst([first = '', ...rest]: readonly string[], from: RegExp, to: string): readonly string[] {
+  return [first.replace(from, to), ...rest];
+}
 
 /** The done event with another count; any other frame as it is. */
 function counting(text: string, count: number | string): string {
@@ -206,29 +190,22 @@ const pageRows: readonly Row[] = (
     ['it is empty and more is ready', { count: 0, entities: [] }, 'sent a page without leads', 6],
   ] as const
 ).flatMap(([fault, changes, says, requests]) => {
-  const page = body(
-    JSON.stringify({
-      object: 'entity_search_items',
-      status: 'done',
-      pts: 0,
-      num: 500,
-      count: 1,
-      ready_count: 3,
-      limit: 3,
-      entities: [{ name: 'A' }],
-      ...changes,
-    }),
-  );
+  const entities = [{ name: 'A' }];
+  const good = {
+    object: 'entity_search_items',
+    status: 'done',
+    pts: 0,
+    num: 500,
+    count: 1,
+    ready_count: 3,
+    limit: 3,
+  };
+  const page = body(JSON.stringify({ ...good, entities, ...changes }));
   const row = { only: ['task fetch'], config: '{"profiles":{"default":{"poll.interval":0.01}}}' };
   const type = requests === 6 ? 'page_empty' : 'page_impossible';
+  const G: Ending = { exit: 76, charged: 'no', type, requests };
   return [
-    {
-      ...row,
-      fault: `a page: ${fault}`,
-      ways: [page],
-      says,
-      endings: { G: { exit: 76, charged: 'no', type, requests } },
-    },
+    { ...row, fault: `a page: ${fault}`, ways: [page], says, endings: { G } },
     {
       ...row,
       fault: `a page, once: ${fault}`,

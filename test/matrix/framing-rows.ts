@@ -1,5 +1,5 @@
 import { chunk, lastChunk, wholeAnswer } from '../helpers/fault-server.ts';
-import { type Ending, garbledEndings, lost, paid, type Row, someOfAll } from './row.ts';
+import { garbledEndings, lost, type Row, someOfAll, well, withoutStream } from './row.ts';
 import { after, instead, type Way } from './ways.ts';
 
 const json = (...head: readonly string[]): string =>
@@ -42,11 +42,10 @@ const malformedBodies: readonly (readonly [fault: string, answer: string])[] = [
   ['a chunk longer than its size', `${json('Transfer-Encoding: chunked')}1\r\n{}\r\n${lastChunk}`],
 ];
 
-const { S: _, ...ofJson } = lost(1);
 const malformed: readonly Row[] = (
   [
     [malformedHeads, lost(1)],
-    [malformedBodies, ofJson],
+    [malformedBodies, withoutStream(lost(1))],
   ] as const
 ).flatMap(([list, endings]) =>
   list.map(([fault, answer]) => ({
@@ -58,9 +57,6 @@ const malformed: readonly Row[] = (
   })),
 );
 
-const whole: Ending = { exit: 0 };
-const asUsual: Row['endings'] = { G: whole, ...paid({ ...whole, paid: 1 }) };
-
 /** Answers that announce another: HTTP lets them come unasked for. */
 const interim: readonly Row[] = (
   [
@@ -69,21 +65,22 @@ const interim: readonly Row[] = (
     ['199', 'HTTP/1.1 199 X\r\n\r\n'],
     ['a hundred of 103', 'HTTP/1.1 103 X\r\nX-A: b\r\n\r\n'.repeat(100)],
   ] as const
-).flatMap(([fault, text]): Row[] => [
-  { fault: `${fault}, then the answer`, ways: [announcing(text)], only: someOfAll, endings: asUsual },
-  {
-    fault: `${fault}, and the answer in one piece with it`,
-    ways: [announcing(text, 'at once')],
-    only: someOfAll,
-    endings: asUsual,
-  },
-]);
+).flatMap(([fault, text]): Row[] =>
+  ([`${fault}, then the answer`, `${fault}, and the answer in one piece with it`] as const).map(
+    (fault, nth) => ({
+      fault,
+      ways: [announcing(text, nth === 1)],
+      only: someOfAll,
+      endings: well(),
+    }),
+  ),
+);
 
-function announcing(text: string, when?: 'at once'): Way {
+function announcing(text: string, isAtOnce: boolean): Way {
   return async ({ socket, deliver }) => {
-    if (when === undefined) socket.write(text);
+    if (!isAtOnce) socket.write(text);
     const answer = await deliver();
-    socket.end(when === undefined ? answer : Buffer.concat([Buffer.from(text), answer]));
+    socket.end(isAtOnce ? Buffer.concat([Buffer.from(text), answer]) : answer);
   };
 }
 
@@ -98,22 +95,16 @@ const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
   says: 'with the content type',
 }));
 
-const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].map((more) => ({
-  fault: `the content type in capitals, with ${more}`,
-  ways: [
-    async ({ socket, deliver }) =>
-      void socket.end(
-        (await deliver())
-          .toString('latin1')
-          .replace(
-            /^(content-type: )([\w/-]+).*$/im,
-            (_, name, type) => `${name}${type.toUpperCase()}${more}`,
-          ),
-        'latin1',
-      ),
-  ],
-  only: someOfAll,
-  endings: asUsual,
-}));
+const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].map((more) => {
+  const inCapitals = (_: string, name: string, type: string) => `${name}${type.toUpperCase()}${more}`;
+  const changed = (answer: Buffer): string =>
+    answer.toString('latin1').replace(/^(content-type: )([\w/-]+).*$/im, inCapitals);
+  return {
+    fault: `the content type in capitals, with ${more}`,
+    ways: [async ({ socket, deliver }) => void socket.end(changed(await deliver()), 'latin1')],
+    only: someOfAll,
+    endings: well(),
+  };
+});
 
 export const framingRows: readonly Row[] = [...malformed, ...interim, ...nearly, ...inOtherWords];

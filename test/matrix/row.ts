@@ -15,8 +15,8 @@ export interface Ending {
 /** A row of the matrix: a fault, and how the operations of each column end with it. */
 export interface Row {
   readonly fault: string;
-  /** What happens to requests; those after the last way go that way too. */
-  readonly ways: readonly [Way, ...Way[]];
+  /** What happens to requests, which arrive unless it is said; those after the last way go that way too. */
+  readonly ways?: readonly [Way, ...Way[]];
   readonly endings: Partial<Record<Group, Ending>>;
   /** A part of the message. */
   readonly says?: string | RegExp;
@@ -28,7 +28,7 @@ export interface Row {
   /** The key was used before: by the same request, or by another. */
   readonly usedBy?: 'the same' | 'another';
   /** Where requests go instead of the service. */
-  readonly elsewhere?: () => Promise<{ readonly url: string; close(): void }>;
+  readonly elsewhere?: () => Promise<{ readonly url: string; close(): unknown }>;
   /** `config.json`. */
   readonly config?: string;
 }
@@ -43,9 +43,19 @@ export function paid(ending: Ending): Row['endings'] {
   return { C: ending, P: ending, X: ending, S: ending };
 }
 
+/** A run that ends well with this request of the operation, or so many; whatever costs is paid for. */
+export function well(requests = 1): Row['endings'] {
+  return { G: { exit: 0, requests }, ...paid({ exit: 0, requests, paid: 1 }) };
+}
+
 /** Every column but free reads and create_task. */
 export function answers(ending: Ending): Record<'P' | 'X' | 'S', Ending> {
   return { P: ending, X: ending, S: ending };
+}
+
+/** A stream has rows of its own. */
+export function withoutStream({ S: _, ...others }: Row['endings']): Row['endings'] {
+  return others;
 }
 
 /** The end of a free read that went wrong each of five times. */

@@ -1,4 +1,4 @@
-import { all, answers, type Ending, outage, paid, type Row, someOfAll } from './row.ts';
+import { all, answers, type Ending, outage, paid, type Row, someOfAll, well } from './row.ts';
 import { after, body, envelope, reset, status, through, type Way } from './ways.ts';
 
 const elsewhere = ['Location: https://elsewhere.example/'];
@@ -72,8 +72,16 @@ const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
 
 const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
 const wait = (seconds: string) => envelope(429, 'concurrency_limit', [`Retry-After: ${seconds}`]);
-const again = { exit: 0, requests: 2 } as const;
 const repeated = (times: number, way: Way): [Way, ...Way[]] => [way, ...Array<Way>(times - 1).fill(way)];
+
+const passed = 'Thu, 01 Jan 2026 00:00:00 GMT';
+const unreadableWaits = ['soon', '-1', '0.5', '1e9', '0, 0'];
+const farDates = [
+  'Fri, 31 Dec 9999 23:59:59 GMT',
+  'Friday, 31-Dec-49 23:59:59 GMT',
+  'Fri Dec 31 23:59:59 9999',
+];
+const atOnce = { ...busy, requests: 1 };
 
 const busyRows: readonly Row[] = [
   {
@@ -83,48 +91,31 @@ const busyRows: readonly Row[] = [
     says: /too many requests are running.* \(\w+ \/v1\/\S+: 429 concurrency_limit/,
   },
   { fault: '429, Retry-After: 0', ways: [wait('0')], endings: all(busy) },
-  {
-    fault: '429, Retry-After: a date that has passed',
-    ways: [wait('Thu, 01 Jan 2026 00:00:00 GMT')],
-    endings: all(busy),
-  },
-  ...['soon', '-1', '0.5', '1e9', '0, 0'].map((value) => ({
+  { fault: '429, Retry-After: a date that has passed', ways: [wait(passed)], endings: all(busy) },
+  ...unreadableWaits.map((value) => ({
     fault: `429, Retry-After: ${value}, which nobody can read`,
     ways: [wait(value)] as const,
     endings: all(busy),
     only: someOfAll,
   })),
-  { fault: '429, Retry-After beyond the budget', ways: [wait('61')], endings: all({ ...busy, requests: 1 }) },
-  ...[
-    '9999999999',
-    '9'.repeat(400),
-    'Fri, 31 Dec 9999 23:59:59 GMT',
-    'Friday, 31-Dec-49 23:59:59 GMT',
-    'Fri Dec 31 23:59:59 9999',
-  ].map((value) => ({
+  { fault: '429, Retry-After beyond the budget', ways: [wait('61')], endings: all(atOnce) },
+  ...['9999999999', '9'.repeat(400), ...farDates].map((value) => ({
     fault: `429, Retry-After far beyond the budget: ${value.slice(0, 40)}`,
     ways: [wait(value)] as const,
-    endings: all({ ...busy, requests: 1 }),
+    endings: all(atOnce),
     only: someOfAll,
   })),
-  {
-    fault: '429 once',
-    ways: [envelope(429, 'concurrency_limit'), through],
-    endings: { G: again, ...paid({ ...again, paid: 1 }) },
-  },
+  { fault: '429 once', ways: [envelope(429, 'concurrency_limit'), through], endings: well(2) },
   {
     fault: '429 six times',
     ways: [...repeated(6, envelope(429, 'concurrency_limit')), through],
-    endings: { G: { exit: 0, requests: 7 }, ...paid({ exit: 0, requests: 7, paid: 1 }) },
+    endings: well(7),
   },
   {
     fault: 'a lost request, then 429',
     ways: [reset, envelope(429, 'concurrency_limit')],
     // Six more tries belong to a busy service, one is gone.
-    endings: {
-      G: busy,
-      ...paid({ exit: 8, charged: 'maybe', type: 'lost', requests: 7 }),
-    },
+    endings: { G: busy, ...paid({ exit: 8, charged: 'maybe', type: 'lost', requests: 7 }) },
   },
 ];
 
@@ -168,13 +159,11 @@ const conflictRows: readonly Row[] = [
   },
   {
     fault: 'a key that the same request has used',
-    ways: [through],
     usedBy: 'the same',
     endings: { C: { exit: 0 }, X: { exit: 0 }, P: exists, S: exists },
   },
   {
     fault: 'a key that another request has used',
-    ways: [through],
     usedBy: 'another',
     endings: paid({ exit: 8, charged: 'no', type: 'idempotency_error' }),
   },
@@ -194,32 +183,30 @@ const internalRows: readonly Row[] = [
   {
     fault: '500 internal_error, once',
     ways: [envelope(500, 'internal_error'), through],
-    endings: { G: again, ...paid({ ...again, paid: 1 }) },
+    endings: well(2),
   },
 ];
 
+const unknownKey = all({ exit: 4, charged: 'no', type: 'authentication_error' });
 /** What the service itself says to keys of that kind. */
-const keyRows: readonly Row[] = [
-  { apiKey: 'lp_local_nobody', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
-  { apiKey: 'lp_local_revoked', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
-  { apiKey: 'lp_local_expired', endings: all({ exit: 4, charged: 'no', type: 'authentication_error' }) },
-  { apiKey: 'lp_local_broke', endings: paid({ exit: 5, charged: 'no', type: 'insufficient_credits' }) },
-  { apiKey: 'lp_local_busy', endings: paid(busy) },
-].map((row) => ({ ...row, fault: `the key ${row.apiKey}`, ways: [through] }));
+const keyRows: readonly Row[] = (
+  [
+    ['nobody', unknownKey],
+    ['revoked', unknownKey],
+    ['expired', unknownKey],
+    ['broke', paid({ exit: 5, charged: 'no', type: 'insufficient_credits' })],
+    ['busy', paid(busy)],
+  ] as const
+).map(([name, endings]) => ({ fault: `the key ${name}`, apiKey: `lp_local_${name}`, endings }));
 
-const nothing = (answer: unknown) => body(JSON.stringify(answer));
-
-const noResult: readonly Row[] = [
-  {
-    fault: 'success: false',
-    ways: [
-      nothing({ success: false, answer: { answer: 'No result generated' }, data: 'No result generated' }),
-    ],
-    only: ['research', 'enrich', 'extract'],
-    endings: answers({ exit: 7, charged: 'maybe', type: 'no_result' }),
-    says: 'No result generated',
-  },
-];
+const nothing = { answer: 'No result generated' };
+const noResult: Row = {
+  fault: 'success: false',
+  ways: [body(JSON.stringify({ success: false, answer: nothing, data: nothing.answer }))],
+  only: ['research', 'enrich', 'extract'],
+  endings: answers({ exit: 7, charged: 'maybe', type: 'no_result' }),
+  says: nothing.answer,
+};
 
 export const statusRows: readonly Row[] = [
   ...redirects,
@@ -231,5 +218,5 @@ export const statusRows: readonly Row[] = [
   ...conflictRows,
   ...internalRows,
   ...keyRows,
-  ...noResult,
+  noResult,
 ];

@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../src/operations/journal/entries.ts';
 import { rowRequestOf, toRowRequestText } from '../../src/operations/row-request.ts';
-
-const intentOf = (command: string, options: Intent['options']): Intent => ({
-  type: 'intent',
-  time: '2026-11-01T00:00:00.000Z',
-  command,
-  profile: null,
-  origin: 'local',
-  key_fingerprint: '',
-  output: null,
-  options,
-});
+import { intentOf } from '../helpers/journals.ts';
 
 describe('what the rows of a list are sent', () => {
   it('is the same text for what sends the same', () => {
@@ -32,7 +21,7 @@ describe('what the rows of a list are sent', () => {
     ['enrich list', { schema: '{"type":"object"}' }, { kind: 'enrich', enrich_fields: { type: 'object' } }],
     ['extract list', { type: 'x_followers', limit: 5 }, { kind: 'extract', type: 'x_followers', limit: 5 }],
   ])('is known of a %s of the last release', (command, options, expected) => {
-    expect(rowRequestOf(intentOf(command, options))).toMatchObject(expected);
+    expect(rowRequestOf(intentOf({ command, options }))).toMatchObject(expected);
   });
 
   it.each([
@@ -40,6 +29,6 @@ describe('what the rows of a list are sent', () => {
     ['contact list', { contact_type: 'email', shard: 'auto/4' }],
     ['search', {}],
   ])('is not known of %s %j', (command, options) => {
-    expect(rowRequestOf(intentOf(command, options))).toBeUndefined();
+    expect(rowRequestOf(intentOf({ command, options }))).toBeUndefined();
   });
 });

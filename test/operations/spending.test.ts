@@ -55,31 +55,27 @@ const rows: readonly Row[] = [
   ['extract', { type: 'web2list', target: 'https://a.example', limit: 5 }, { 'price.extract': 1 }, 100],
 ];
 
-describe('the worst case', () => {
-  it.each(rows)('of %s %j at %j is %s', (kind, body, prices, worst) => {
-    expect(toWorstCase(kind, body as BodyOf<typeof kind>, prices)).toEqual(
-      typeof worst === 'number' ? { credits: worst } : { credits: null, setting: worst },
-    );
-  });
+it.each(rows)('the worst case of %s %j at %j is %s', (kind, body, prices, worst) => {
+  expect(toWorstCase(kind, body as BodyOf<typeof kind>, prices)).toEqual(
+    typeof worst === 'number' ? { credits: worst } : { credits: null, setting: worst },
+  );
 });
 
-describe('what it has cost at most, once it is over', () => {
-  const yes = { charged: 'yes', complete: true } as const;
-  it.each([
-    ['a refused one nothing', 'search', 20, { charged: 'no', complete: false, leads: 0 }, 0],
-    ['a whole search what it brought', 'search', 20, { ...yes, leads: 3 }, 3],
-    ['an enriched one too', 'search', 40, { ...yes, leads: 3 }, 6],
-    ['a search that found nothing, nothing', 'task run', 20, { ...yes, leads: 0 }, 0],
-    ['one that brought more than it may, its worst case', 'search', 20, { ...yes, leads: 30 }, 20],
-    ['a cut one its worst case', 'search', 20, { charged: 'yes', complete: false, leads: 3 }, 20],
-    ['a created task its worst case', 'task create', 20, { charged: null, complete: true, leads: null }, 20],
-    ['a contact its price', 'contact', 5, { ...yes, leads: null }, 5],
-    ['an extraction its worst case', 'extract', 100, { ...yes, leads: 3 }, 100],
-    ['what has no known worst case is not known', 'search', null, { ...yes, leads: 3 }, null],
-    ['unless nothing was charged', 'contact', null, { charged: 'no', complete: false, leads: null }, 0],
-  ] as const)('%s', (_, kind, worst, ended, cost) => {
-    expect(toCostAtMost(kind, { limit: 20 }, worst, ended)).toBe(cost);
-  });
+const yes = { charged: 'yes', complete: true } as const;
+it.each([
+  ['a refused one nothing', 'search', 20, { charged: 'no', complete: false, leads: 0 }, 0],
+  ['a whole search what it brought', 'search', 20, { ...yes, leads: 3 }, 3],
+  ['an enriched one too', 'search', 40, { ...yes, leads: 3 }, 6],
+  ['a search that found nothing, nothing', 'task run', 20, { ...yes, leads: 0 }, 0],
+  ['one that brought more than it may, its worst case', 'search', 20, { ...yes, leads: 30 }, 20],
+  ['a cut one its worst case', 'search', 20, { charged: 'yes', complete: false, leads: 3 }, 20],
+  ['a created task its worst case', 'task create', 20, { charged: null, complete: true, leads: null }, 20],
+  ['a contact its price', 'contact', 5, { ...yes, leads: null }, 5],
+  ['an extraction its worst case', 'extract', 100, { ...yes, leads: 3 }, 100],
+  ['what has no known worst case is not known', 'search', null, { ...yes, leads: 3 }, null],
+  ['unless nothing was charged', 'contact', null, { charged: 'no', complete: false, leads: null }, 0],
+] as const)('what it has cost at most, once it is over: %s', (_, kind, worst, ended, cost) => {
+  expect(toCostAtMost(kind, { limit: 20 }, worst, ended)).toBe(cost);
 });
 
 describe('a limit', () => {

@@ -40,15 +40,9 @@ describe('the manual page', () => {
 
   it.skipIf(!needs('man'))('is read by man', async () => {
     const { stdout } = await run(['man']);
-    const {
-      stdout: page,
-      stderr,
-      status,
-    } = spawnSync('man', ['--warnings', '-l', '-'], {
-      input: stdout,
-      encoding: 'utf8',
-      env: { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8', MAN_KEEP_FORMATTING: '' },
-    });
+    const env = { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8', MAN_KEEP_FORMATTING: '' };
+    const shown = spawnSync('man', ['--warnings', '-l', '-'], { input: stdout, encoding: 'utf8', env });
+    const { stdout: page, stderr, status } = shown;
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
     expect(page).toMatch(/^LEADPIPE\(1\)/);
   });
@@ -91,12 +85,10 @@ describe('a text that means something to roff', () => {
   };
 
   it.skipIf(!needs('groff'))('comes out as it was', () => {
-    const words = (page: string): string[] =>
-      page
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== '');
-    const shown = words(rendered(toRoff(manual))).slice(2, -1);
+    const lines = rendered(toRoff(manual))
+      .split('\n')
+      .map((line) => line.trim());
+    const shown = lines.filter((line) => line !== '').slice(2, -1);
     const plain = texts.map((text) => text.replace('…', '...'));
     expect(shown.slice(0, 2 * texts.length)).toEqual([...plain, ...plain]);
     for (const text of plain) expect(shown.filter((line) => line.includes(text)).length).toBeGreaterThan(2);

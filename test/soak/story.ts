@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRandom } from '../helpers/chaos-proxy.ts';
-import { bareEnvironment, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { withSettings } from '../helpers/settings.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import {
   among,
@@ -53,16 +54,9 @@ const disturbedRuns = 7;
 export async function live(seed: string, runs: number, realShare: number, told: Told): Promise<void> {
   const random = createRandom(seed);
   const service = await startCountingService(random() < 0.5);
-  const home = temporaryFolder();
-  const folder = join(home, 'work');
-  const env = { ...bareEnvironment(home), ...pointedAt(service.url) };
-  mkdirSync(folder);
-  mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '');
   const settings = { 'price.contact.email': 1, 'poll.interval': 0.1, 'poll.max': 0.1, 'retry.attempts': 3 };
-  writeFileSync(
-    join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'),
-    JSON.stringify({ profiles: { default: settings } }),
-  );
+  const env = { ...withSettings(settings), ...pointedAt(service.url) };
+  const folder = temporaryFolder();
   const given = { random, service, env, folder, seed, realShare, told };
   const world: World = { ...given, story: [], kept: new Map(), open: [], orders: 0, steps: 0 };
   const end = told.runs + runs;
@@ -348,9 +342,12 @@ function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isC
   const clock = isCalm ? 1 : random();
   const clockAheadMs = clock > 0.25 ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
   const isResumed = !isCalm && random() < 0.1 && order.operation !== undefined && order.output !== undefined;
-  const args = isResumed
-    ? [...(order.kind === 'task run' ? ['task', 'resume'] : ['history', 'resume']), order.operation ?? '']
-    : order.args;
+  const resumes = {
+    list: ['history', 'resume'],
+    search: among(random, ['history', 'resume'], ['search', '--continue']),
+    'task run': ['task', 'resume'],
+  };
+  const args = isResumed ? [...resumes[order.kind], order.operation ?? ''] : order.args;
   const stdin = order.list !== undefined && order.list.file === undefined ? order.list.text : undefined;
   const words = [
     `${told.runs} ${isReal ? '(real) ' : ''}${order.name}: leadpipe ${args.map((word) => word.split('/').at(-1)).join(' ')}`,

@@ -11,31 +11,16 @@ import {
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { toStored } from '../../../src/operations/journal/stored.ts';
 import { toKnownTasks } from '../../../src/operations/task/known.ts';
+import { intentOf, pageOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn, readOperations } from '../../helpers/stored.ts';
 
-const intent: Intent = {
-  type: 'intent',
-  time: '2026-01-05T12:00:00.000Z',
-  command: 'task run',
+const intent = intentOf({
   idempotency_key: 'k',
   body: '{"entity_type":"company","objective":"x\\n日","limit":1}',
-  profile: null,
-  origin: 'https://a.example',
-  key_fingerprint: 'abc',
-  output: null,
-  options: {},
-};
-const created: JournalEntry = { type: 'created', leads_search_id: 'ls_1', request_id: null };
-const pageTo = (next: number): JournalEntry => ({
-  type: 'page',
-  pts: 0,
-  count: next,
-  next,
-  ready_count: 9,
-  state: 'running',
-  output_length: null,
 });
+const created: JournalEntry = { type: 'created', leads_search_id: 'ls_1', request_id: null };
+const page = pageOf(0, 3);
 const done: JournalEntry = { type: 'terminal', outcome: 'complete', state: 'done', ready_count: 9 };
 
 async function write(stateDir: string, id: string, ...entries: JournalEntry[]): Promise<string> {
@@ -49,10 +34,10 @@ describe('the journal', () => {
   it('gives back what was written, in the order of operation IDs', async () => {
     const state = temporaryFolder();
     await write(state, 'op_2', intent, created);
-    await write(state, 'op_1', intent, pageTo(3), done);
+    await write(state, 'op_1', intent, page, done);
     expect(await readOperations(state)).toMatchObject({
       operations: [
-        { operationId: 'op_1', entries: [intent, pageTo(3), done] },
+        { operationId: 'op_1', entries: [intent, page, done] },
         { operationId: 'op_2', entries: [intent, created] },
       ],
       damages: [],
@@ -68,7 +53,7 @@ describe('the journal', () => {
   });
 
   it('cut anywhere gives the lines that were whole', () => {
-    const lines = [intent, created, pageTo(3), done].map(toLine);
+    const lines = [intent, created, page, done].map(toLine);
     const whole = Buffer.from(lines.join(''));
     for (let at = 0; at <= whole.length; at++) {
       const cut = whole.subarray(0, at);
@@ -77,7 +62,7 @@ describe('the journal', () => {
   });
 
   it('with any byte changed is never read as something else', () => {
-    const entries = [intent, created, pageTo(3), done];
+    const entries = [intent, created, page, done];
     const whole = Buffer.from(entries.map(toLine).join(''));
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
@@ -125,7 +110,7 @@ describe('the tasks of a journal', () => {
   const waiting: Intent = { ...bare, command: 'task wait', leads_search_id: 'ls_1', options: { pts: 4 } };
 
   it('one that was created and read', () => {
-    expect(toKnownTasks([operation('op_1', intent, created, pageTo(3))])).toEqual([
+    expect(toKnownTasks([operation('op_1', intent, created, page)])).toEqual([
       {
         operation_id: 'op_1',
         time: intent.time,
@@ -146,7 +131,7 @@ describe('the tasks of a journal', () => {
     ['that was waited for and never seen', [operation('op_1', waiting)], []],
     [
       'that was waited for later is one row, with what is known of it',
-      [operation('op_1', intent, created, pageTo(3)), operation('op_2', waiting, pageTo(9), done)],
+      [operation('op_1', intent, created, page), operation('op_2', waiting, pageOf(0, 9), done)],
       [{ operation_id: 'op_2', objective: 'x\n日', state: 'done', position: 9 }],
     ],
     [

@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Intent } from '../../../src/operations/journal/entries.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { openIndex, operationOf } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/unfinished.ts';
+import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
 
@@ -17,18 +17,11 @@ beforeEach(() => {
 
 async function begin(operationId: string, time: string, ...more: object[]): Promise<void> {
   const journal = await createJournal(keepingIn(state), operationId);
-  const intent: Intent = {
-    type: 'intent',
+  const intent = intentOf({
     time,
-    command: 'task run',
     idempotency_key: `key of ${operationId}`,
     body: '{"entity_type":"company","objective":"x"}',
-    profile: null,
-    origin: 'https://a.example',
-    key_fingerprint: 'f',
-    output: null,
-    options: {},
-  };
+  });
   await journal.append(intent, { type: 'sent', time }, ...(more as []));
   await journal.close();
 }

@@ -3,6 +3,7 @@ import type { Intent } from '../../../src/operations/journal/entries.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
 import { costOf } from '../../../src/operations/journal/history.ts';
 import { addUp, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
+import { intentOf } from '../../helpers/journals.ts';
 
 async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {
   return await addUp(purchases, by, { minutesFromUtc: () => minutes });
@@ -13,18 +14,13 @@ function purchase(
   record: Partial<HistoryRecord> = {},
   body: object = { limit: 10 },
 ): KnownPurchase {
-  const all = {
-    type: 'intent',
+  const all = intentOf({
     time: '2026-01-31T12:00:00.000Z',
     command: 'search',
     profile: 'default',
-    origin: 'https://a.example',
-    key_fingerprint: 'x',
-    output: null,
-    options: {},
     body: JSON.stringify(body),
     ...intent,
-  } as const;
+  });
   const known = {
     operation_id: 'op_1',
     time: all.time,
@@ -58,64 +54,62 @@ const nothing = {
   unsettled: 0,
 };
 
-describe('one purchase', () => {
-  const rows: readonly [name: string, purchase: KnownPurchase, expected: Partial<Total>][] = [
-    [
-      'a whole search costs what it brought',
-      purchase({ worst_case: 10 }, { leads: 4 }),
-      { leads: 4, charged: 1, credits_at_most: 4 },
-    ],
-    [
-      'an enriched one as much more',
-      purchase({ worst_case: 25 }, { leads: 4 }),
-      { leads: 4, charged: 1, credits_at_most: 10 },
-    ],
-    [
-      'a cut one its worst case',
-      purchase({ worst_case: 10 }, { leads: 4, state: 'partial' }),
-      { leads: 4, charged: 1, credits_at_most: 10, unsettled: 10 },
-    ],
-    [
-      'one that was refused nothing, whatever its price',
-      purchase({ worst_case: null }, { charged: 'no', state: 'failed' }),
-      {},
-    ],
-    [
-      'one in doubt its worst case',
-      purchase({ command: 'contact', worst_case: 5 }, { charged: 'maybe', state: 'unknown' }),
-      { maybe_charged: 1, credits_at_most: 5, unsettled: 5 },
-    ],
-    [
-      'one of unknown price is counted',
-      purchase({ command: 'contact', worst_case: null }),
-      { charged: 1, credits_at_most: null, unpriced: 1 },
-    ],
-    [
-      'a plain search of an earlier version is known',
-      purchase({}, { leads: 4 }),
-      { leads: 4, charged: 1, credits_at_most: 4 },
-    ],
-    [
-      'an enriched one is not',
-      purchase({}, { leads: 4 }, { limit: 10, enrich_fields: ['a'] }),
-      { leads: 4, charged: 1, credits_at_most: null, unpriced: 1 },
-    ],
-    [
-      'a created task whose end was not seen costs its worst case',
-      purchase({ command: 'task create', worst_case: 10 }, { charged: null }),
-      { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },
-    ],
-    [
-      'a kind of a later version is counted, without a price',
-      purchase({ command: 'divine', worst_case: 10 }),
-      { charged: 1, credits_at_most: null, unpriced: 1 },
-    ],
-  ];
-  it.each(rows)('%s', async (_, one, expected) => {
-    expect(await toTotals([one], 'profile')).toEqual([
-      { of: 'default', ...nothing, purchases: 1, ...expected },
-    ]);
-  });
+const rows: readonly [name: string, purchase: KnownPurchase, expected: Partial<Total>][] = [
+  [
+    'a whole search costs what it brought',
+    purchase({ worst_case: 10 }, { leads: 4 }),
+    { leads: 4, charged: 1, credits_at_most: 4 },
+  ],
+  [
+    'an enriched one as much more',
+    purchase({ worst_case: 25 }, { leads: 4 }),
+    { leads: 4, charged: 1, credits_at_most: 10 },
+  ],
+  [
+    'a cut one its worst case',
+    purchase({ worst_case: 10 }, { leads: 4, state: 'partial' }),
+    { leads: 4, charged: 1, credits_at_most: 10, unsettled: 10 },
+  ],
+  [
+    'one that was refused nothing, whatever its price',
+    purchase({ worst_case: null }, { charged: 'no', state: 'failed' }),
+    {},
+  ],
+  [
+    'one in doubt its worst case',
+    purchase({ command: 'contact', worst_case: 5 }, { charged: 'maybe', state: 'unknown' }),
+    { maybe_charged: 1, credits_at_most: 5, unsettled: 5 },
+  ],
+  [
+    'one of unknown price is counted',
+    purchase({ command: 'contact', worst_case: null }),
+    { charged: 1, credits_at_most: null, unpriced: 1 },
+  ],
+  [
+    'a plain search of an earlier version is known',
+    purchase({}, { leads: 4 }),
+    { leads: 4, charged: 1, credits_at_most: 4 },
+  ],
+  [
+    'an enriched one is not',
+    purchase({}, { leads: 4 }, { limit: 10, enrich_fields: ['a'] }),
+    { leads: 4, charged: 1, credits_at_most: null, unpriced: 1 },
+  ],
+  [
+    'a created task whose end was not seen costs its worst case',
+    purchase({ command: 'task create', worst_case: 10 }, { charged: null }),
+    { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },
+  ],
+  [
+    'a kind of a later version is counted, without a price',
+    purchase({ command: 'divine', worst_case: 10 }),
+    { charged: 1, credits_at_most: null, unpriced: 1 },
+  ],
+];
+it.each(rows)('%s', async (_, one, expected) => {
+  expect(await toTotals([one], 'profile')).toEqual([
+    { of: 'default', ...nothing, purchases: 1, ...expected },
+  ]);
 });
 
 describe('many', () => {

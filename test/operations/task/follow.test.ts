@@ -168,11 +168,9 @@ describe('following a task', () => {
   });
 });
 
-describe('reading what is ready', () => {
-  it('does not wait for a service that is away', async () => {
-    const client = { ...createClient(inTurn(['done', 5])), fetch: () => Promise.reject(lost()) };
-    const { clock, summary } = follow(client, { to: 'ready' });
-    expect(await summary).toMatchObject({ failure: { outcome: 'temporary' }, position: 0 });
-    expect(clock.waits).toEqual([]);
-  });
+it('reading what is ready does not wait for a service that is away', async () => {
+  const client = { ...createClient(inTurn(['done', 5])), fetch: () => Promise.reject(lost()) };
+  const { clock, summary } = follow(client, { to: 'ready' });
+  expect(await summary).toMatchObject({ failure: { outcome: 'temporary' }, position: 0 });
+  expect(clock.waits).toEqual([]);
 });

@@ -81,14 +81,12 @@ describe('another try', () => {
   });
 });
 
-describe('a pause', () => {
-  const never = { now: () => new Date(), monotonic: () => 0, after: () => () => {} };
+const never = { now: () => new Date(), monotonic: () => 0, after: () => () => {} };
 
-  it.each(['before', 'during'])('ends with the reason of a stop %s it', async (when) => {
-    const stop = new AbortController();
-    if (when === 'before') stop.abort('terminated');
-    const paused = pause(never, 1000, stop.signal);
-    stop.abort('terminated');
-    await expect(paused).rejects.toMatchObject({ outcome: 'terminated' });
-  });
+it.each(['before', 'during'])('a pause ends with the reason of a stop %s it', async (when) => {
+  const stop = new AbortController();
+  if (when === 'before') stop.abort('terminated');
+  const paused = pause(never, 1000, stop.signal);
+  stop.abort('terminated');
+  await expect(paused).rejects.toMatchObject({ outcome: 'terminated' });
 });

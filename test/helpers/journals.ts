@@ -1,0 +1,22 @@
+import type { Intent, JournalEntry } from '../../src/operations/journal/entries.ts';
+
+/** The first line of an operation's journal. */
+export function intentOf(changes: Partial<Intent> = {}): Intent {
+  return {
+    type: 'intent',
+    time: '2026-01-05T12:00:00.000Z',
+    command: 'task run',
+    profile: null,
+    origin: 'https://a.example',
+    key_fingerprint: 'abc',
+    output: null,
+    options: {},
+    ...changes,
+  };
+}
+
+/** A page of a running task: so many leads, the first one at `pts`. */
+export function pageOf(pts: number, count: number): JournalEntry {
+  const [next, ready_count] = [pts + count, 9];
+  return { type: 'page', pts, count, next, ready_count, state: 'running', output_length: null };
+}
