@@ -18,11 +18,11 @@ interface FileSinkOptions {
   /** Adds the rows to the file, under the same header. */
   readonly append?: AppendTo | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
-  readonly warn?: ((line: string) => void) | undefined;
+  readonly warn: (line: string) => void;
   /** Makes the file from its rows, for a format that can't be written row by row. */
   readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
-  /** Needed to wait for the reader of a FIFO; without it there must be one. */
-  readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
+  /** For the wait for the reader of a FIFO. */
+  readonly waiting: Pick<Context, 'clock' | 'signal'>;
   /** The lock of the output: a run that has lost it puts nothing into place. */
   readonly lock?: FolderLock | undefined;
 }
@@ -34,8 +34,8 @@ interface FileSinkOptions {
  *
  * @throws LocalIoError when it can't be written; UsageError when it is a folder, or can't be appended to.
  */
-export async function createFileSink(path: string, options: FileSinkOptions = {}) {
-  const { append, lock, make, opening = 'new', waiting, warn = () => {} } = options;
+export async function createFileSink(path: string, options: FileSinkOptions) {
+  const { append, lock, make, opening = 'new', waiting, warn } = options;
   const existing = await statOrNothing(path);
   if (existing !== undefined && !existing.isFile()) {
     const isFolder = existing.isDirectory();
@@ -49,7 +49,7 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
-  const start = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
+  const start = opening === 'new' ? 0 : opening.at;
   const handle = await openPart(path, part, named, opening, warn);
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
   if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
@@ -166,7 +166,7 @@ async function openPart(
     await makeWay(part, named, warn).catch((error) => fail(named, error));
     return await open(part, 'ax+').catch((error) => fail(path, error));
   }
-  const length = 'at' in opening ? opening.at : 0;
+  const length = opening.at;
   const flags = constants.O_RDWR | constants.O_APPEND | noFollow | (length > 0 ? 0 : constants.O_CREAT);
   const handle = await open(part, flags, 0o666).catch((error) => {
     if (codeOf(error) === 'ELOOP') throw new LocalIoError(`can't write ${named}: it is a symbolic link`);

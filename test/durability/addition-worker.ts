@@ -1,7 +1,7 @@
 import { fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
 import type { Format } from '../../src/output/writer.ts';
+import { createFileSink } from '../helpers/file-sink.ts';
 
 /** Adds rows to a file, and writes down before what it adds; with an addition, completes that one instead. */
 const [, , file = '', format = 'jsonl', rows = '', journal = '', addition] = process.argv;

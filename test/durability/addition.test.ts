@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
 import type { Format } from '../../src/output/writer.ts';
 import { bundle } from '../helpers/bundle.ts';
+import { createFileSink } from '../helpers/file-sink.ts';
 import { resultOf, temporaryFolder } from '../helpers/run.ts';
 import { atBoundaries } from './faulty-run.ts';
 

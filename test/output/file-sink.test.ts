@@ -16,11 +16,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStream } from '../../src/context.ts';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { memberLayout } from '../../src/output/columns.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
 import { entityLayout } from '../../src/output/paid-layouts.ts';
 import { openRecords } from '../../src/output/records.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
+import { createFileSink, type SinkOptions } from '../helpers/file-sink.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 let folder: string;
@@ -38,7 +38,7 @@ const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
 
 /** Writes a text, and puts it into place. */
-async function place(text: string, options?: Parameters<typeof createFileSink>[1]): Promise<void> {
+async function place(text: string, options?: SinkOptions): Promise<void> {
   const sink = await createFileSink(file, options);
   await sink.write(text);
   await sink.commit();
@@ -156,7 +156,7 @@ describe('what can not be written', () => {
       source,
       `import { createFileSink } from ${JSON.stringify(join(import.meta.dirname, '../../src/output/file-sink.ts'))};
       process.on('SIGXFSZ', () => {});
-      const sink = await createFileSink(${JSON.stringify(file)}, ${way === 'append' ? "{ append: { format: 'jsonl' } }" : '{}'});
+      const sink = await createFileSink(${JSON.stringify(file)}, { warn() {}${way === 'append' ? ", append: { format: 'jsonl' }" : ''} });
       await sink.write('{"new":1}\\n');
       const message = await sink.write('x'.repeat(5000)).catch((error) => error.message);
       await sink.abandon();
@@ -175,7 +175,7 @@ it('a FIFO is written directly', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const sink = await createFileSink(fifo, { waiting: context });
+  const sink = await createFileSink(fifo);
   expect(sink.length).toBeUndefined();
   const big = 'x'.repeat(300_000);
   const received = text(reader.stdout);
@@ -211,20 +211,18 @@ describe('a .part of an earlier run', () => {
   });
 
   it('is written anew, and stands as it was until then', async () => {
-    for (const opening of [{ anew: true }, { at: 0 }] as const) {
-      await (await createFileSink(file, { opening })).abandon();
-      expect(readdirSync(folder)).toEqual([]);
-      writeFileSync(`${file}.part`, rows);
-      const idle = await createFileSink(file, { opening });
-      expect(await idle.abandon()).toBe(`${file}.part`);
-      expect(read(`${file}.part`)).toBe(rows);
-      const sink = await createFileSink(file, { opening });
-      expect(sink).toMatchObject({ length: 0, continued: false });
-      await sink.write('x');
-      expect(read(`${file}.part`)).toBe('x');
-      await sink.abandon();
-      rmSync(`${file}.part`);
-    }
+    const opening = { at: 0 };
+    await (await createFileSink(file, { opening })).abandon();
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(`${file}.part`, rows);
+    const idle = await createFileSink(file, { opening });
+    expect(await idle.abandon()).toBe(`${file}.part`);
+    expect(read(`${file}.part`)).toBe(rows);
+    const sink = await createFileSink(file, { opening });
+    expect(sink).toMatchObject({ length: 0, continued: false });
+    await sink.write('x');
+    expect(read(`${file}.part`)).toBe('x');
+    await sink.abandon();
   });
 
   it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
@@ -246,7 +244,7 @@ describe('a .part of an earlier run', () => {
   it('is never written through a link', async () => {
     writeFileSync(join(folder, 'precious'), 'precious');
     symlinkSync('precious', `${file}.part`);
-    for (const opening of [{ at: 0 }, { at: 4 }, { anew: true }] as const) {
+    for (const opening of [{ at: 0 }, { at: 4 }] as const) {
       await expect(createFileSink(file, { opening })).rejects.toMatchObject({
         message: `can't write ${file}.part: it is a symbolic link`,
       });

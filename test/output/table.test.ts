@@ -189,7 +189,7 @@ describe('a table', () => {
     const bought = memberLayout(['email', 'email_error']).columns;
     const layout = {
       columns: [...own, ...bought],
-      chosen: false,
+
       table: () => listTable(plainTable(own), bought),
     };
     const record = {
@@ -211,7 +211,7 @@ describe('a table', () => {
     let asked = 0;
     const column = { header: 'a', value: () => `"${'x'.repeat(asked++ < 150 ? 1 : 9)}"` };
     const other = { header: 'b', value: () => '"y"' };
-    const layout = { columns: [column, other], chosen: false };
+    const layout = { columns: [column, other] };
     const rows = Array.from({ length: 1000 }, () => ({}));
     const lines = (await shown(rows, { layout })).split('\n');
     expect(asked).toBe(1200);
@@ -224,7 +224,7 @@ describe('a table', () => {
       header: `c${at}`,
       value: () => (asked++ % 1000 === 7 ? '"only"' : undefined),
     }));
-    const text = await shown([{}, {}, {}], { layout: { columns, chosen: false } });
+    const text = await shown([{}, {}, {}], { layout: { columns } });
     expect(text).toBe(Array(3).fill('c7: only\n').join('\n'));
     expect(asked).toBe(3000);
   });
