@@ -31,8 +31,8 @@ export type Tone = 'red' | 'yellow' | 'green';
 /** A column for people. It loads nothing, so other formats can pass it along. */
 export interface TableColumn {
   readonly header: string;
-  /** The text of a cell: one clean line of any length. */
-  text(record: JsonView): string;
+  /** The text of a cell: one clean line of any length. By default that of its value. */
+  text?(record: JsonView): string;
   /** A shorter text, for a cell without enough room. */
   short?(record: JsonView): string;
   /** The full text, for a card; empty where another column shows it. */

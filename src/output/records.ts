@@ -10,7 +10,7 @@ import { createStreamSink } from './sink.ts';
 import { createForm, type Format, type WriterForm, type WriterOptions, writePieces } from './writer.ts';
 
 /** Where records go, and in which form. */
-interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd' | 'styles'> {
+interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd'> {
   readonly format: Format;
   /** A function where the columns depend on the first records. */
   readonly layout: Layout | LayoutOf;

@@ -25,9 +25,8 @@ export function createAnswerForm(options: WriterOptions): WriterForm {
 }
 
 /** A single answer: for each column a line with its name on the left and its wrapped value on the right. */
-function createSheetForm({ layout, links, ...options }: WriterOptions): WriterForm {
+function createSheetForm({ layout, links, styles = stylesOf(false), ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
-  const styles = stylesOf(options.color ?? false);
 
   function* rows(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<GridCell[], void> {
     let count = 0;
@@ -75,7 +74,7 @@ function* valueLines(value: JsonText | undefined, width: number): Generator<stri
 /** A research answer for people: `Result` as text, then `Citations` with their numbers. An answer in another form is shown as JSON. */
 function createProseForm(options: WriterOptions): WriterForm {
   const width = Math.min(options.width || defaultWidth, widestProse);
-  const styles = stylesOf(options.color ?? false);
+  const { dim } = options.styles ?? stylesOf(false);
   return {
     *lines(records) {
       for (const [at, record] of records.entries()) {
@@ -94,7 +93,7 @@ function createProseForm(options: WriterOptions): WriterForm {
           if (number === 0) yield '\n';
           // Not wrapped: an address on two lines can't be followed.
           const text = linked(readable(citation), options.links && addressIn(citation));
-          yield `${styles.dim(`[${++number}]`)} ${text}\n`;
+          yield `${dim(`[${++number}]`)} ${text}\n`;
         }
       }
     },

@@ -4,7 +4,7 @@ import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
 import { addressIn } from './readable.ts';
-import { entityTable, plainTable } from './table-columns.ts';
+import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
@@ -23,8 +23,8 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   const { enrichFields, table } = options.layout;
   const columns =
     table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
+  const { links = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
-  const styles = stylesOf(options.color ?? false);
   let planned: readonly PlannedColumn[] | undefined;
   let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
@@ -35,7 +35,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
         lines: tone === undefined ? lines : lines.map((line) => styles[tone](line)),
-        address: options.links ? addressIn(each.column.value?.(record)) : undefined,
+        address: links ? addressIn(each.column.value?.(record)) : undefined,
       };
     });
     const height = Math.max(1, ...cells.map(({ lines }) => lines.length));
@@ -55,14 +55,14 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
       const view = new JsonView(record);
       if (hasCards && isBegun) yield [{ text: '' }];
       isBegun = true;
-      yield* hasCards ? cardRows(columns, view, width, styles, options.links === true) : rowsOf(view);
+      yield* hasCards ? cardRows(columns, view, width, styles, links) : rowsOf(view);
     }
   }
 
   return {
     *lines(records) {
       if (!hasCards && planned === undefined) {
-        planned = planTable(columns, width, yield* see(columns, width, records.slice(0, enoughRows)));
+        planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
         hasCards = planned === undefined;
       }
       yield* drawRows(planned ?? [{}], rows(records));
@@ -84,7 +84,7 @@ function* see(
   for (const record of records) {
     const view = new JsonView(record);
     for (const one of seen) {
-      const text = one.column.text(view);
+      const text = textOf(one.column, view);
       one.cells = Math.max(one.cells, widthOf(text));
       const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');
@@ -100,7 +100,7 @@ function* see(
 
 /** The lines of a cell, as far as there is room. */
 function cellLines({ column, width }: PlannedColumn, record: JsonView): string[] {
-  const whole = column.text(record);
+  const whole = textOf(column, record);
   // Text that must be readable in full is wrapped, even a path that is longer than a line.
   if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, column.lines > 2)];
   const cut = cutTo(whole, width);
@@ -115,8 +115,8 @@ function* cardRows(
   styles: Styles,
   links: boolean,
 ): Generator<GridCell[], void> {
-  const textOf = (column: TableColumn | undefined): string =>
-    column === undefined ? '' : (column.long ?? column.text).call(column, record);
+  const fullText = (column: TableColumn | undefined): string =>
+    column === undefined ? '' : (column.long?.(record) ?? textOf(column, record));
   let isEmpty = true;
   const line = (text: string, address?: string): GridCell[] => {
     isEmpty = false;
@@ -124,9 +124,9 @@ function* cardRows(
   };
 
   const detailColumn = columns.find(({ role }) => role === 'detail');
-  const detail = cutTo(textOf(detailColumn), Math.floor(width / 3));
+  const detail = cutTo(fullText(detailColumn), Math.floor(width / 3));
   const titleWidth = detail === '' ? width : width - textWidth(detail) - 2;
-  const title = cutTo(textOf(columns.find(({ role }) => role === 'title')), titleWidth);
+  const title = cutTo(fullText(columns.find(({ role }) => role === 'title')), titleWidth);
   if (title !== '' || detail !== '') {
     const tone = detailColumn?.tone?.(detail);
     const parts = [title && styles.bold(title), tone === undefined ? detail : styles[tone](detail)];
@@ -143,7 +143,7 @@ function* cardRows(
       }
       continue;
     }
-    const text = textOf(column);
+    const text = fullText(column);
     if (text === '') continue;
     const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
     const parts =

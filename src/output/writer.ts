@@ -46,9 +46,8 @@ export interface WriterOptions {
   readonly shape: 'list' | 'single';
   /** Columns of the terminal; 100 without one. */
   readonly width?: number | undefined;
-  readonly color?: boolean;
-  /** Colours for JSON. They are passed in, so that JSON loads nothing. */
-  readonly styles?: Styles;
+  /** Colours, if there are any. They are passed in, so that JSON loads nothing. */
+  readonly styles?: Styles | undefined;
   /** Whether a person reads it on a terminal: then JSON is indented. */
   readonly onTerminal?: boolean;
   /** Whether links can be followed there. */
@@ -67,10 +66,7 @@ export async function createForm(format: Format, options: WriterOptions): Promis
     case 'jsonl':
       return (await import('./json.ts')).createJsonForm({ ...options, onTerminal: false }, false);
     case 'json':
-      return (await import('./json.ts')).createJsonForm(
-        options.color ? { ...options, styles: (await import('./color.ts')).stylesOf(true) } : options,
-        options.shape === 'list',
-      );
+      return (await import('./json.ts')).createJsonForm(options, options.shape === 'list');
     case 'csv':
       return (await import('./csv.ts')).createCsvForm(options);
     case 'md':

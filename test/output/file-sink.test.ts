@@ -32,7 +32,7 @@ beforeEach(() => {
 
 const { signal } = new AbortController();
 const context = { stdout: {} as OutputStream, signal, clock };
-const records = { shape: 'list', csvRaw: false, width: undefined, color: false, warn: () => {} } as const;
+const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {} } as const;
 const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;

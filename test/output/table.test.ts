@@ -11,16 +11,15 @@ import { written } from './gathering-sink.ts';
 interface Shown {
   layout?: Layout;
   width?: number;
-  color?: boolean;
   shape?: 'list' | 'single';
 }
 
 async function shown(
   records: unknown[],
-  { layout = entityLayout(), width = 80, color = false, shape = 'list' }: Shown = {},
+  { layout = entityLayout(), width = 80, shape = 'list' }: Shown = {},
 ) {
   const batch = records.map((record) => JSON.stringify(record));
-  return (await written('table', { layout, shape, width, color }, batch)).text;
+  return (await written('table', { layout, shape, width }, batch)).text;
 }
 
 const entities = [

@@ -6,7 +6,7 @@ import { type FolderLock, withOutputLock } from '../../files/folder-lock.ts';
 import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { colorOf } from '../../output/color.ts';
+import { colorOf, stylesOf } from '../../output/color.ts';
 import type { Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
@@ -98,7 +98,7 @@ export async function openOutput(
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
     warn,
-    color,
+    styles: color ? stylesOf(true) : undefined,
     onTerminal,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });

@@ -43,7 +43,6 @@ export async function openErrors(
           opening: { at: 0 },
           csvRaw: false,
           width: undefined,
-          color: false,
           warn: () => {},
         });
   let failed = false;
