@@ -18,7 +18,7 @@ import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
-import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
+import { type Bought, type Cost, costOf, settle, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
@@ -49,7 +49,7 @@ interface Errand {
 }
 
 type Outcome = Bought | LeadpipeError;
-type Outcomes<Settled = Outcome> = ReadonlyMap<string, Settled>;
+type Outcomes = ReadonlyMap<string, Outcome>;
 type Came = { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined } | Question;
 /** The client must ask the person this, and then call again. */
 type Question = { readonly question: InputRequiredResult };
@@ -178,20 +178,18 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
 
   async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
     // If a limit refuses many, this is found before the first is bought.
-    const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
-    let settled = await settleAll(buyer, errand, !looksFirst, tell);
-    const unbought = [...settled.values()].filter((one) => 'worst' in one);
-    if (unbought.length > 0) {
-      const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
-      const question = asker && (await ask(asker, errand, sumOf(unbought)));
-      if (question !== undefined) return { question };
-      settled = await settleAll(buyer, errand, true, tell);
+    if (asker !== undefined || (errand.isRows && buyer.spending !== undefined)) {
+      const costs = await costsOf(buyer, errand);
+      if (buyer.spending !== undefined && costs.length > 0) {
+        const uncounted = sumOf(costs.filter(({ isCounted }) => !isCounted));
+        await checkCovered(buyer, uncounted, await glanceAtBalance(buyer));
+      }
+      const question = asker && costs.length > 0 && (await ask(asker, errand, sumOf(costs)));
+      if (question) return { question };
     }
-    const outcomes = settled as Outcomes;
-    const isBought =
-      chargedOf([...outcomes.values()].filter((one) => !(one instanceof LeadpipeError))) !== 'no';
-    return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
+    const outcomes = await settleAll(buyer, errand, tell);
+    const bought = [...outcomes.values()].filter((one) => !(one instanceof LeadpipeError));
+    return { outcomes, creditsLeft: chargedOf(bought) === 'no' ? undefined : await glanceAtBalance(buyer) };
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
@@ -298,14 +296,19 @@ async function toRecords(
   };
 }
 
+/** What would be bought. What can't be looked for is reported when it is settled. */
+async function costsOf(buyer: Buyer, { wanted, again }: Errand): Promise<Cost[]> {
+  const costs: Cost[] = [];
+  for (const one of wanted.values()) {
+    const cost = await costOf(buyer, one, again).catch(() => undefined);
+    if (cost !== undefined) costs.push(cost);
+  }
+  return costs;
+}
+
 /** Each row has its own error. After an error that concerns all rows, the others are not tried. */
-async function settleAll(
-  buyer: Buyer,
-  { wanted, again, isRows }: Errand,
-  mayBuy: boolean,
-  tell: Tell,
-): Promise<Outcomes<Outcome | Unbought>> {
-  const outcomes = new Map<string, Outcome | Unbought>();
+async function settleAll(buyer: Buyer, { wanted, again, isRows }: Errand, tell: Tell): Promise<Outcomes> {
+  const outcomes = new Map<string, Outcome>();
   const left = wanted.entries();
   let stop: LeadpipeError | undefined;
   const failed = (error: unknown): LeadpipeError => {
@@ -317,10 +320,9 @@ async function settleAll(
     return error;
   };
   const tellRows = (): void => tell(`${outcomes.size} of ${wanted.size} rows`, outcomes.size);
-  const terms = { again, mayBuy, tell: isRows ? tellRows : tell };
   const work = async (): Promise<void> => {
     for (const [body, one] of left) {
-      outcomes.set(body, stop ?? (await settle(buyer, one, terms).catch(failed)));
+      outcomes.set(body, stop ?? (await settle(buyer, one, again, isRows ? tellRows : tell).catch(failed)));
       if (isRows) tellRows();
     }
   };
@@ -334,9 +336,9 @@ function chargedOf(outcomes: readonly Outcome[]) {
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
 }
 
-function sumOf(unbought: readonly Unbought[]): WorstCase {
+function sumOf(costs: readonly Cost[]): WorstCase {
   let credits = 0;
-  for (const { worst } of unbought) {
+  for (const { worst } of costs) {
     if (worst.credits === null) return worst;
     credits = exact(credits + worst.credits);
   }
