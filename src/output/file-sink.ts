@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
@@ -181,14 +181,10 @@ async function openPart(
 
 /** Renames what another run has left there to the next free name. A .part without rows is removed. */
 async function makeWay(part: string, named: string, warn: (line: string) => void): Promise<void> {
-  const sizeOf = (path: string): Promise<number | undefined> =>
-    lstat(path).then(
-      ({ size }) => size,
-      () => undefined,
-    );
-  if (!(await sizeOf(part))) return await rm(part, { force: true });
+  const at = (path: string): Promise<Stats | undefined> => lstat(path).catch(() => undefined);
+  if (!(await at(part))?.size) return await rm(part, { force: true });
   let number = 1;
-  while ((await sizeOf(`${part}.${number}`)) !== undefined) number++;
+  while ((await at(`${part}.${number}`)) !== undefined) number++;
   await rename(part, `${part}.${number}`);
   warn(`${named} held rows of an earlier run. They are now in ${named}.${number}.`);
 }

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { createSpinner } from '../../output/spinner.ts';
-import { foldFacts, wrapMessage } from '../../output/wrap.ts';
+import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
 
 /** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
@@ -140,19 +140,19 @@ export async function withStatus<T>(
   }
 }
 
-interface Counted {
-  readonly unit: 'lead' | 'row';
-  readonly most?: number | undefined;
-}
-
 /** Pure: `5 of 30 leads · task running, 10 ready · 12 s`. */
-export function toCounted({ unit, most }: Counted, count: number, label: string, seconds: number): string {
+export function toCounted(
+  { unit, most }: { readonly unit: 'lead' | 'row'; readonly most?: number | undefined },
+  count: number,
+  label: string,
+  seconds: number,
+): string {
   const of = most === undefined || most < count ? '' : ` of ${most}`;
-  return [
-    ...(count === 0 ? [] : [`${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`]),
+  return toFacts([
+    count > 0 && `${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`,
     label,
-    ...(seconds < 2 ? [] : [waitedFor(Math.floor(seconds))]),
-  ].join(' · ');
+    seconds >= 2 && waitedFor(Math.floor(seconds)),
+  ]);
 }
 
 export type Notes = ReturnType<typeof createNotes>;
