@@ -3,7 +3,7 @@ import { toTerminalText } from './clean.ts';
 import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
-import { addressIn } from './readable.ts';
+import { addressIn, linked } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
@@ -29,8 +29,8 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
-    const cells = (planned ?? []).map((each) => {
+  function* rowsOf(plan: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
+    const cells = plan.map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -44,18 +44,22 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(records: Records): Generator<GridCell[], void> {
-    if (planned !== undefined && !isBegun) {
-      yield planned.map((each) => ({
-        text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
+  function* rows(plan: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
+    if (!isBegun) {
+      yield plan.map(({ column, width }) => ({
+        text: styles.bold(cutTo(toTerminalText(column.header), width)),
       }));
-      yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
+      yield plan.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
     }
+    isBegun = true;
+    for (const record of records) yield* rowsOf(plan, new JsonView(record));
+  }
+
+  function* cards(records: Records): Generator<string, void> {
     for (const record of records) {
-      const view = new JsonView(record);
-      if (hasCards && isBegun) yield [{ text: '' }];
+      if (isBegun) yield '\n';
       isBegun = true;
-      yield* hasCards ? cardRows(columns, view, width, styles, links) : rowsOf(view);
+      yield* cardLines(columns, new JsonView(record), width, styles, links);
     }
   }
 
@@ -65,7 +69,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
         planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
         hasCards = planned === undefined;
       }
-      yield* drawRows(planned ?? [{}], rows(records));
+      yield* planned === undefined ? cards(records) : drawRows(planned, rows(planned, records));
     },
   };
 }
@@ -108,19 +112,19 @@ function cellLines({ column, width }: PlannedColumn, record: JsonView): string[]
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
-function* cardRows(
+function* cardLines(
   columns: readonly TableColumn[],
   record: JsonView,
   width: number,
   styles: Styles,
-  links: boolean,
-): Generator<GridCell[], void> {
+  hasLinks: boolean,
+): Generator<string, void> {
   const fullText = (column: TableColumn | undefined): string =>
     column === undefined ? '' : (column.long?.(record) ?? textOf(column, record));
   let isEmpty = true;
-  const line = (text: string, address?: string): GridCell[] => {
+  const line = (text: string, address?: string): string => {
     isEmpty = false;
-    return [{ text, address: links ? address : undefined }];
+    return `${hasLinks ? linked(text, address) : text}\n`;
   };
 
   const detailColumn = columns.find(({ role }) => role === 'detail');
@@ -138,7 +142,7 @@ function* cardRows(
       for (const { text, address } of column.links(record)) {
         // If the link can be followed, nobody needs to copy the address.
         const parts =
-          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+          hasLinks && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
         for (const part of parts) yield line(part, address);
       }
       continue;
