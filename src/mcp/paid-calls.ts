@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type CallToolResult,
   type ElicitRequestFormParams,
   type InputRequiredResult,
   inputRequired,
@@ -17,7 +18,7 @@ import { exact, toSpending, type WorstCase } from '../operations/spending.ts';
 import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
-import { toAgentValue } from './agent-json.ts';
+import { toAgentValue, toCallResult } from './agent-json.ts';
 import { type Bought, type Cost, costOf, settle, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
@@ -50,9 +51,10 @@ interface Errand {
 
 type Outcome = Bought | LeadpipeError;
 type Outcomes = ReadonlyMap<string, Outcome>;
-type Came = { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined } | Question;
-/** The client must ask the person this, and then call again. */
-type Question = { readonly question: InputRequiredResult };
+/** What came of a run, or the question that the client must ask the person before it calls again. */
+type Came =
+  | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
+  | { readonly question: InputRequiredResult };
 
 interface Run {
   readonly errand: Errand;
@@ -60,11 +62,6 @@ interface Run {
   /** Of all calls that wait for it. */
   readonly tellers: Set<Tell>;
   readonly stop: AbortController;
-}
-
-interface PaidResult {
-  readonly result: Result;
-  readonly isError: boolean;
 }
 
 /** The oldest unanswered questions are forgotten. */
@@ -83,7 +80,11 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   let limit = spending;
 
   /** Runs a call of a paid tool. With `rows`, it is a call for each of them. Throws LeadpipeError where nothing arrived. */
-  async function call(tool: PaidRow, args: Arguments, caller: Caller): Promise<PaidResult | Question> {
+  async function call(
+    tool: PaidRow,
+    args: Arguments,
+    caller: Caller,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const rows: readonly string[] | undefined = args.rows;
     const isRows = rows !== undefined;
     const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
@@ -104,26 +105,29 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     };
     const total = isRows ? wanted.size : tool.records === 'leads' ? args.limit : undefined;
     const came = await follow(errand, caller, caller.tellOf(total));
-    if ('question' in came) return came;
+    if ('question' in came) return came.question;
     const { outcomes, creditsLeft: credits_left } = came;
-    const results: PaidResult[] = [];
+    const results: Result[] = [];
+    let failed = 0;
     for (const [at, one] of each.entries()) {
       const outcome = outcomes.get(bodies[at] ?? '') as Outcome;
-      if (!(outcome instanceof LeadpipeError))
-        results.push(await toResult(tool, one, outcome, caller.signal));
-      else if (isRows) results.push({ result: { error: describe(outcome) }, isError: true });
-      else throw outcome;
+      const isError = outcome instanceof LeadpipeError;
+      if (isError && !isRows) throw outcome;
+      const hasFailed = isError || (outcome.error !== undefined && outcome.charged !== 'yes');
+      const result = isError
+        ? { error: describe(outcome) }
+        : await toResult(tool, one, outcome, caller.signal);
+      if (!isRows) return toCallResult({ ...result, credits_left }, hasFailed);
+      results.push(result);
+      if (hasFailed) failed++;
     }
-    const [first] = results;
-    if (!isRows && first !== undefined) return { ...first, result: { ...first.result, credits_left } };
-    const result = {
-      rows: results.map((one) => one.result),
-      failed: results.filter((one) => one.isError).length,
-      complete: results.every((one) => one.result.complete === true),
+    return toCallResult({
+      rows: results,
+      failed,
+      complete: results.every(({ complete }) => complete === true),
       charged: chargedOf([...outcomes.values()]),
       credits_left,
-    };
-    return { result, isError: false };
+    });
   }
 
   /** Joins a run for the same, if there is one. Otherwise looks for what is stored, asks the person, and buys. */
@@ -229,14 +233,14 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     args: Arguments,
     bought: Bought,
     signal: AbortSignal,
-  ): Promise<PaidResult> {
+  ): Promise<Result> {
     const { answer, charged, error, operationId = '', stored, warnings = [] } = bought;
     const { state } = context.directories;
     const operation = await readOperation(state, operationId);
     const chain = operation === undefined ? [] : await readChainTo(context, operation);
     const known = operation && (await readHistoryRecord(state, operation));
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
-    const result = {
+    return {
       ...(await toRecords(tool, args.show, bought, readStored(state, chain, signal), signal)),
       complete: error === undefined,
       charged,
@@ -250,7 +254,6 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       warnings: warnings.length + lines.length === 0 ? undefined : [...warnings, ...lines],
       error: error && describe(error),
     };
-    return { result, isError: error !== undefined && charged !== 'yes' };
   }
 
   return {

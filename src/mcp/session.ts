@@ -9,12 +9,12 @@ import {
 import type { Context } from '../context.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
-import { toAgentJson } from './agent-json.ts';
+import { toCallResult } from './agent-json.ts';
 import { freeTools } from './free-tools.ts';
 import { type Caller, createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
-import { checkArguments, type FreeCall, type McpOptions, type Result, toDefinition } from './tool.ts';
+import { checkArguments, type FreeCall, type McpOptions, toDefinition } from './tool.ts';
 
 /** What an agent reads first. Every conversation pays for it. */
 const instructions = [
@@ -52,10 +52,7 @@ export function createSession(context: Context, options: McpOptions) {
       throw new UsageError(`there is no tool ${name.slice(0, 100)}`, `There are: ${names}.`);
     }
     const args = checkArguments(tool, given);
-    if ('kind' in tool) {
-      const came = await paid.call(tool, args, toCaller(request, theirs));
-      return 'question' in came ? came.question : toCallResult(came.result, came.isError);
-    }
+    if ('kind' in tool) return await paid.call(tool, args, toCaller(request, theirs));
     const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
     const read: FreeCall['read'] = (work) =>
       telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings)));
@@ -116,13 +113,6 @@ function toCaller(request: Request, theirs: ClientCapabilities | undefined): Cal
         : undefined,
     answer: answer && { mark: String(requestState()), action: answer.action },
   };
-}
-
-/** The result twice, for clients that read the structure and for those that read the text. */
-function toCallResult(result: Result, isError = false): CallToolResult {
-  const text = toAgentJson(JSON.stringify(result));
-  const content = [{ type: 'text', text } as const];
-  return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
 }
 
 /** The progress of a search is the number of its `total` leads. The number must grow, so a message in between adds a little. */

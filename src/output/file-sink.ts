@@ -10,13 +10,12 @@ import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
-import type { AppendTo } from './append.ts';
 import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
   readonly opening?: Opening | undefined;
-  /** Adds the rows to the file, under the same header. */
-  readonly append?: AppendTo | undefined;
+  /** Adds the rows to the file: to CSV under the same header, whose cells are given, else to JSONL. */
+  readonly append?: { readonly header?: readonly string[] | undefined } | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
   readonly warn: (line: string) => void;
   /** Makes the file from its rows, for a format that can't be written row by row. */
@@ -45,7 +44,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append));
+  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append.header));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.

@@ -113,9 +113,9 @@ async function openFile(
     format === 'xlsx' ? (await import('./workbook.ts')).toWorkbook(waiting.signal, warn) : undefined;
   const options = { lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, options);
-  if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
-  const headers =
-    typeof layout === 'function' ? columns : (columns ?? layout.columns.map(({ header }) => header));
+  if (format !== 'csv') return await createFileSink(file, { ...options, append: {} });
+  const known = typeof layout === 'function' ? undefined : layout.columns.map(({ header }) => header);
+  const headers = columns ?? known;
   if (headers === undefined) {
     // If this was found after the answer, rows that are paid for would have no place.
     throw new UsageError(
@@ -124,5 +124,5 @@ async function openFile(
     );
   }
   const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
-  return await createFileSink(file, { ...options, append: { format, header } });
+  return await createFileSink(file, { ...options, append: { header } });
 }

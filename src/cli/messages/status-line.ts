@@ -35,7 +35,6 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   let shown: readonly { readonly text: StatusText; readonly urgent: boolean }[] = [];
   let holds = 0;
   let gap = '';
-  let hushed = false;
   let cancel: (() => void) | undefined;
   let isLoading = false;
   let spinner: ReturnType<typeof createSpinner> | undefined;
@@ -44,7 +43,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   function update(): boolean {
     const latest = shown.toReversed().sort((a, b) => Number(b.urgent) - Number(a.urgent));
     let text: string | undefined;
-    if (!hushed && holds === 0) for (const one of latest) text ??= one.text();
+    if (holds === 0) for (const one of latest) text ??= one.text();
     if (text === undefined) spinner?.clear();
     else spinner?.show(text);
     return text !== undefined;
@@ -111,7 +110,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
     },
     /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
     hush(): void {
-      hushed = true;
+      holds = Number.POSITIVE_INFINITY;
       update();
     },
   };
