@@ -1,10 +1,19 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isExact } from '../json/number.ts';
 import { allMembers, arrayItems, type JsonText, kindOf } from '../json/text.ts';
 import { toTerminalLines } from '../output/clean.ts';
+import type { Result } from './tool.ts';
 
 const plain = /^[\x20-\x5b\x5d-\x7e]*$/;
 /** Deeper values become text: a client that is less careful would overflow its stack. */
 const deepest = 100;
+
+/** Pure: a result twice, for clients that read the structure and for those that read the text. */
+export function toCallResult(result: Result, isError = false): CallToolResult {
+  const text = toAgentJson(JSON.stringify(result));
+  const content = [{ type: 'text', text } as const];
+  return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
+}
 
 /** Pure: a JSON value in the form that agents get. */
 export function toAgentValue(text: JsonText): unknown {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
-import { LeadpipeError, UsageError } from '../errors.ts';
-import { type FolderLock, lockAt } from '../files/folder-lock.ts';
+import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
+import { lockAt } from '../files/folder-lock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
@@ -13,7 +13,6 @@ import type { Earlier } from '../operations/earlier.ts';
 import type { Arrived, OperationEvent, Running } from '../operations/events.ts';
 import { anew, findEarlier, toWanted } from '../operations/find-earlier.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
-import { readChainTo } from '../operations/journal/chain.ts';
 import { isGone } from '../operations/journal/failed.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import { withOperation } from '../operations/journal/journal.ts';
@@ -38,13 +37,13 @@ export interface Wanted<Kind extends ToolKind = ToolKind> {
   readonly onlyNew: boolean;
 }
 
-/** The result of a purchase, made now or before. */
+/** The result of a purchase, made now or before. What the journal says of it is read from there. */
 export interface Bought {
-  /** The first of the operations that hold the records. */
+  /** The last of the operations that hold the records. */
   readonly operationId: string | undefined;
-  readonly charged: 'no' | 'maybe' | 'yes';
-  /** Everything else that clients get to know about it. */
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly charged: Charged;
+  /** Whether it was made before. */
+  readonly stored?: true;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText | undefined;
@@ -52,79 +51,73 @@ export interface Bought {
   readonly unkept?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
   readonly error?: LeadpipeError | undefined;
-  /** Whether this call has brought something in spite of the error. */
-  readonly hasBrought?: boolean;
 }
 
-/** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
-export interface Unbought {
+/** What a purchase would cost. `isCounted`: the session's limit has counted it already. */
+export interface Cost {
   readonly worst: WorstCase;
   readonly isCounted: boolean;
+}
+
+/** The possible cost of a purchase; undefined where nothing would be bought. */
+export async function costOf(buyer: Buyer, wanted: Wanted, again: boolean): Promise<Cost | undefined> {
+  const earlier = again ? anew : await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
+  if (earlier.is === 'stored' || earlier.is === 'lost' || earlier.is === 'running') return undefined;
+  const { connection, spending } = buyer;
+  const missing = earlier.is === 'rest' ? earlier.rest.request : undefined;
+  const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
+  return {
+    worst: toWorstCase(wanted.kind, missing ?? wanted.body, connection.settings),
+    isCounted: spending?.inDoubt.has(key ?? '') === true,
+  };
 }
 
 const lookAgainMs = 500;
 
 /**
- * Returns what is stored, continues what was left, or buys; with `again`, buys in any case. Where it may not buy, returns the possible
- * cost. If several processes are asked for the same at the same time, only one buys.
+ * Returns what is stored, continues what was left, or buys; with `again`, buys in any case. If several processes are asked for the same at
+ * the same time, only one buys: the others look again when its purchase is recorded.
  */
-export async function settle(
-  buyer: Buyer,
-  wanted: Wanted,
-  how: { readonly again: boolean; readonly mayBuy: boolean; readonly tell: Tell },
-): Promise<Bought | Unbought> {
-  const { clock, signal } = buyer.context;
-  if (how.again) return await settleAs(buyer, wanted, how, anew);
+export async function settle(buyer: Buyer, wanted: Wanted, again: boolean, tell: Tell): Promise<Bought> {
+  if (again) return await buy(buyer, wanted, anew, tell);
+  const { clock, directories, pid, random, signal } = buyer.context;
+  const name = hash('sha256', `${buyer.connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
+  const folder = join(directories.state, 'beginning');
+  await makePrivateFolder(folder);
   for (;;) {
-    const { release } = await lockBeginning(buyer, wanted);
+    const lock = await lockAt(join(folder, name), pid, name).catch((error) => {
+      if ((error as LeadpipeError).outcome !== 'temporary') throw error;
+    });
+    if (lock === undefined) {
+      await pause(clock, 5 + 20 * random(), signal);
+      continue;
+    }
     try {
       const earlier = await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
-      if (earlier.is !== 'running') return await settleAs(buyer, wanted, how, earlier, release);
+      if (earlier.is === 'stored') return await toStored(buyer, earlier);
+      if (earlier.is === 'lost') throw toLost(earlier);
+      if (earlier.is !== 'running') return await buy(buyer, wanted, earlier, tell, lock.release);
     } finally {
-      release();
+      lock.release();
     }
-    how.tell('the same purchase is under way elsewhere');
+    tell('the same purchase is under way elsewhere');
     await pause(clock, lookAgainMs, signal);
   }
 }
 
-/** Locks for moments: to look for an earlier purchase, and to record that one begins. Throws when the signal aborts. */
-async function lockBeginning({ connection, context }: Buyer, wanted: Wanted): Promise<FolderLock> {
-  const { clock, directories, pid, random, signal } = context;
-  const folder = join(directories.state, 'beginning');
-  const name = hash('sha256', `${connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
-  await makePrivateFolder(folder);
-  for (;;) {
-    try {
-      return await lockAt(join(folder, name), pid, 'the same purchase');
-    } catch (error) {
-      if (!(error instanceof LeadpipeError) || error.outcome !== 'temporary') throw error;
-    }
-    await pause(clock, 5 + 20 * random(), signal);
-  }
-}
-
 /** `begun` is called when the purchase has been recorded. */
-async function settleAs(
+async function buy(
   buyer: Buyer,
   wanted: Wanted,
-  { mayBuy, tell }: { readonly mayBuy: boolean; readonly tell: Tell },
-  earlier: Exclude<Earlier, { is: 'running' }>,
+  earlier: Earlier,
+  tell: Tell,
   begun = (): void => {},
-): Promise<Bought | Unbought> {
-  if (earlier.is === 'stored') return await toStored(buyer, earlier);
-  if (earlier.is === 'lost') throw toLost(earlier);
-  const { kind, body } = wanted;
-  const { limit = 0 } = body as { limit?: number };
-  const missing = earlier.is === 'rest' ? (earlier.rest.request?.limit ?? 0) : limit;
-  if (!mayBuy) {
-    const worst = toWorstCase(kind, { ...body, limit: missing } as typeof body, buyer.connection.settings);
-    const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
-    return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
-  }
+): Promise<Bought> {
+  const { kind } = wanted;
+  const arrived = earlier.is === 'rest' ? earlier.rest.arrived : 0;
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
-  const { follow, waits } = createProgress(buyer.context.clock, tell, limit - missing);
+  const { follow, waits } = createProgress(buyer.context.clock, tell, arrived);
   const watch: Watch = (operation, show) =>
     follow(kind === 'search' ? 'searching' : 'at work', operation, (event) => {
       if (event.is === 'begun') begun();
@@ -161,15 +154,12 @@ async function task(buyer: Buyer, ordered: Order<'task create'>, watch: Watch, w
       warn(`${(error as Error).message}: only_new may bring its leads again`);
     }
   }
-  const { operationId, requestId: request_id, leadsSearchId: leads_search_id, idempotencyKey } = bought ?? {};
-  const facts = { request_id, leads_search_id, idempotency_key: idempotencyKey };
-  return { operationId, charged: 'maybe', facts } as const;
+  return { operationId: bought?.operationId, charged: 'maybe' } as const;
 }
 
 async function answer(buyer: Buyer, order: Order<AnswerKind>, watch: Watch) {
   const { text = 'null', ids } = (await watch(buyAnswer(buyer, order, openInto([])))) ?? {};
-  const facts = { request_id: ids?.requestId };
-  return { operationId: ids?.operationId, charged: 'yes', answer: text, facts } as const;
+  return { operationId: ids?.operationId, charged: 'yes', answer: text } as const;
 }
 
 /** The leads are read from where they are stored. If a search brought some and was then cut, that is a result, and no error. */
@@ -178,45 +168,38 @@ async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, wa
   const delivered: JsonText[] = [];
   const open = openInto(delivered);
   let end: Arrived | undefined;
-  const show = (event: OperationEvent): void => {
-    if (event.is === 'ended') end = event.arrived;
-  };
-  const goOn = (left: Extract<Earlier, { is: 'rest' }>): Promise<unknown> =>
-    withOperation(context, left.operation.operationId, async (journal, operation) => {
-      const rest = await readRest(context, operation);
-      // Something was missing before, and has arrived meanwhile.
-      if (rest.request === undefined)
-        throw new UsageError('all leads that the search asked for have arrived');
-      const missing = { ...order, body: rest.request };
-      return await watch(buyRest(buyer, { rest, journal, into: 'other', open }, missing), show);
+  let error: LeadpipeError | undefined;
+  const run = (operation: Running<unknown>): Promise<unknown> =>
+    watch(operation, (event) => {
+      if (event.is === 'ended') end = event.arrived;
     });
   const isRest = earlier.is === 'rest';
-  const error = await (isRest ? goOn(earlier) : watch(buySearch(buyer, order, open), show)).then(
-    () => undefined,
-    (thrown: unknown) => {
-      const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
-      // If the rest fails, what arrived before stays valid.
-      if (isBegun && (thrown.details.charged === 'yes' || isRest)) return thrown;
-      throw thrown;
-    },
-  );
-  const { leads = 0, excluded = 0, leadsSearchId, stopReason } = end ?? {};
-  const own = end?.operationId ?? error?.details.operationId;
-  const [first] = 'operation' in earlier ? await readChainTo(context, earlier.operation) : [];
-  const folder = folderOf(context.directories.state, own ?? '');
+  try {
+    if (!isRest) await run(buySearch(buyer, order, open));
+    else {
+      await withOperation(context, earlier.operation.operationId, async (journal, operation) => {
+        const rest = await readRest(context, operation);
+        // Something was missing before, and has arrived meanwhile.
+        if (rest.request === undefined)
+          throw new UsageError('all leads that the search asked for have arrived');
+        const missing = { ...order, body: rest.request };
+        await run(buyRest(buyer, { rest, journal, into: 'other', open }, missing));
+      });
+    }
+  } catch (thrown) {
+    const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
+    // If the rest fails, what arrived before stays valid.
+    if (!isBegun || (thrown.details.charged !== 'yes' && !isRest)) throw thrown;
+    error = thrown;
+  }
+  const { leads = 0, excluded = 0, operationId = error?.details.operationId } = end ?? {};
+  const folder = folderOf(context.directories.state, operationId ?? '');
   const kept = await countStoredLeads(folder).catch(() => undefined);
   return {
-    operationId: first?.operationId ?? own,
+    operationId,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
-    facts: {
-      request_id: end?.requestId ?? error?.details.requestId,
-      leads_search_id: leadsSearchId,
-      stop_reason: stopReason,
-      not_new: excluded || undefined,
-    },
     unkept: (kept?.delivered ?? 0) < leads - excluded ? delivered : undefined,
     error,
-    hasBrought: leads > 0,
   };
 }
 
@@ -252,19 +235,10 @@ function toOrder<Kind extends ToolKind>({ kind, body, onlyNew }: Wanted, earlier
 /** What was bought before, again and for free. Throws `no_result` where the service had finished without a result. */
 async function toStored(
   { context }: Buyer,
-  { first, operation }: Extract<Earlier, { is: 'stored' }>,
+  { operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Bought> {
-  const { operationId } = first;
-  const [{ command, idempotency_key }] = operation.entries;
-  const { answered, batch, created, failed, terminal } = operation.last;
-  const request_id = [created, batch, answered, failed].find((one) => one?.request_id)?.request_id;
-  const facts = {
-    stored: true,
-    request_id,
-    leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? undefined,
-    stop_reason: terminal?.stop_reason ?? undefined,
-    idempotency_key: command === 'task create' ? idempotency_key : undefined,
-  };
+  const { entries, last, operationId } = operation;
+  const [{ command }] = entries;
   const answer = await readAnswer(folderOf(context.directories.state, operationId));
   const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
@@ -274,10 +248,10 @@ async function toStored(
       retryable: false,
       hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
       operationId,
-      requestId: request_id ?? undefined,
+      requestId: last.answered?.request_id ?? undefined,
     });
   }
-  return { operationId, charged: 'no', facts, answer };
+  return { operationId, charged: 'no', stored: true, answer };
 }
 
 /** The error with which the operation ended, again. */

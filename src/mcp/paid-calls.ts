@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type CallToolResult,
   type ElicitRequestFormParams,
   type InputRequiredResult,
   inputRequired,
 } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
-import { JsonView } from '../json/text.ts';
+import { type JsonText, JsonView } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../operations/credit-limits.ts';
-import { readChainFrom } from '../operations/journal/chain.ts';
+import { readChainTo } from '../operations/journal/chain.ts';
+import { readHistoryRecord } from '../operations/journal/history.ts';
 import { readOperation } from '../operations/journal/stored.ts';
-import { kinds } from '../operations/kinds.ts';
+import { recordsOf } from '../operations/kinds.ts';
 import { exact, toSpending, type WorstCase } from '../operations/spending.ts';
 import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
-import { toAgentValue } from './agent-json.ts';
-import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
+import { toAgentValue, toCallResult } from './agent-json.ts';
+import { type Bought, type Cost, costOf, settle, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
@@ -38,7 +40,8 @@ export interface Caller {
 /** What a call asks for. One run buys it, and calls for the same join this run. */
 interface Errand {
   readonly name: string;
-  readonly wanted: readonly Wanted[];
+  /** By their bodies: what rows ask for twice is bought only once. */
+  readonly wanted: ReadonlyMap<string, Wanted>;
   /** Whether to buy it again, even if it was bought before. */
   readonly again: boolean;
   readonly isRows: boolean;
@@ -47,20 +50,18 @@ interface Errand {
 }
 
 type Outcome = Bought | LeadpipeError;
-type Came = { readonly outcomes: readonly Outcome[]; readonly creditsLeft: number | undefined } | Question;
-/** The client must ask the person this, and then call again. */
-type Question = { readonly question: InputRequiredResult };
+type Outcomes = ReadonlyMap<string, Outcome>;
+/** What came of a run, or the question that the client must ask the person before it calls again. */
+type Came =
+  | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
+  | { readonly question: InputRequiredResult };
 
 interface Run {
+  readonly errand: Errand;
   readonly done: Promise<Came>;
   /** Of all calls that wait for it. */
   readonly tellers: Set<Tell>;
   readonly stop: AbortController;
-}
-
-interface PaidResult {
-  readonly result: Result;
-  readonly isError: boolean;
 }
 
 /** The oldest unanswered questions are forgotten. */
@@ -71,8 +72,7 @@ const mostAtOnce = 4;
 const general = ['authentication', 'credits', 'configuration', 'local_io', 'interrupted', 'terminated'];
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
-  const all = new Set<Run>();
-  const joinable = new Map<string, Run>();
+  const runs = new Set<Run>();
   /** What each question is about, by its mark. */
   const questions = new Map<string, string>();
   let isClosed = false;
@@ -80,55 +80,54 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   let limit = spending;
 
   /** Runs a call of a paid tool. With `rows`, it is a call for each of them. Throws LeadpipeError where nothing arrived. */
-  async function call(tool: PaidRow, args: Arguments, caller: Caller): Promise<PaidResult | Question> {
-    const rows = args.rows as readonly string[] | undefined;
+  async function call(
+    tool: PaidRow,
+    args: Arguments,
+    caller: Caller,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const rows: readonly string[] | undefined = args.rows;
     const isRows = rows !== undefined;
     const each = rows?.map((text) => ({ ...args, [tool.row ?? '']: text })) ?? [args];
-    /** Rows that ask for the same are bought only once. */
+    const bodies: string[] = [];
     const wanted = new Map<string, Wanted>();
-    const names: string[] = [];
     for (const one of each) {
-      try {
-        const body = await tool.toBody(one, wireNames);
-        const name = JSON.stringify(body);
-        names.push(name);
-        wanted.set(name, { kind: tool.kind, body, onlyNew: args.only_new === true });
-      } catch (error) {
-        throw isRows && error instanceof LeadpipeError
-          ? error.with({}, `row ${names.length + 1}: ${error.words}`)
-          : error;
-      }
+      const body = await toBody(tool, one, isRows ? `row ${bodies.length + 1}: ` : '');
+      bodies.push(JSON.stringify(body));
+      wanted.set(JSON.stringify(body), { kind: tool.kind, body, onlyNew: args.only_new === true });
     }
     const about = tool.about(each[0] ?? args);
     const errand: Errand = {
       name: JSON.stringify([...wanted.values()]),
-      wanted: [...wanted.values()],
+      wanted,
       again: args.again === true,
       isRows,
       what: isRows ? `${wanted.size} look-ups, the first of them: ${about}` : about,
     };
     const total = isRows ? wanted.size : tool.records === 'leads' ? args.limit : undefined;
     const came = await follow(errand, caller, caller.tellOf(total));
-    if ('question' in came) return came;
+    if ('question' in came) return came.question;
     const { outcomes, creditsLeft: credits_left } = came;
-    const results: PaidResult[] = [];
+    const results: Result[] = [];
+    let failed = 0;
     for (const [at, one] of each.entries()) {
-      const outcome = outcomes[[...wanted.keys()].indexOf(names[at] ?? '')] as Outcome;
-      if (!(outcome instanceof LeadpipeError))
-        results.push(await toResult(tool, one, outcome, caller.signal));
-      else if (isRows) results.push({ result: { error: describe(outcome) }, isError: true });
-      else throw outcome;
+      const outcome = outcomes.get(bodies[at] ?? '') as Outcome;
+      const isError = outcome instanceof LeadpipeError;
+      if (isError && !isRows) throw outcome;
+      const hasFailed = isError || (outcome.error !== undefined && outcome.charged !== 'yes');
+      const result = isError
+        ? { error: describe(outcome) }
+        : await toResult(tool, one, outcome, caller.signal);
+      if (!isRows) return toCallResult({ ...result, credits_left }, hasFailed);
+      results.push(result);
+      if (hasFailed) failed++;
     }
-    const [first] = results;
-    if (!isRows && first !== undefined) return { ...first, result: { ...first.result, credits_left } };
-    const result = {
-      rows: results.map((one) => one.result),
-      failed: results.filter((one) => one.isError).length,
-      complete: results.every((one) => one.result.complete === true),
-      charged: chargedOf(outcomes),
+    return toCallResult({
+      rows: results,
+      failed,
+      complete: results.every(({ complete }) => complete === true),
+      charged: chargedOf([...outcomes.values()]),
       credits_left,
-    };
-    return { result, isError: false };
+    });
   }
 
   /** Joins a run for the same, if there is one. Otherwise looks for what is stored, asks the person, and buys. */
@@ -137,7 +136,10 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     // An answer is valid once, and only for what was asked.
     const isAnswered = questions.get(mark) === errand.name && questions.delete(mark);
     if (isAnswered && action !== 'accept') throw toDeclined();
-    const find = () => (errand.again || isAnswered ? undefined : joinable.get(errand.name));
+    const find = (): Run | undefined => {
+      if (errand.again || isAnswered) return undefined;
+      return [...runs].findLast((one) => one.errand.name === errand.name && !one.errand.again);
+    };
     let run = find();
     while (run?.stop.signal.aborted && !isClosed) {
       // That run is ending, and storing what arrived. After that it can be continued.
@@ -172,31 +174,26 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const done = connect(async (connection) => {
       limit ??= toSpending(undefined, connection);
       return await buy({ connection, context: own, spending: limit }, errand, tell, asker);
-    }).finally(() => {
-      all.delete(run);
-      if (joinable.get(errand.name) === run) joinable.delete(errand.name);
-    });
-    const run: Run = { done, tellers, stop };
-    all.add(run);
-    if (!errand.again) joinable.set(errand.name, run);
+    }).finally(() => runs.delete(run));
+    const run: Run = { errand, done, tellers, stop };
+    runs.add(run);
     return run;
   }
 
   async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
     // If a limit refuses many, this is found before the first is bought.
-    const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
-    let settled = await settleAll(buyer, errand, !looksFirst, tell);
-    const unbought = settled.filter((one) => 'worst' in one);
-    if (unbought.length > 0) {
-      const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
-      const question = asker && (await ask(asker, errand, sumOf(unbought)));
-      if (question !== undefined) return { question };
-      settled = await settleAll(buyer, errand, true, tell);
+    if (asker !== undefined || (errand.isRows && buyer.spending !== undefined)) {
+      const costs = await costsOf(buyer, errand);
+      if (buyer.spending !== undefined && costs.length > 0) {
+        const uncounted = sumOf(costs.filter(({ isCounted }) => !isCounted));
+        await checkCovered(buyer, uncounted, await glanceAtBalance(buyer));
+      }
+      const question = asker && costs.length > 0 && (await ask(asker, errand, sumOf(costs)));
+      if (question) return { question };
     }
-    const outcomes = settled as Outcome[];
-    const isBought = outcomes.some((one) => !(one instanceof LeadpipeError) && one.charged !== 'no');
-    return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
+    const outcomes = await settleAll(buyer, errand, tell);
+    const bought = [...outcomes.values()].filter((one) => !(one instanceof LeadpipeError));
+    return { outcomes, creditsLeft: chargedOf(bought) === 'no' ? undefined : await glanceAtBalance(buyer) };
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
@@ -230,52 +227,33 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     return undefined;
   }
 
+  /** What the purchase brought, what its journal says of it, and what it cost now. */
   async function toResult(
     tool: PaidRow,
     args: Arguments,
     bought: Bought,
     signal: AbortSignal,
-  ): Promise<PaidResult> {
-    const { operationId, charged, facts, answer, error, hasBrought } = bought;
+  ): Promise<Result> {
+    const { answer, charged, error, operationId = '', stored, warnings = [] } = bought;
+    const { state } = context.directories;
+    const operation = await readOperation(state, operationId);
+    const chain = operation === undefined ? [] : await readChainTo(context, operation);
+    const known = operation && (await readHistoryRecord(state, operation));
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
-    const warnings = [...(bought.warnings ?? []), ...lines];
-    const result = {
-      ...(await toRecords(tool, args.show, bought, signal)),
+    return {
+      ...(await toRecords(tool, args.show, bought, readStored(state, chain, signal), signal)),
       complete: error === undefined,
       charged,
-      operation_id: operationId,
-      ...facts,
-      warnings: warnings.length === 0 ? undefined : warnings,
+      operation_id: chain[0]?.operationId,
+      stored,
+      request_id: known?.request_id ?? undefined,
+      leads_search_id: known?.leads_search_id ?? undefined,
+      stop_reason: known?.stop_reason ?? undefined,
+      not_new: known?.excluded || undefined,
+      idempotency_key: tool.kind === 'task create' ? known?.idempotency_key : undefined,
+      warnings: warnings.length + lines.length === 0 ? undefined : [...warnings, ...lines],
       error: error && describe(error),
     };
-    return { result, isError: error !== undefined && !hasBrought };
-  }
-
-  async function toRecords(
-    { records: name, kind }: PaidRow,
-    show: number,
-    { operationId = '', answer, unkept }: Bought,
-    signal: AbortSignal,
-  ): Promise<Result> {
-    if (name === undefined) return { answer: answer && toAgentValue(answer) };
-    const toList = (records: readonly string[], count: number): Result => ({
-      [name]: records.map(toAgentValue),
-      count,
-      next: records.length < count ? records.length : undefined,
-    });
-    // If nothing is stored, what is not shown now is lost.
-    if (unkept !== undefined) return toList(unkept, unkept.length);
-    if (kind === 'extract' && answer !== undefined) {
-      const items = await kinds.extract.recordsOf(answer, signal);
-      // rule: extract.echo, extract.instruction-echo, extract.limit-echo
-      const metadata = new JsonView(answer).member('metadata');
-      return { ...toList(items.slice(0, show), items.length), metadata: metadata && toAgentValue(metadata) };
-    }
-    const { state } = context.directories;
-    const first = await readOperation(state, operationId);
-    const stored = readStored(state, first === undefined ? [] : await readChainFrom(state, first), signal);
-    const { records = [], count = 0 } = (await readSome(stored, 0, show)) ?? {};
-    return toList(records, count);
   }
 
   return {
@@ -283,22 +261,58 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     /** Stops what is running, as Ctrl-C does. Resolves when what arrived has been stored. */
     async close(): Promise<void> {
       isClosed = true;
-      for (const { stop } of all) stop.abort(context.signal.aborted ? context.signal.reason : 'interrupted');
-      await Promise.allSettled([...all].map(({ done }) => done));
+      for (const { stop } of runs) stop.abort(context.signal.aborted ? context.signal.reason : 'interrupted');
+      await Promise.allSettled([...runs].map(({ done }) => done));
     },
   };
 }
 
+/** Throws UsageError, which names the row. */
+async function toBody(tool: PaidRow, args: Arguments, row: string): Promise<Wanted['body']> {
+  try {
+    return await tool.toBody(args, wireNames);
+  } catch (error) {
+    throw error instanceof LeadpipeError ? error.with({}, `${row}${error.words}`) : error;
+  }
+}
+
+/** The first records, or the one answer. */
+async function toRecords(
+  { records: name, kind }: PaidRow,
+  show: number,
+  { answer, unkept }: Bought,
+  stored: AsyncIterable<readonly JsonText[]>,
+  signal: AbortSignal,
+): Promise<Result> {
+  if (name === undefined) return { answer: answer && toAgentValue(answer) };
+  const items = answer && (await recordsOf(kind as 'extract', answer, signal));
+  // If nothing is stored, what is not shown now is lost.
+  const [all, most] = unkept === undefined ? [items ? [items] : stored, show] : [[unkept], unkept.length];
+  const { records = [], count = 0 } = (await readSome(all, 0, most)) ?? {};
+  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
+  const metadata = answer && new JsonView(answer).member('metadata');
+  return {
+    [name]: records.map(toAgentValue),
+    count,
+    next: records.length < count ? records.length : undefined,
+    metadata: metadata && toAgentValue(metadata),
+  };
+}
+
+/** What would be bought. What can't be looked for is reported when it is settled. */
+async function costsOf(buyer: Buyer, { wanted, again }: Errand): Promise<Cost[]> {
+  const costs: Cost[] = [];
+  for (const one of wanted.values()) {
+    const cost = await costOf(buyer, one, again).catch(() => undefined);
+    if (cost !== undefined) costs.push(cost);
+  }
+  return costs;
+}
+
 /** Each row has its own error. After an error that concerns all rows, the others are not tried. */
-async function settleAll(
-  buyer: Buyer,
-  { wanted, again, isRows }: Errand,
-  mayBuy: boolean,
-  tell: Tell,
-): Promise<(Outcome | Unbought)[]> {
-  const outcomes: (Outcome | Unbought)[] = [];
-  let next = 0;
-  let done = 0;
+async function settleAll(buyer: Buyer, { wanted, again, isRows }: Errand, tell: Tell): Promise<Outcomes> {
+  const outcomes = new Map<string, Outcome>();
+  const left = wanted.entries();
   let stop: LeadpipeError | undefined;
   const failed = (error: unknown): LeadpipeError => {
     if (!(error instanceof LeadpipeError)) throw error;
@@ -308,12 +322,10 @@ async function settleAll(
     stop ??= new LeadpipeError(error.outcome, `not sent: ${error.words}`, details);
     return error;
   };
-  const tellRows = (): void => tell(`${done} of ${wanted.length} rows`, done);
-  const how = { again, mayBuy, tell: isRows ? tellRows : tell };
+  const tellRows = (): void => tell(`${outcomes.size} of ${wanted.size} rows`, outcomes.size);
   const work = async (): Promise<void> => {
-    for (let at = next++; at < wanted.length; at = next++) {
-      outcomes[at] = stop ?? (await settle(buyer, wanted[at] as Wanted, how).catch(failed));
-      done++;
+    for (const [body, one] of left) {
+      outcomes.set(body, stop ?? (await settle(buyer, one, again, isRows ? tellRows : tell).catch(failed)));
       if (isRows) tellRows();
     }
   };
@@ -327,9 +339,9 @@ function chargedOf(outcomes: readonly Outcome[]) {
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
 }
 
-function sumOf(unbought: readonly Unbought[]): WorstCase {
+function sumOf(costs: readonly Cost[]): WorstCase {
   let credits = 0;
-  for (const { worst } of unbought) {
+  for (const { worst } of costs) {
     if (worst.credits === null) return worst;
     credits = exact(credits + worst.credits);
   }

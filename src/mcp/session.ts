@@ -2,7 +2,6 @@ import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
-  type ElicitRequestFormParams,
   type InputRequiredResult,
   Server,
   type ServerContext,
@@ -10,12 +9,12 @@ import {
 import type { Context } from '../context.ts';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
-import { toAgentJson } from './agent-json.ts';
+import { toCallResult } from './agent-json.ts';
 import { freeTools } from './free-tools.ts';
-import { createPaidCalls } from './paid-calls.ts';
+import { type Caller, createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
 import { createProgress, type Tell } from './progress.ts';
-import { checkArguments, type FreeCall, type McpOptions, type Result, toDefinition } from './tool.ts';
+import { checkArguments, type FreeCall, type McpOptions, toDefinition } from './tool.ts';
 
 /** What an agent reads first. Every conversation pays for it. */
 const instructions = [
@@ -47,38 +46,17 @@ export function createSession(context: Context, options: McpOptions) {
     request: Request,
     theirs: ClientCapabilities | undefined,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const bought = paidTools.find((one) => one.name === name);
-    if (bought !== undefined) {
-      const { inputResponses, requestState, envelope, send, signal } = request;
-      const answer = inputResponses?.buy as { action?: unknown } | undefined;
-      const { form, url } = theirs?.elicitation ?? {};
-      const caller = {
-        signal,
-        tellOf: (total: number | undefined) => createTell(request, total),
-        // A client can show a form if it says so, or if it names neither forms nor addresses.
-        canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
-        // Clients of the earlier revisions are asked while they wait.
-        elicit:
-          envelope === undefined
-            ? (params: ElicitRequestFormParams) =>
-                send({ method: 'elicitation/create', params }, { signal, timeout: askedMs })
-            : undefined,
-        answer: answer && { mark: String(requestState()), action: answer.action },
-      };
-      const args = checkArguments(bought, given, bought.row);
-      const came = await paid.call(bought, args, caller);
-      return 'question' in came ? came.question : toCallResult(came.result, came.isError);
-    }
-    const free = freeTools.find((one) => one.name === name);
-    if (free === undefined) {
+    const tool = tools.find((one) => one.name === name);
+    if (tool === undefined) {
       const names = tools.map((one) => one.name).join(', ');
       throw new UsageError(`there is no tool ${name.slice(0, 100)}`, `There are: ${names}.`);
     }
+    const args = checkArguments(tool, given);
+    if ('kind' in tool) return await paid.call(tool, args, toCaller(request, theirs));
     const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
     const read: FreeCall['read'] = (work) =>
       telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings)));
-    const theCall = { context, options, signal: request.signal, read };
-    return toCallResult(await free.run(theCall, checkArguments(free, given)));
+    return toCallResult(await tool.run({ context, options, signal: request.signal, read }, args));
   }
 
   return {
@@ -119,11 +97,22 @@ export function createSession(context: Context, options: McpOptions) {
 /** How long people may take to answer. */
 const askedMs = 600_000;
 
-/** The result twice, for clients that read the structure and for those that read the text. */
-function toCallResult(result: Result, isError = false): CallToolResult {
-  const text = toAgentJson(JSON.stringify(result));
-  const content = [{ type: 'text', text } as const];
-  return { content, structuredContent: JSON.parse(text), ...(isError && { isError }) };
+function toCaller(request: Request, theirs: ClientCapabilities | undefined): Caller {
+  const { inputResponses, requestState, envelope, send, signal } = request;
+  const answer = inputResponses?.buy as { action?: unknown } | undefined;
+  const { form, url } = theirs?.elicitation ?? {};
+  return {
+    signal,
+    tellOf: (total) => createTell(request, total),
+    // A client can show a form if it says so, or if it names neither forms nor addresses.
+    canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
+    // Clients of the earlier revisions are asked while they wait.
+    elicit:
+      envelope === undefined
+        ? (params) => send({ method: 'elicitation/create', params }, { signal, timeout: askedMs })
+        : undefined,
+    answer: answer && { mark: String(requestState()), action: answer.action },
+  };
 }
 
 /** The progress of a search is the number of its `total` leads. The number must grow, so a message in between adds a little. */

@@ -34,7 +34,11 @@ export async function* readStored(
 }
 
 /** Records from a position on, and the number of all; undefined where nothing is stored. */
-export async function readSome(all: AsyncIterable<readonly JsonText[]>, from: number, most: number) {
+export async function readSome(
+  all: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
+  from: number,
+  most: number,
+) {
   const records: JsonText[] = [];
   let count: number | undefined;
   for await (const some of all) {

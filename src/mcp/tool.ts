@@ -65,6 +65,8 @@ interface ToolRow {
   readonly annotations: Readonly<Record<string, boolean>>;
   readonly takes: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  /** The argument that `rows` replaces, in tools that can look up many at once. */
+  readonly row?: string;
   readonly gives: Readonly<Record<string, object>>;
   /** The members that every result has. */
   readonly always: readonly string[];
@@ -76,8 +78,6 @@ export interface FreeRow extends ToolRow {
 
 export interface PaidRow extends ToolRow {
   readonly kind: ToolKind;
-  /** The argument that `rows` replaces, in tools that can look up many at once. */
-  readonly row?: string;
   /** Makes the request, and checks it against the limits of the service. Throws UsageError. */
   toBody(given: Arguments, names: InputNames): Wanted['body'] | Promise<Wanted['body']>;
   /** What the person is asked about. */
@@ -130,14 +130,10 @@ function isText(value: unknown): boolean {
 }
 
 /**
- * Pure: the arguments of a call, with defaults. `rows` can replace the argument called `row`. Lengths are checked with the request. Throws
- * UsageError, also for an unknown name: a misspelt limit would cost money.
+ * Pure: the arguments of a call, with defaults. Lengths are checked with the request. Throws UsageError, also for an unknown name: a
+ * misspelt limit would cost money.
  */
-export function checkArguments(
-  { name, takes, required = [] }: ToolRow,
-  given: object,
-  row?: string,
-): Arguments {
+export function checkArguments({ name, takes, required = [], row }: ToolRow, given: object): Arguments {
   const checked: Record<string, unknown> = {};
   for (const [argument, value] of Object.entries(given)) {
     const schema = Object.hasOwn(takes, argument) ? takes[argument] : undefined;

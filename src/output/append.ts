@@ -1,16 +1,9 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { type LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
 import { type Addition, addRows, blocksOf, toAddition } from '../files/addition.ts';
 import { readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import { readFailure } from '../files/write-failure.ts';
-import type { Format } from './writer.ts';
-
-/** What will be added to a file. The header cells of CSV are as `csvHeader` makes them. */
-export interface AppendTo {
-  readonly format: Format;
-  readonly header?: readonly string[];
-}
 
 const newline = 0x0a;
 const quote = 0x22;
@@ -19,12 +12,12 @@ const longestLine = 64 << 20;
 
 /**
  * A file that rows will be added to, if that can be done: under the same header, behind a last row that is whole. Changes nothing
- * before `add`. `path` is what the user calls it.
+ * before `add`. `path` is what the user calls it, and `header` are the cells of CSV as `csvHeader` makes them; without them it is JSONL.
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
-export async function openAppend(target: string, path: string, to: AppendTo) {
-  const { lineEnd } = await checkAppend(target, path, to);
+export async function openAppend(target: string, path: string, header: readonly string[] | undefined) {
+  const { lineEnd } = await checkAppend(target, path, header);
   return {
     /** The line end of the file. */
     lineEnd,
@@ -39,11 +32,11 @@ export async function openAppend(target: string, path: string, to: AppendTo) {
       adding: (addition: Addition) => Promise<void>,
     ): Promise<void> {
       // Another program may have added rows to the file, or replaced it, since it was opened.
-      const { length: at, before } = await checkAppend(target, path, to).catch((error: LeadpipeError) => {
+      const { length: at, before } = await checkAppend(target, path, header).catch((error: LeadpipeError) => {
         const message = `${error.message}: it was changed while this run was writing ${named}`;
         throw new LocalIoError(message, { type: outputChanged, cause: error });
       });
-      const from = at > 0 && to.format === 'csv' ? (await scanCsv(part, true)).end : 0;
+      const from = at > 0 && header !== undefined ? (await scanCsv(part, true)).end : 0;
       if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
       await adding(await toAddition(at, rows));
@@ -53,31 +46,31 @@ export async function openAppend(target: string, path: string, to: AppendTo) {
 }
 
 /** The length of the file, its line end, and the line end that its last row lacks. */
-async function checkAppend(target: string, path: string, { format, header }: AppendTo) {
+async function checkAppend(target: string, path: string, header: readonly string[] | undefined) {
   let handle: FileHandle | undefined;
   try {
     handle = await open(target, 'r');
     const { size: length } = await handle.stat();
-    if (length > 0 && format === 'csv') return { length, ...(await checkCsv(handle, path, header)) };
+    if (length > 0 && header !== undefined) return { length, ...(await checkCsv(handle, path, header)) };
     const line = await lastLine(handle, path, length);
-    if (line !== '') parseLine(line, path);
+    if (line !== '') JSON.parse(line);
     return { length, lineEnd: length === 0 ? '\r\n' : '\n', before: line === '' ? '' : '\n' } as const;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { length: 0, lineEnd: '\r\n', before: '' } as const;
-    if (error instanceof LocalIoError || error instanceof UsageError) throw error;
-    throw readFailure(path, error);
+    if (error instanceof SyntaxError) throw torn(path, 'its last line is incomplete');
+    throw error instanceof LeadpipeError ? error : readFailure(path, error);
   } finally {
     await handle?.close();
   }
 }
 
-async function checkCsv(handle: FileHandle, path: string, header: readonly string[] | undefined) {
+async function checkCsv(handle: FileHandle, path: string, header: readonly string[]) {
   const { end, isOpen, last } = await scanCsv(handle);
   if (isOpen) throw torn(path, 'a quote in its last row is never closed');
   const text = (await readAt(handle, 0, Math.min(end, longestHeader))).toString();
   const lineEnd = /[^\r]\n$/.test(text) ? '\n' : '\r\n';
   const { value: found } = await readCsv([text], ',').next();
-  if (header !== undefined && JSON.stringify(found?.cells ?? []) !== JSON.stringify(header)) {
+  if (JSON.stringify(found?.cells ?? []) !== JSON.stringify(header)) {
     throw new UsageError(
       `${path} has the columns ${found?.cells.join(', ')}, but these rows have ${header.join(', ')}`,
       { is: 'other_columns' },
@@ -112,14 +105,6 @@ async function lastLine(handle: FileHandle, path: string, size: number): Promise
     if (line.length < tail.length || length >= size) return line.toString();
   }
   throw torn(path, 'its last line is too long');
-}
-
-function parseLine(line: string, path: string): void {
-  try {
-    JSON.parse(line);
-  } catch {
-    throw torn(path, 'its last line is incomplete');
-  }
 }
 
 async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -1,12 +1,29 @@
 import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
 
-/** Columns of dot paths, each once. The paths are the headers, too. */
-export function pathLayout(paths: readonly string[]): Layout {
-  return {
-    columns: [...new Set(paths)].map((path) => ({ header: path, value: (record) => record.at(path) })),
-    chosen: true,
-  };
+/**
+ * Columns of dot paths, which are the headers, too; where a record has no such path, of the `usual` column with that header. `found` gets
+ * for each path whether any record had it.
+ */
+export function pathLayout(
+  paths: readonly string[],
+  usual?: Layout,
+  found = new Map<string, boolean>(),
+): Layout {
+  const byHeader = new Map(usual?.columns.map((column) => [column.header, column]));
+  const columns = Array.from(new Set(paths), (path): Column => {
+    const own = byHeader.get(path);
+    return {
+      header: path,
+      value(record) {
+        const inPath = (): JsonText | undefined => record.at(path);
+        const value = own?.overPath ? (own.value(record) ?? inPath()) : (inPath() ?? own?.value(record));
+        found.set(path, found.get(path) || own !== undefined || value !== undefined);
+        return value;
+      },
+    };
+  });
+  return { columns, chosen: true };
 }
 
 /** Columns of members by their exact names; with `under`, of members of that member. */
@@ -19,7 +36,7 @@ export function membersOf(names: Iterable<string>, under?: string): Column[] {
 
 /** A layout for items of an extraction, a task status, and the like. */
 export function memberLayout(names: Iterable<string>, under?: string): Layout {
-  return { columns: membersOf(names, under), chosen: false };
+  return { columns: membersOf(names, under) };
 }
 
 export const taskStatusLayout: Layout = memberLayout([

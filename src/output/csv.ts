@@ -1,11 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
-import type { Column } from './layout.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
-
-/** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
-const cellsAtOnce = 4096;
 
 /** RFC 4180, with the header even if there are no rows. */
 export function createCsvForm(options: WriterOptions): WriterForm {
@@ -18,14 +14,17 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     // The library only quotes cells with its own delimiter and line end, but readers may split at these.
     quoted_match: [';', '\t', '|', '\r', '\n'],
   };
-  const header = csvHeader(columns, raw);
+  const header = csvHeader(
+    columns.map((column) => column.header),
+    raw,
+  );
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
-  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style), cellsAtOnce);
+  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style));
 }
 
 /** The header cells as they are written. A file must have the same ones to be appended to. */
-export function csvHeader(columns: readonly Column[], raw: boolean): string[] {
-  return columns.map(({ header }) => textCell(header, raw));
+export function csvHeader(headers: readonly string[], raw: boolean): string[] {
+  return headers.map((header) => textCell(header, raw));
 }
 
 /** A JSON value as a cell: numbers as they were written, objects and arrays as JSON, nothing for null. */

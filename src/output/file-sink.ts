@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
@@ -10,19 +10,18 @@ import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
-import type { AppendTo } from './append.ts';
 import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
   readonly opening?: Opening | undefined;
-  /** Adds the rows to the file, under the same header. */
-  readonly append?: AppendTo | undefined;
+  /** Adds the rows to the file: to CSV under the same header, whose cells are given, else to JSONL. */
+  readonly append?: { readonly header?: readonly string[] | undefined } | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
-  readonly warn?: ((line: string) => void) | undefined;
+  readonly warn: (line: string) => void;
   /** Makes the file from its rows, for a format that can't be written row by row. */
   readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
-  /** Needed to wait for the reader of a FIFO; without it there must be one. */
-  readonly waiting?: Pick<Context, 'clock' | 'signal'> | undefined;
+  /** For the wait for the reader of a FIFO. */
+  readonly waiting: Pick<Context, 'clock' | 'signal'>;
   /** The lock of the output: a run that has lost it puts nothing into place. */
   readonly lock?: FolderLock | undefined;
 }
@@ -34,8 +33,8 @@ interface FileSinkOptions {
  *
  * @throws LocalIoError when it can't be written; UsageError when it is a folder, or can't be appended to.
  */
-export async function createFileSink(path: string, options: FileSinkOptions = {}) {
-  const { append, lock, make, opening = 'new', waiting, warn = () => {} } = options;
+export async function createFileSink(path: string, options: FileSinkOptions) {
+  const { append, lock, make, opening = 'new', waiting, warn } = options;
   const existing = await statOrNothing(path);
   if (existing !== undefined && !existing.isFile()) {
     const isFolder = existing.isDirectory();
@@ -45,11 +44,11 @@ export async function createFileSink(path: string, options: FileSinkOptions = {}
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append));
+  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append.header));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
-  const start = typeof opening === 'object' && 'at' in opening ? opening.at : 0;
+  const start = opening === 'new' ? 0 : opening.at;
   const handle = await openPart(path, part, named, opening, warn);
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
   if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
@@ -166,7 +165,7 @@ async function openPart(
     await makeWay(part, named, warn).catch((error) => fail(named, error));
     return await open(part, 'ax+').catch((error) => fail(path, error));
   }
-  const length = 'at' in opening ? opening.at : 0;
+  const length = opening.at;
   const flags = constants.O_RDWR | constants.O_APPEND | noFollow | (length > 0 ? 0 : constants.O_CREAT);
   const handle = await open(part, flags, 0o666).catch((error) => {
     if (codeOf(error) === 'ELOOP') throw new LocalIoError(`can't write ${named}: it is a symbolic link`);
@@ -181,14 +180,10 @@ async function openPart(
 
 /** Renames what another run has left there to the next free name. A .part without rows is removed. */
 async function makeWay(part: string, named: string, warn: (line: string) => void): Promise<void> {
-  const sizeOf = (path: string): Promise<number | undefined> =>
-    lstat(path).then(
-      ({ size }) => size,
-      () => undefined,
-    );
-  if (!(await sizeOf(part))) return await rm(part, { force: true });
+  const at = (path: string): Promise<Stats | undefined> => lstat(path).catch(() => undefined);
+  if (!(await at(part))?.size) return await rm(part, { force: true });
   let number = 1;
-  while ((await sizeOf(`${part}.${number}`)) !== undefined) number++;
+  while ((await at(`${part}.${number}`)) !== undefined) number++;
   await rename(part, `${part}.${number}`);
   warn(`${named} held rows of an earlier run. They are now in ${named}.${number}.`);
 }

@@ -3,7 +3,7 @@ import type { JsonText, JsonView } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
-  /** In --columns, its header means this column even if a record has a member with that name. */
+  /** Where columns are chosen, its header means this column even if a record has a member with that name. */
   readonly overPath?: true;
   value(record: JsonView): JsonText | undefined;
 }
@@ -11,8 +11,8 @@ export interface Column {
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
-  /** Chosen with --columns: JSON and JSONL then hold flat objects of these columns. */
-  readonly chosen: boolean;
+  /** Chosen by the user: JSON and JSONL then hold flat objects of these columns. */
+  readonly chosen?: true;
   /** The columns of a table, if they are not the same. Only a table asks for them. */
   table?(): readonly TableColumn[];
   /** For leads: the enrich fields that were requested. Their table is made where it is drawn. */
@@ -21,8 +21,6 @@ export interface Layout {
   sheet?(record: JsonView): readonly Column[];
   /** Shown to people as running text with sources. */
   readonly prose?: true;
-  /** Gets the first records before they are written. Throws when `signal` aborts. */
-  learn?(records: readonly JsonText[], signal?: AbortSignal): Promise<void>;
 }
 
 /** A layout that depends on the first records that are written. Throws when `signal` aborts. */
@@ -33,8 +31,8 @@ export type Tone = 'red' | 'yellow' | 'green';
 /** A column for people. It loads nothing, so other formats can pass it along. */
 export interface TableColumn {
   readonly header: string;
-  /** The text of a cell: one clean line of any length. */
-  text(record: JsonView): string;
+  /** The text of a cell: one clean line of any length. By default that of its value. */
+  text?(record: JsonView): string;
   /** A shorter text, for a cell without enough room. */
   short?(record: JsonView): string;
   /** The full text, for a card; empty where another column shows it. */

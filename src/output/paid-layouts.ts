@@ -6,7 +6,7 @@ import { enriched, isContactFound, scoreOf } from './record-parts.ts';
 
 /** Leads of a search, with the requested enrich fields. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), chosen: false, enrichFields };
+  return { columns: entityColumns(enrichFields), enrichFields };
 }
 
 function entityColumns(enrichFields: readonly string[]): Column[] {
@@ -29,7 +29,6 @@ function entityColumns(enrichFields: readonly string[]): Column[] {
 }
 
 export const contactLayout: Layout = {
-  chosen: false,
   columns: [
     ...membersOf(['contact_type', 'objective'], 'request'),
     ...membersOf(['content', 'reference'], 'result'),
@@ -47,7 +46,6 @@ export const contactLayout: Layout = {
 
 /** An answer in another form than `{ Result, Citations }` is shown as it is. */
 export const researchLayout: Layout = {
-  chosen: false,
   prose: true,
   columns: [
     {

@@ -4,23 +4,28 @@ import type { Addition } from '../files/addition.ts';
 import type { FolderLock } from '../files/folder-lock.ts';
 import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
+import { pathLayout } from './columns.ts';
 import type { Layout, LayoutOf } from './layout.ts';
 import { createStreamSink } from './sink.ts';
 import { createForm, type Format, type WriterForm, type WriterOptions, writePieces } from './writer.ts';
 
 /** Where records go, and in which form. */
-interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd' | 'styles'> {
+interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd'> {
   readonly format: Format;
   /** A function where the columns depend on the first records. */
   readonly layout: Layout | LayoutOf;
+  /** The columns that the user chose: dot paths, or headers of the layout. */
+  readonly columns?: readonly string[] | undefined;
   /** Undefined for standard output. */
   readonly file: string | undefined;
   /** Whether rows are added to the file. */
-  readonly append: boolean;
+  readonly append?: boolean;
   /** Whether a file stays as it is when there are no records. */
   readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
   readonly lock?: FolderLock | undefined;
+  /** Gets each of the chosen columns that no record had. */
+  readonly unfound?: (path: string) => void;
   /** Prints what the format has no room for. */
   readonly warn: (line: string) => void;
 }
@@ -30,33 +35,27 @@ export async function openRecords(
   context: Pick<Context, 'stdout' | 'signal' | 'clock'>,
   options: RecordOptions,
 ) {
-  const { file, layout } = options;
+  const { columns, file, format, keepsFile, layout, warn } = options;
+  const { signal, stdout } = context;
   const sink =
-    file === undefined
-      ? createStreamSink(context.stdout.stream, context.signal)
-      : await openFile(context, file, options);
-  let isInLine = false;
+    file === undefined ? createStreamSink(stdout.stream, signal) : await openFile(context, file, options);
+  const found = new Map<string, boolean>();
   let isOpen = true;
   let written = false;
   // Only of complete writes: the rows of an incomplete one are written again by whoever resumes the output.
   let { length } = sink;
-  const formOf = (known: Layout): Promise<WriterForm> =>
-    createForm(options.format, {
-      ...options,
-      layout: known,
-      continued: sink.continued,
-      lineEnd: sink.lineEnd,
-    });
-  let form = typeof layout === 'function' ? undefined : await formOf(layout);
+  let form: WriterForm | undefined;
   const formFor = async (records: Records): Promise<WriterForm> => {
-    if (typeof layout === 'function') form ??= await formOf(await layout([...records], context.signal));
-    return form as WriterForm;
+    if (form !== undefined) return form;
+    const usual = typeof layout === 'function' ? await layout([...records], signal) : layout;
+    const { continued, lineEnd } = sink;
+    const known = columns === undefined ? usual : pathLayout(columns, usual, found);
+    form = await createForm(format, { ...options, layout: known, continued, lineEnd });
+    return form;
   };
-  const write = async (text: string): Promise<void> => {
-    if (text === '') return;
-    isInLine = !text.endsWith('\n');
-    await sink.write(text);
-  };
+  // Loaded before anything is sent, if that can be done.
+  if (typeof layout !== 'function') await formFor([]);
+  const writeEnd = (end = ''): Promise<void> => writePieces(sink.write, [end]);
   const sync = async (): Promise<number | undefined> => {
     await sink.sync();
     return length;
@@ -66,15 +65,10 @@ export async function openRecords(
     get length() {
       return length;
     },
-    /** Whether the last write ended inside a line. */
-    get isInLine() {
-      return isInLine;
-    },
     async write(records: Records): Promise<void> {
-      if (!written && typeof layout !== 'function') await layout.learn?.([...records], context.signal);
       written = true;
       const { lines } = await formFor(records);
-      if (records.length > 0) await writePieces(write, lines(records), context.signal);
+      if (records.length > 0) await writePieces(sink.write, lines(records), signal);
       length = sink.length;
     },
     sync,
@@ -86,22 +80,23 @@ export async function openRecords(
       } = {},
     ): Promise<void> {
       if (!isOpen) return;
-      if (options.keepsFile && !written && sink.replaces) {
+      if (keepsFile && !written && sink.replaces) {
         isOpen = false;
         await sink.abandon(true);
-        return options.warn(`${file} was left as it was, because this run brought nothing`);
+        return warn(`${file} was left as it was, because this run brought nothing`);
       }
-      await write((await formFor([])).end?.() ?? '');
+      await writeEnd((await formFor([])).end?.());
       length = sink.length;
       await placing.written?.(await sync());
       isOpen = false;
       await sink.commit(placing.adding);
+      for (const [path, isFound] of found) if (!isFound) options.unfound?.(path);
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return undefined;
       isOpen = false;
       // What arrived becomes a valid file; without records there is none. A full disk or a reader that went away has been reported already.
-      if (written) await write(form?.end?.() ?? '').catch(() => undefined);
+      if (written) await writeEnd(form?.end?.()).catch(() => undefined);
       return await sink.abandon();
     },
   };
@@ -110,7 +105,7 @@ export async function openRecords(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock'>,
   file: string,
-  { append, csvRaw, format, layout, lock, opening, warn }: RecordOptions,
+  { append, columns, csvRaw = false, format, layout, lock, opening, warn }: RecordOptions,
 ) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
@@ -118,14 +113,16 @@ async function openFile(
     format === 'xlsx' ? (await import('./workbook.ts')).toWorkbook(waiting.signal, warn) : undefined;
   const options = { lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, options);
-  if (format !== 'csv') return await createFileSink(file, { ...options, append: { format } });
-  if (typeof layout === 'function') {
+  if (format !== 'csv') return await createFileSink(file, { ...options, append: {} });
+  const known = typeof layout === 'function' ? undefined : layout.columns.map(({ header }) => header);
+  const headers = columns ?? known;
+  if (headers === undefined) {
     // If this was found after the answer, rows that are paid for would have no place.
     throw new UsageError(
       'the columns are not known before the rows arrive: to append to CSV, name the columns',
       { is: 'columns_unknown' },
     );
   }
-  const header = (await import('./csv.ts')).csvHeader(layout.columns, csvRaw ?? false);
-  return await createFileSink(file, { ...options, append: { format, header } });
+  const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
+  return await createFileSink(file, { ...options, append: { header } });
 }

@@ -15,12 +15,12 @@ import { writeFailure } from '../files/write-failure.ts';
  * (a closing bracket) are handed over without waiting.
  */
 export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string) {
-  const name = file ?? 'standard output';
   let failure: Error | undefined;
+  const fail = (error: Error): void => {
+    failure ??= writeFailure(file ?? 'standard output', error);
+  };
   // Never removed: an error without a listener, even after the last write, would be an uncaught exception.
-  stream.on('error', (error) => {
-    failure ??= writeFailure(name, error);
-  });
+  stream.on('error', fail);
   const close = async (): Promise<undefined> => {
     if (file !== undefined) stream.destroy();
   };
@@ -29,20 +29,18 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
       if (signal.aborted) return void stream.write(text);
-      let settle = (_error?: Error): void => {};
-      const closed = (): void => settle(failure ?? readerClosed());
-      const aborted = (): void => settle(stopped(signal));
-      stream.on('close', closed);
-      signal.addEventListener('abort', aborted);
       await new Promise<void>((resolve, reject) => {
-        settle = (error) => (error === undefined ? resolve() : reject(error));
+        const closed = (): void => reject(failure ?? readerClosed());
+        const aborted = (): void => reject(stopped(signal));
+        stream.on('close', closed);
+        signal.addEventListener('abort', aborted);
         stream.write(text, (error) => {
-          if (error) failure ??= writeFailure(name, error);
-          settle(failure);
+          stream.off('close', closed);
+          signal.removeEventListener('abort', aborted);
+          if (error) fail(error);
+          if (failure === undefined) resolve();
+          else reject(failure);
         });
-      }).finally(() => {
-        stream.off('close', closed);
-        signal.removeEventListener('abort', aborted);
       });
     },
     length: undefined,
@@ -60,13 +58,14 @@ const retryMs = 50;
 
 /**
  * What is no regular file: /dev/null, or a FIFO. That is opened and written without blocking, since what blocks in Node's thread
- * pool can't be stopped by any signal. Waits for its reader, as a shell does, until `signal` aborts; without `waiting` there must be
- * one.
- *
- * @throws LocalIoError, and the outcome that is the signal's reason.
+ * pool can't be stopped by any signal. Waits for its reader, as a shell does, until `signal` aborts. Throws LocalIoError, and the outcome
+ * that is the signal's reason.
  */
-export async function openDirect(path: string, isFifo: boolean, waiting?: Pick<Context, 'clock' | 'signal'>) {
-  const signal = waiting?.signal ?? new AbortController().signal;
+export async function openDirect(
+  path: string,
+  isFifo: boolean,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+) {
   for (;;) {
     try {
       const fd = openSync(path, constants.O_WRONLY | (isFifo ? constants.O_NONBLOCK : 0));
@@ -75,11 +74,11 @@ export async function openDirect(path: string, isFifo: boolean, waiting?: Pick<C
         : createWriteStream(path, { fd });
       return createStreamSink(stream, signal, path);
     } catch (error) {
+      // No program reads from it yet.
       if (codeOf(error) !== 'ENXIO') throw writeFailure(path, error);
     }
-    if (waiting === undefined) throw writeFailure(path, new Error('no program reads from it'));
     if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
-    await wait(waiting.clock, retryMs, signal);
+    await wait(clock, retryMs, signal);
   }
 }
 

@@ -11,13 +11,12 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       header: 'name',
       role: 'title',
       ...{ min: 18, max: 32, share: 1, lines: 2 },
-      text: (record) => readable(record.member('name')),
+      value: (record) => record.member('name'),
     },
     {
       header: 'score',
       role: 'detail',
       ...{ min: 5, max: 8 },
-      text: (record) => readable(scoreOf(record)),
       value: (record) => decimalIn(scoreOf(record)),
       tone: toneOfScore,
     },
@@ -32,14 +31,13 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
     ...[...new Set(enrichFields)].map((field): TableColumn => {
       const value = (record: JsonView) => enriched(record, field, 'content');
       const min = Math.max(10, Math.min(field.length, 16));
-      const text = (record: JsonView): string => readable(value(record));
-      return { header: field, min, max: 28, share: 0.8, lines: 2, text, value };
+      return { header: field, min, max: 28, share: 0.8, lines: 2, value };
     }),
     {
       header: 'description',
       role: 'body',
       ...{ min: 24, max: Number.POSITIVE_INFINITY, share: 2.2, lines: 2, yields: true },
-      text: (record) => readable(record.member('description')),
+      value: (record) => record.member('description'),
     },
   ];
 }
@@ -49,8 +47,11 @@ export function memberColumn(
   header: string,
   rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields' | 'tone'>,
 ): TableColumn {
-  const value = (record: JsonView): JsonText | undefined => record.member(header);
-  return { header, ...rest, text: (record) => readable(value(record)), value };
+  return { header, ...rest, value: (record) => record.member(header) };
+}
+
+export function textOf({ text, value }: TableColumn, record: JsonView): string {
+  return text?.(record) ?? readable(value?.(record));
 }
 
 const tones: Readonly<Record<string, Tone>> = {

@@ -50,12 +50,7 @@ export function cannotFit(columns: readonly TableColumn[], width: number): boole
 }
 
 /** The columns of a table in this width, and how wide they are, each as narrow as its content; undefined where cards are better. */
-export function planTable(
-  columns: readonly TableColumn[],
-  width: number,
-  seen: readonly Seen[],
-): PlannedColumn[] | undefined {
-  if (cannotFit(columns, width)) return undefined;
+export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[] | undefined {
   let left = seen
     .map(toWanted)
     .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);

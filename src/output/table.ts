@@ -3,8 +3,8 @@ import { toTerminalText } from './clean.ts';
 import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
-import { addressIn } from './readable.ts';
-import { entityTable, plainTable } from './table-columns.ts';
+import { addressIn, linked } from './readable.ts';
+import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
@@ -23,19 +23,19 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   const { enrichFields, table } = options.layout;
   const columns =
     table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
+  const { links = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
-  const styles = stylesOf(options.color ?? false);
   let planned: readonly PlannedColumn[] | undefined;
   let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
-    const cells = (planned ?? []).map((each) => {
+  function* rowsOf(plan: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
+    const cells = plan.map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
         lines: tone === undefined ? lines : lines.map((line) => styles[tone](line)),
-        address: options.links ? addressIn(each.column.value?.(record)) : undefined,
+        address: links ? addressIn(each.column.value?.(record)) : undefined,
       };
     });
     const height = Math.max(1, ...cells.map(({ lines }) => lines.length));
@@ -44,28 +44,32 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(records: Records): Generator<GridCell[], void> {
-    if (planned !== undefined && !isBegun) {
-      yield planned.map((each) => ({
-        text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
+  function* rows(plan: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
+    if (!isBegun) {
+      yield plan.map(({ column, width }) => ({
+        text: styles.bold(cutTo(toTerminalText(column.header), width)),
       }));
-      yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
+      yield plan.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
     }
+    isBegun = true;
+    for (const record of records) yield* rowsOf(plan, new JsonView(record));
+  }
+
+  function* cards(records: Records): Generator<string, void> {
     for (const record of records) {
-      const view = new JsonView(record);
-      if (hasCards && isBegun) yield [{ text: '' }];
+      if (isBegun) yield '\n';
       isBegun = true;
-      yield* hasCards ? cardRows(columns, view, width, styles, options.links === true) : rowsOf(view);
+      yield* cardLines(columns, new JsonView(record), width, styles, links);
     }
   }
 
   return {
     *lines(records) {
       if (!hasCards && planned === undefined) {
-        planned = planTable(columns, width, yield* see(columns, width, records.slice(0, enoughRows)));
+        planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
         hasCards = planned === undefined;
       }
-      yield* drawRows(planned ?? [{}], rows(records));
+      yield* planned === undefined ? cards(records) : drawRows(planned, rows(planned, records));
     },
   };
 }
@@ -84,7 +88,7 @@ function* see(
   for (const record of records) {
     const view = new JsonView(record);
     for (const one of seen) {
-      const text = one.column.text(view);
+      const text = textOf(one.column, view);
       one.cells = Math.max(one.cells, widthOf(text));
       const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');
@@ -100,7 +104,7 @@ function* see(
 
 /** The lines of a cell, as far as there is room. */
 function cellLines({ column, width }: PlannedColumn, record: JsonView): string[] {
-  const whole = column.text(record);
+  const whole = textOf(column, record);
   // Text that must be readable in full is wrapped, even a path that is longer than a line.
   if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, column.lines > 2)];
   const cut = cutTo(whole, width);
@@ -108,25 +112,25 @@ function cellLines({ column, width }: PlannedColumn, record: JsonView): string[]
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
-function* cardRows(
+function* cardLines(
   columns: readonly TableColumn[],
   record: JsonView,
   width: number,
   styles: Styles,
-  links: boolean,
-): Generator<GridCell[], void> {
-  const textOf = (column: TableColumn | undefined): string =>
-    column === undefined ? '' : (column.long ?? column.text).call(column, record);
+  hasLinks: boolean,
+): Generator<string, void> {
+  const fullText = (column: TableColumn | undefined): string =>
+    column === undefined ? '' : (column.long?.(record) ?? textOf(column, record));
   let isEmpty = true;
-  const line = (text: string, address?: string): GridCell[] => {
+  const line = (text: string, address?: string): string => {
     isEmpty = false;
-    return [{ text, address: links ? address : undefined }];
+    return `${hasLinks ? linked(text, address) : text}\n`;
   };
 
   const detailColumn = columns.find(({ role }) => role === 'detail');
-  const detail = cutTo(textOf(detailColumn), Math.floor(width / 3));
+  const detail = cutTo(fullText(detailColumn), Math.floor(width / 3));
   const titleWidth = detail === '' ? width : width - textWidth(detail) - 2;
-  const title = cutTo(textOf(columns.find(({ role }) => role === 'title')), titleWidth);
+  const title = cutTo(fullText(columns.find(({ role }) => role === 'title')), titleWidth);
   if (title !== '' || detail !== '') {
     const tone = detailColumn?.tone?.(detail);
     const parts = [title && styles.bold(title), tone === undefined ? detail : styles[tone](detail)];
@@ -138,12 +142,12 @@ function* cardRows(
       for (const { text, address } of column.links(record)) {
         // If the link can be followed, nobody needs to copy the address.
         const parts =
-          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+          hasLinks && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
         for (const part of parts) yield line(part, address);
       }
       continue;
     }
-    const text = textOf(column);
+    const text = fullText(column);
     if (text === '') continue;
     const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
     const parts =

@@ -106,15 +106,17 @@ function possible(text: string, width: number): string {
 
 /** How much of the text, in code units, fits into `width` columns. */
 function fitting(text: string, width: number): number {
-  const more = wideIn(text);
-  if (more === 0) return Math.min(text.length, width);
+  if (narrow.test(text)) return Math.min(text.length, width);
   let used = 0;
   let at = 0;
-  for (const piece of more === undefined ? segmenter.segment(text) : text) {
-    const part = typeof piece === 'string' ? piece : piece.segment;
-    used += more === undefined ? textWidth(part) : narrow.test(part) ? 1 : 2;
+  for (const part of wideIn(text) === undefined ? charactersOf(text) : text) {
+    used += textWidth(part);
     if (used > width) return at;
     at += part.length;
   }
   return text.length;
+}
+
+function* charactersOf(text: string): Generator<string, void> {
+  for (const { segment } of segmenter.segment(text)) yield segment;
 }

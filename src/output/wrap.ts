@@ -1,5 +1,10 @@
 const betweenFacts = ' · ';
 
+/** Pure: facts on one line, without those that are empty or missing. */
+export function toFacts(facts: readonly (string | false | undefined)[]): string {
+  return facts.filter(Boolean).join(betweenFacts);
+}
+
 /**
  * Puts pieces on as few lines as possible, and breaks none of them: the terminal wraps a piece that is longer than a line, so that it can
  * be copied in one piece. Without a `width` (a file, a terminal that reports 0) there is one line.

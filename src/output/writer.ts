@@ -15,13 +15,15 @@ export interface WriterForm {
   end?(): string;
 }
 
+/** Enough for a library to be fast, and few enough to hold: each row of a list can have many columns. */
+const cellsAtOnce = 4096;
+
 /** Rows under a header, even if there are no rows: `cellOf` makes a cell, `textOf` the text of some rows. */
 export function createRowsForm<Cell>(
   { layout: { columns }, continued }: WriterOptions,
   head: readonly (readonly Cell[])[],
   cellOf: (value: JsonText | undefined) => Cell,
   textOf: (rows: readonly (readonly Cell[])[]) => string,
-  cellsAtOnce = 1,
 ): WriterForm {
   let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
 
@@ -46,9 +48,8 @@ export interface WriterOptions {
   readonly shape: 'list' | 'single';
   /** Columns of the terminal; 100 without one. */
   readonly width?: number | undefined;
-  readonly color?: boolean;
-  /** Colours for JSON. They are passed in, so that JSON loads nothing. */
-  readonly styles?: Styles;
+  /** Colours, if there are any. They are passed in, so that JSON loads nothing. */
+  readonly styles?: Styles | undefined;
   /** Whether a person reads it on a terminal: then JSON is indented. */
   readonly onTerminal?: boolean;
   /** Whether links can be followed there. */
@@ -67,10 +68,7 @@ export async function createForm(format: Format, options: WriterOptions): Promis
     case 'jsonl':
       return (await import('./json.ts')).createJsonForm({ ...options, onTerminal: false }, false);
     case 'json':
-      return (await import('./json.ts')).createJsonForm(
-        options.color ? { ...options, styles: (await import('./color.ts')).stylesOf(true) } : options,
-        options.shape === 'list',
-      );
+      return (await import('./json.ts')).createJsonForm(options, options.shape === 'list');
     case 'csv':
       return (await import('./csv.ts')).createCsvForm(options);
     case 'md':

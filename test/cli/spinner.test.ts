@@ -64,6 +64,15 @@ describe('waiting for an answer', () => {
     expect(waiting.waiting()).toBe(0);
   });
 
+  it('shows nothing for what is over sooner', async () => {
+    const waiting = createWaiting();
+    await withStatus(waiting.context, { color: false }, toText, async () => {
+      expect(waiting.waiting()).toBe(1);
+    });
+    expect(waiting.waiting()).toBe(0);
+    expect(waiting.text()).toBe('');
+  });
+
   it('keeps nothing running after a failure', async () => {
     const waiting = createWaiting();
     const failing = withStatus(waiting.context, { color: false, quiet: true }, toText, () =>

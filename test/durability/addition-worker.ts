@@ -1,7 +1,6 @@
 import { fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
-import type { Format } from '../../src/output/writer.ts';
+import { createFileSink } from '../helpers/file-sink.ts';
 
 /** Adds rows to a file, and writes down before what it adds; with an addition, completes that one instead. */
 const [, , file = '', format = 'jsonl', rows = '', journal = '', addition] = process.argv;
@@ -9,7 +8,7 @@ const [, , file = '', format = 'jsonl', rows = '', journal = '', addition] = pro
 if (addition !== undefined) {
   console.log(await completeAddition(file, JSON.parse(addition) as Addition));
 } else {
-  const sink = await createFileSink(file, { append: { format: format as Format } });
+  const sink = await createFileSink(file, { append: format === 'csv' ? { header: ['a', 'b'] } : {} });
   await sink.write(rows);
   await sink.commit(async (adding) => {
     const fd = openSync(journal, 'w');

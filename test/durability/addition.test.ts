@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
-import type { Format } from '../../src/output/writer.ts';
 import { bundle } from '../helpers/bundle.ts';
+import { createFileSink } from '../helpers/file-sink.ts';
 import { resultOf, temporaryFolder } from '../helpers/run.ts';
 import { atBoundaries } from './faulty-run.ts';
 
@@ -54,7 +53,7 @@ const textOf = (path: string): string => (existsSync(path) ? readFileSync(path, 
 /** What is left of an addition that was killed in the middle. */
 async function leaveHalf(bytes: number): Promise<Place & { readonly addition: Addition }> {
   const place = createPlace('{"a":1}\n');
-  const sink = await createFileSink(place.file, { append: { format: 'jsonl' } });
+  const sink = await createFileSink(place.file, { append: {} });
   await sink.write('{"a":2}\n{"a":3}\n');
   let addition: Addition | undefined;
   const part = `${place.file}.part`;
@@ -133,8 +132,7 @@ describe('rows that are added', () => {
 
   it('are many megabytes, and are added all the same', async () => {
     const { file } = createPlace('{"a":1}\n');
-    const format: Format = 'jsonl';
-    const sink = await createFileSink(file, { append: { format } });
+    const sink = await createFileSink(file, { append: {} });
     const row = `{"a":"${'x'.repeat(99_990)}"}\n`;
     for (let count = 0; count < 50; count++) await sink.write(row);
     await sink.commit();

@@ -16,11 +16,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStream } from '../../src/context.ts';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { memberLayout } from '../../src/output/columns.ts';
-import { createFileSink } from '../../src/output/file-sink.ts';
 import { entityLayout } from '../../src/output/paid-layouts.ts';
 import { openRecords } from '../../src/output/records.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
+import { createFileSink, type SinkOptions } from '../helpers/file-sink.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 let folder: string;
@@ -32,13 +32,13 @@ beforeEach(() => {
 
 const { signal } = new AbortController();
 const context = { stdout: {} as OutputStream, signal, clock };
-const records = { shape: 'list', csvRaw: false, width: undefined, color: false, warn: () => {} } as const;
+const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {} } as const;
 const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
 
 /** Writes a text, and puts it into place. */
-async function place(text: string, options?: Parameters<typeof createFileSink>[1]): Promise<void> {
+async function place(text: string, options?: SinkOptions): Promise<void> {
   const sink = await createFileSink(file, options);
   await sink.write(text);
   await sink.commit();
@@ -90,7 +90,7 @@ describe('a new file', () => {
     writeFileSync(`${file}.part`, 'of another run');
     await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
     rmSync(`${file}.part`);
-    for (const append of [undefined, { format: 'jsonl' } as const]) {
+    for (const append of [undefined, {}]) {
       const lost = await createFileSink(file, { append, lock: { isHeld: () => false, release() {} } });
       await lost.write('rows');
       await expect(lost.commit()).rejects.toMatchObject({ outcome: 'temporary' });
@@ -125,7 +125,7 @@ describe('what can not be written', () => {
   ])('%s', async (_name, path, message) => {
     writeFileSync(join(folder, 'a'), '');
     symlinkSync('loop', join(folder, 'loop'));
-    for (const append of [undefined, { format: 'jsonl' } as const]) {
+    for (const append of [undefined, {}]) {
       await expect(createFileSink(path(), { append })).rejects.toMatchObject({
         outcome: 'local_io',
         message: expect.stringMatching(message),
@@ -153,7 +153,7 @@ describe('what can not be written', () => {
       source,
       `import { createFileSink } from ${JSON.stringify(join(import.meta.dirname, '../../src/output/file-sink.ts'))};
       process.on('SIGXFSZ', () => {});
-      const sink = await createFileSink(${JSON.stringify(file)}, ${way === 'append' ? "{ append: { format: 'jsonl' } }" : '{}'});
+      const sink = await createFileSink(${JSON.stringify(file)}, { warn() {}${way === 'append' ? ', append: {}' : ''} });
       await sink.write('{"new":1}\\n');
       const message = await sink.write('x'.repeat(5000)).catch((error) => error.message);
       await sink.abandon();
@@ -172,7 +172,7 @@ it('a FIFO is written directly', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const sink = await createFileSink(fifo, { waiting: context });
+  const sink = await createFileSink(fifo);
   expect(sink.length).toBeUndefined();
   const big = 'x'.repeat(300_000);
   const received = text(reader.stdout);
@@ -183,7 +183,7 @@ it('a FIFO is written directly', async () => {
 });
 
 describe('a .part of an earlier run', () => {
-  const append = { format: 'csv', header: ['a', 'b'] } as const;
+  const append = { header: ['a', 'b'] };
   const rows = 'a,b\r\n1,2\r\n';
   const at = (length: number) => ({ opening: { at: length } });
 
@@ -208,20 +208,18 @@ describe('a .part of an earlier run', () => {
   });
 
   it('is written anew, and stands as it was until then', async () => {
-    for (const opening of [{ anew: true }, { at: 0 }] as const) {
-      await (await createFileSink(file, { opening })).abandon();
-      expect(readdirSync(folder)).toEqual([]);
-      writeFileSync(`${file}.part`, rows);
-      const idle = await createFileSink(file, { opening });
-      expect(await idle.abandon()).toBe(`${file}.part`);
-      expect(read(`${file}.part`)).toBe(rows);
-      const sink = await createFileSink(file, { opening });
-      expect(sink).toMatchObject({ length: 0, continued: false });
-      await sink.write('x');
-      expect(read(`${file}.part`)).toBe('x');
-      await sink.abandon();
-      rmSync(`${file}.part`);
-    }
+    const opening = { at: 0 };
+    await (await createFileSink(file, { opening })).abandon();
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(`${file}.part`, rows);
+    const idle = await createFileSink(file, { opening });
+    expect(await idle.abandon()).toBe(`${file}.part`);
+    expect(read(`${file}.part`)).toBe(rows);
+    const sink = await createFileSink(file, { opening });
+    expect(sink).toMatchObject({ length: 0, continued: false });
+    await sink.write('x');
+    expect(read(`${file}.part`)).toBe('x');
+    await sink.abandon();
   });
 
   it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
@@ -243,7 +241,7 @@ describe('a .part of an earlier run', () => {
   it('is never written through a link', async () => {
     writeFileSync(join(folder, 'precious'), 'precious');
     symlinkSync('precious', `${file}.part`);
-    for (const opening of [{ at: 0 }, { at: 4 }, { anew: true }] as const) {
+    for (const opening of [{ at: 0 }, { at: 4 }] as const) {
       await expect(createFileSink(file, { opening })).rejects.toMatchObject({
         message: `can't write ${file}.part: it is a symbolic link`,
       });
@@ -255,6 +253,7 @@ describe('a .part of an earlier run', () => {
 
 describe('appending', () => {
   const header = ['a', 'b'];
+  const toAppend = (format: 'csv' | 'jsonl') => (format === 'csv' ? { header } : {});
 
   it.each<[string, string, 'csv' | 'jsonl', string]>([
     ['CSV', 'a,b\r\n1,2\r\n', 'csv', 'a,b\r\n1,2\r\nNEW'],
@@ -269,7 +268,7 @@ describe('appending', () => {
     ['an empty file', '', 'jsonl', 'NEW'],
   ])('to %s', async (_name, before, format, after) => {
     writeFileSync(file, before);
-    const sink = await createFileSink(file, { append: { format, header } });
+    const sink = await createFileSink(file, { append: toAppend(format) });
     expect(sink).toMatchObject({ length: 0, continued: false });
     const ownHeader = format === 'csv' ? `a,b${sink.lineEnd}` : '';
     await sink.write(`${ownHeader}NEW`);
@@ -287,7 +286,7 @@ describe('appending', () => {
   });
 
   it('to no file makes one of the .part', async () => {
-    const append = { format: 'csv', header } as const;
+    const append = { header };
     const cut = await createFileSink(file, { append });
     await cut.write('a,b\r\nx');
     expect(await cut.abandon()).toBe(`${file}.part`);
@@ -298,8 +297,8 @@ describe('appending', () => {
   it.each(['{"a":1}', 'a,b\r\n1,2'])('of nothing changes nothing: %j', async (before) => {
     writeFileSync(file, before);
     const format = before.startsWith('{') ? 'jsonl' : 'csv';
-    expect(await (await createFileSink(file, { append: { format, header } })).abandon()).toBeUndefined();
-    const sink = await createFileSink(file, { append: { format, header } });
+    expect(await (await createFileSink(file, { append: toAppend(format) })).abandon()).toBeUndefined();
+    const sink = await createFileSink(file, { append: toAppend(format) });
     await sink.write(format === 'csv' ? 'a,b\r\n' : '');
     await sink.commit(() => expect.fail('nothing is added'));
     expect(read()).toBe(before);
@@ -308,7 +307,7 @@ describe('appending', () => {
 
   it('goes behind what another program has added meanwhile, and not under another header', async () => {
     writeFileSync(file, 'a,b\r\n1,2\r\n');
-    const append = { format: 'csv', header } as const;
+    const append = { header };
     const sink = await createFileSink(file, { append });
     await sink.write('a,b\r\n5,6\r\n');
     writeFileSync(file, 'a,b\n1,2\n3,4');
@@ -345,7 +344,7 @@ describe('appending', () => {
     ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /can't append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
     writeFileSync(file, before);
-    await expect(createFileSink(file, { append: { format, header } })).rejects.toMatchObject({
+    await expect(createFileSink(file, { append: toAppend(format) })).rejects.toMatchObject({
       outcome,
       message: expect.stringMatching(message),
     });
@@ -354,10 +353,10 @@ describe('appending', () => {
 
   it('finds the last line and the header of a large file', async () => {
     writeFileSync(file, `${'{"a":1}\n'.repeat(20_000)}{"a":"${'x'.repeat(200_000)}"}`);
-    await place('{}', { append: { format: 'jsonl' } });
+    await place('{}', { append: {} });
     expect(read().endsWith('x"}\n{}')).toBe(true);
     writeFileSync(file, `"a","${'b'.repeat(100_000)}"\r\n${'1,"2\n3"\r\n'.repeat(20_000)}`);
-    const append = { format: 'csv', header: ['a', 'b'.repeat(100_000)] } as const;
+    const append = { header: ['a', 'b'.repeat(100_000)] };
     const rows = await createFileSink(file, { append });
     expect(rows).toMatchObject({ continued: false, lineEnd: '\r\n' });
     await rows.abandon();

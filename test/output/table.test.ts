@@ -11,16 +11,15 @@ import { written } from './gathering-sink.ts';
 interface Shown {
   layout?: Layout;
   width?: number;
-  color?: boolean;
   shape?: 'list' | 'single';
 }
 
 async function shown(
   records: unknown[],
-  { layout = entityLayout(), width = 80, color = false, shape = 'list' }: Shown = {},
+  { layout = entityLayout(), width = 80, shape = 'list' }: Shown = {},
 ) {
   const batch = records.map((record) => JSON.stringify(record));
-  return (await written('table', { layout, shape, width, color }, batch)).text;
+  return (await written('table', { layout, shape, width }, batch)).text;
 }
 
 const entities = [
@@ -189,7 +188,7 @@ describe('a table', () => {
     const bought = memberLayout(['email', 'email_error']).columns;
     const layout = {
       columns: [...own, ...bought],
-      chosen: false,
+
       table: () => listTable(plainTable(own), bought),
     };
     const record = {
@@ -211,7 +210,7 @@ describe('a table', () => {
     let asked = 0;
     const column = { header: 'a', value: () => `"${'x'.repeat(asked++ < 150 ? 1 : 9)}"` };
     const other = { header: 'b', value: () => '"y"' };
-    const layout = { columns: [column, other], chosen: false };
+    const layout = { columns: [column, other] };
     const rows = Array.from({ length: 1000 }, () => ({}));
     const lines = (await shown(rows, { layout })).split('\n');
     expect(asked).toBe(1200);
@@ -224,7 +223,7 @@ describe('a table', () => {
       header: `c${at}`,
       value: () => (asked++ % 1000 === 7 ? '"only"' : undefined),
     }));
-    const text = await shown([{}, {}, {}], { layout: { columns, chosen: false } });
+    const text = await shown([{}, {}, {}], { layout: { columns } });
     expect(text).toBe(Array(3).fill('c7: only\n').join('\n'));
     expect(asked).toBe(3000);
   });

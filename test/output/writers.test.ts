@@ -216,7 +216,7 @@ it('JSONL and JSON load no library', () => {
       if (from?.startsWith('.')) visit(new URL(from, url));
     }
   };
-  for (const name of ['writer', 'json', 'columns', 'sink', 'file-sink', 'clean', 'progress']) {
+  for (const name of ['writer', 'json', 'columns', 'sink', 'file-sink', 'clean']) {
     visit(new URL(`../../src/output/${name}.ts`, import.meta.url));
   }
   expect(seen.size).toBeGreaterThan(10);

@@ -88,7 +88,7 @@ export async function goOn(
     ...printedAs('search', request ?? JSON.parse(intent.body ?? '{}')),
     settings,
     // If everything is stored, the whole .part is written again.
-    opening: isOurs && rest.isKept ? ({ anew: true } as const) : ('new' as const),
+    opening: isOurs && rest.isKept ? ({ at: 0 } as const) : ('new' as const),
     lock,
   };
   const open = () => openOutput(context, options, printed);

@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
+import { toFacts } from '../../output/wrap.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes, statusLineOf } from './status-line.ts';
@@ -69,17 +70,15 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in', app
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
-  const parts = [
-    found !== undefined && file !== undefined && leads !== 0
-      ? `${found} ${place} ${shellWord(file)}${inAll}`
-      : found && `${found}${inAll}`,
+  const isIn = file !== undefined && leads !== 0;
+  return toFacts([
+    found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
     also,
-    excluded === 0 ? undefined : `${excluded} left out (delivered before)`,
-    state === undefined || state === 'done' ? undefined : `task ${state}`,
-    stopReason === undefined ? undefined : toStopReason(stopReason, isFull ? limit : undefined),
-    costAtMost === null ? undefined : toCost(costAtMost),
-  ];
-  return parts.filter((part) => part !== undefined).join(' · ');
+    excluded > 0 && `${excluded} left out (delivered before)`,
+    state !== 'done' && state && `task ${state}`,
+    stopReason && toStopReason(stopReason, isFull ? limit : undefined),
+    costAtMost !== null && toCost(costAtMost),
+  ]);
 }
 
 function toCost(credits: number): string {
@@ -89,13 +88,12 @@ function toCost(credits: number): string {
 function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
   const { leadsSearchId, requestId, operationId, idempotencyKey } = ids;
   const all = isFile || isVerbose || operationId === undefined;
-  const parts = [
-    leadsSearchId === undefined || !all ? undefined : `${ids.of ?? 'search'} ${leadsSearchId}`,
-    requestId === undefined || !all ? undefined : `request ${requestId}`,
-    operationId === undefined ? undefined : `operation ${operationId}`,
-    idempotencyKey === undefined || !isVerbose ? undefined : `idempotency key ${idempotencyKey}`,
-  ];
-  return parts.filter((part) => part !== undefined).join(' · ');
+  return toFacts([
+    all && leadsSearchId && `${ids.of ?? 'search'} ${leadsSearchId}`,
+    all && requestId && `request ${requestId}`,
+    operationId && `operation ${operationId}`,
+    isVerbose && idempotencyKey && `idempotency key ${idempotencyKey}`,
+  ]);
 }
 
 /** Pure: why a run brought nothing; undefined where it brought leads, or where its list excluded none. */

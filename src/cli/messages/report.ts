@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError, type Outcome, UsageError } from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
-import { foldFacts, wrapMessage } from '../../output/wrap.ts';
+import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type Ran, toHint } from './hints.ts';
 import { statusLineOf } from './status-line.ts';
@@ -59,12 +59,12 @@ function toText(
   // With --local nothing is charged. Mistakes in the command line or the settings are found before anything is sent.
   const isFree = ran?.options.local || error instanceof UsageError || error instanceof ConfigurationError;
   const search = facts !== undefined && 'leadsSearchId' in facts ? facts : undefined;
-  const ids = [
+  const ids = toFacts([
     search && `${search.is === 'search_cut' ? 'search' : 'task'} ${search.leadsSearchId}`,
     requestId && `request ${requestId}`,
     operationId && `operation ${operationId}`,
     charged && !isFree && `charged: ${charged}`,
-  ].filter(Boolean);
+  ]);
   const start = error.outcome in stops ? '' : 'error: ';
   const [first = '', ...more] = wrapMessage(start + toTerminalText(toCause(error)), columns);
   const hints = toHint(error, ran)?.split('\n') ?? [];
@@ -72,12 +72,9 @@ function toText(
     start === '' ? first : first.replace(/^error:/, (word) => red(word)),
     ...more,
     ...hints.flatMap((line) => wrapMessage(toTerminalText(line), columns)),
-    ...foldFacts(toTerminalText(ids.join(' · ')), columns).map((line) => line && dim(line)),
+    ...(ids === '' ? [] : foldFacts(toTerminalText(ids), columns).map((line) => dim(line))),
   ];
-  return lines
-    .filter((line) => line !== '')
-    .join('\n')
-    .concat('\n');
+  return lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
 }
 
 /**

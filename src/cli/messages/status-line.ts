@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
-import { createProgress } from '../../output/progress.ts';
-import { foldFacts, wrapMessage } from '../../output/wrap.ts';
+import type { createSpinner } from '../../output/spinner.ts';
+import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import type { ReportOptions } from '../options/options.ts';
 
 /** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
@@ -24,36 +24,51 @@ export function openStatusLine(context: Context, options: Partial<ReportOptions>
   return line;
 }
 
+/** Most runs end sooner, and need no spinner. */
+const loadMs = 200;
+
 function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   const { clock, env, stderr } = context;
-  let shown: readonly { readonly text: StatusText; readonly urgent: boolean }[] = [];
-  let holds = 0;
-  let gap = '';
-  let hushed = false;
-  let cancel: (() => void) | undefined;
   // A dumb terminal can't remove what it shows, and --verbose prints more than this line.
   const isSilent =
     !stderr.isTerminal || options.quiet || options.jsonErrors || options.verbose || env.TERM === 'dumb';
-  const progress = isSilent
-    ? undefined
-    : createProgress(stderr, clock, {
-        styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
-        // The consoles of Linux and of older Windows.
-        plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
-      });
+  let shown: readonly { readonly text: StatusText; readonly urgent: boolean }[] = [];
+  let holds = 0;
+  let gap = '';
+  let cancel: (() => void) | undefined;
+  let isLoading = false;
+  let spinner: ReturnType<typeof createSpinner> | undefined;
 
-  function update(): void {
-    if (hushed || holds > 0) return;
+  /** Returns whether there is something to show. */
+  function update(): boolean {
     const latest = shown.toReversed().sort((a, b) => Number(b.urgent) - Number(a.urgent));
     let text: string | undefined;
-    for (const one of latest) text ??= one.text();
-    if (text === undefined) progress?.pause();
-    else progress?.update(text);
+    if (holds === 0) for (const one of latest) text ??= one.text();
+    if (text === undefined) spinner?.clear();
+    else spinner?.show(text);
+    return text !== undefined;
+  }
+
+  async function load(): Promise<void> {
+    const { createSpinner } = await import('../../output/spinner.ts');
+    spinner = createSpinner(stderr, {
+      styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
+      // The consoles of Linux and of older Windows.
+      plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
+    });
+    update();
   }
 
   function tick(): void {
-    update();
-    cancel = clock.after(1000, tick);
+    tickAfter(1000);
+    if (!update() || isLoading) return;
+    isLoading = true;
+    void load();
+  }
+
+  function tickAfter(ms: number): void {
+    cancel?.();
+    cancel = clock.after(spinner === undefined ? loadMs : ms, tick);
   }
 
   return {
@@ -63,7 +78,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
       const one = { text, urgent };
       shown = [...shown, one];
       update();
-      cancel ??= clock.after(1000, tick);
+      if (cancel === undefined && !isSilent) tickAfter(1000);
       return () => {
         shown = shown.filter((other) => other !== one);
         if (shown.length === 0) {
@@ -76,14 +91,12 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
     /** Removes the line until `release`, while something else is written to the terminal. */
     hold(): void {
       holds++;
-      progress?.pause();
+      update();
     },
     release(): void {
       holds--;
       // Often this was the last output: a line that returns for an instant would flicker.
-      if (cancel === undefined) return;
-      cancel();
-      cancel = clock.after(100, tick);
+      if (cancel !== undefined) tickAfter(100);
     },
     /** Tells that rows are on the terminal: the next message is separated from them. */
     wrote(): void {
@@ -97,8 +110,8 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
     },
     /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
     hush(): void {
-      hushed = true;
-      progress?.pause();
+      holds = Number.POSITIVE_INFINITY;
+      update();
     },
   };
 }
@@ -126,19 +139,19 @@ export async function withStatus<T>(
   }
 }
 
-interface Counted {
-  readonly unit: 'lead' | 'row';
-  readonly most?: number | undefined;
-}
-
 /** Pure: `5 of 30 leads · task running, 10 ready · 12 s`. */
-export function toCounted({ unit, most }: Counted, count: number, label: string, seconds: number): string {
+export function toCounted(
+  { unit, most }: { readonly unit: 'lead' | 'row'; readonly most?: number | undefined },
+  count: number,
+  label: string,
+  seconds: number,
+): string {
   const of = most === undefined || most < count ? '' : ` of ${most}`;
-  return [
-    ...(count === 0 ? [] : [`${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`]),
+  return toFacts([
+    count > 0 && `${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`,
     label,
-    ...(seconds < 2 ? [] : [waitedFor(Math.floor(seconds))]),
-  ].join(' · ');
+    seconds >= 2 && waitedFor(Math.floor(seconds)),
+  ]);
 }
 
 export type Notes = ReturnType<typeof createNotes>;

@@ -79,7 +79,7 @@ export function layoutOf(
   if (record.members !== undefined) {
     columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
   }
-  return { columns, chosen: false, table: () => listTable(record.table(), added) };
+  return { columns, table: () => listTable(record.table(), added) };
 }
 
 export function toColumn(name: string): Column {

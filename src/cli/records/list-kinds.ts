@@ -185,7 +185,7 @@ function toItemsLayout(records: readonly JsonText[]): Layout {
         ? { ...column, extra: true as const, yields: true }
         : column,
     );
-  return { columns: [first, second, ...items, other, last], chosen: false, table };
+  return { columns: [first, second, ...items, other, last], table };
 }
 
 /** An item whose members don't have the names of the columns beside it. */

@@ -6,9 +6,8 @@ import { type FolderLock, withOutputLock } from '../../files/folder-lock.ts';
 import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { colorOf } from '../../output/color.ts';
-import { pathLayout } from '../../output/columns.ts';
-import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
+import { colorOf, stylesOf } from '../../output/color.ts';
+import type { Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
@@ -77,7 +76,6 @@ export async function openOutput(
     throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
   }
   const { warn } = createNotes(context, options);
-  const chosen = toChosen(options, layout);
   const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: unless it goes to a terminal, FORCE_COLOR must not change it.
@@ -86,7 +84,9 @@ export async function openOutput(
   const opened = await openRecords(context, {
     format,
     shape,
-    layout: chosen?.layout ?? layout,
+    layout,
+    columns: options.columns && toPaths(options.columns),
+    unfound: (path) => warn(`--columns: no record has "${path}"`),
     file,
     append: options.append === true,
     keepsFile,
@@ -95,40 +95,25 @@ export async function openOutput(
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
     warn,
-    color,
+    styles: color ? stylesOf(true) : undefined,
     onTerminal,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });
   const isOnScreen = file === undefined && !context.stdout.isFile;
-  const output = isOnScreen ? onScreen(context, options, opened) : opened;
-  return {
-    ...output,
-    get length() {
-      return opened.length;
-    },
-    async finish(placing) {
-      await output.finish(placing);
-      for (const line of chosen?.takeUnfound() ?? []) warn(line);
-    },
-  };
+  return isOnScreen ? onScreen(context, options, opened, format) : opened;
 }
 
 /** Removes the status line while rows are written to the screen. */
-function onScreen(
-  context: Context,
-  options: OutputOptions,
-  opened: Awaited<ReturnType<typeof openRecords>>,
-): Pick<Delivery, 'file' | 'write' | 'sync' | 'finish' | 'cut'> {
+function onScreen(context: Context, options: OutputOptions, opened: Delivery, format: Format): Delivery {
   const status = openStatusLine(context, options);
 
   async function apart<T>(work: () => Promise<T>): Promise<T> {
-    // The program that reads the pipe may print to this terminal at any time.
-    if (!context.stdout.isTerminal) status.hush();
+    // The program that reads the pipe may print to this terminal at any time, and an array stops inside a line.
+    if (!context.stdout.isTerminal || format === 'json') status.hush();
     status.hold();
     try {
       return await work();
     } finally {
-      if (opened.isInLine) status.hush();
       status.release();
     }
   }
@@ -177,46 +162,6 @@ export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>):
   if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || env.KONSOLE_VERSION) return true;
   // Version 0.50.0 has a fault.
   return terms.includes(TERM) || programs.includes(TERM_PROGRAM) || Number(VTE_VERSION) > 5000;
-}
-
-/**
- * The layout for --columns: paths, or headers of the `usual` layout where a record has no such path; and a function that returns a line for
- * each path that no record had. Throws UsageError.
- */
-function toChosen({ columns }: RecordOptions, usual?: Layout | LayoutOf) {
-  if (columns === undefined) return undefined;
-  const layout = pathLayout(toPaths(columns));
-  const unfound = new Set(layout.columns);
-  let isAsked = false;
-  let known = typeof usual === 'object' ? byHeader(usual) : new Map<string, Column>();
-  const chosen: Layout = {
-    ...layout,
-    async learn(records, signal) {
-      if (typeof usual === 'function') known = byHeader(await usual(records, signal));
-    },
-    columns: layout.columns.map((column) => ({
-      ...column,
-      value(record) {
-        isAsked = true;
-        const own = known.get(column.header);
-        const [one, other] = own?.overPath ? [own, column] : [column, own];
-        const value = one.value(record) ?? other?.value(record);
-        if (own !== undefined || value !== undefined) unfound.delete(column);
-        return value;
-      },
-    })),
-  };
-  /** Returns the lines once. */
-  const takeUnfound = (): string[] => {
-    const lines = isAsked ? [...unfound].map(({ header }) => `--columns: no record has "${header}"`) : [];
-    unfound.clear();
-    return lines;
-  };
-  return { layout: chosen, takeUnfound };
-}
-
-function byHeader({ columns }: Layout): Map<string, Column> {
-  return new Map(columns.map((column) => [column.header, column]));
 }
 
 /** Pure: the record with this time, which is stored in UTC, in the time zone of this machine. */

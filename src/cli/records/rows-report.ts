@@ -40,10 +40,9 @@ export async function openErrors(
           file,
           append: false,
           // What a killed run has written is written again.
-          opening: { anew: true },
+          opening: { at: 0 },
           csvRaw: false,
           width: undefined,
-          color: false,
           warn: () => {},
         });
   let failed = false;

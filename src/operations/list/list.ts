@@ -133,7 +133,7 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
         await journal.append({ type: 'reserved', time, credits: toReserved(rest) });
       }
       const later = terms.output === null ? undefined : await replacedBy(context, own, [own.operationId]);
-      delivery = await order.open(later === undefined && mayHavePart(own) ? { anew: true } : 'new');
+      delivery = await order.open(later === undefined && mayHavePart(own) ? { at: 0 } : 'new');
       const { options } = terms;
       if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
       await journal.append({ type: 'opened', output_length: 0 });

@@ -12,6 +12,7 @@ import {
 import { isPaid, kinds } from '../../../operations/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
+import { textOf } from '../../../output/table-columns.ts';
 import { checkNumber, checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -109,7 +110,7 @@ export const createHistoryList = defineCommand({
     if (records.length === 0 && options.list !== undefined) await checkList(directories.state, options.list);
     records.reverse();
     const views = records.map((record) => new JsonView(JSON.stringify(record)));
-    const table = purchaseColumns.filter(({ text }) => views.some((view) => text(view) !== ''));
+    const table = purchaseColumns.filter((column) => views.some((view) => textOf(column, view) !== ''));
     const layout = { ...memberLayout(historyMembers), table: () => table };
     await printRecords(context, options, { shape: 'list', layout }, records);
     const notes = createNotes(context, options);

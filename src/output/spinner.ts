@@ -1,0 +1,60 @@
+import ora, { spinners } from 'ora';
+import type { OutputStream } from '../context.ts';
+import { toTerminalText } from './clean.ts';
+import type { Styles } from './color.ts';
+import { cutTo } from './text-width.ts';
+
+/** For a terminal that reports no columns. */
+const usualWidth = 80;
+
+/**
+ * A spinner with a text, on one line of a terminal. It does not hide the cursor, and it hooks into nothing while it is not shown. `plain`
+ * has only ASCII: not every console has the characters of the usual frames.
+ */
+export function createSpinner(
+  stderr: OutputStream,
+  { styles, plain }: { readonly styles: Styles; readonly plain: boolean },
+) {
+  const { frames, interval } = plain ? spinners.line : spinners.dots;
+  const spinner = ora({
+    // The package's own colours would read the environment again.
+    spinner: { frames: frames.map((frame) => styles.cyan(frame)), interval },
+    color: false,
+    stream: toTerminal(stderr),
+    isEnabled: true,
+    hideCursor: false,
+    discardStdin: false,
+  });
+  let text = '';
+  const draw = (): void => {
+    // Always one line: a second line could not be removed.
+    spinner.text = cutTo(text, (stderr.columns || usualWidth) - 4);
+  };
+  stderr.stream.on('resize', draw);
+  return {
+    show(given: string): void {
+      text = toTerminalText(given);
+      draw();
+      if (!spinner.isSpinning) spinner.start();
+    },
+    /** Removes the line. */
+    clear(): void {
+      if (spinner.isSpinning) spinner.stop();
+    },
+  };
+}
+
+/** The part of a terminal that the spinner needs, as an object of its own, because the package patches what it gets. */
+function toTerminal({ stream }: OutputStream): NodeJS.WriteStream {
+  const terminal = {
+    isTTY: true,
+    // Frames are cut already. In a terminal that was made narrower, the package would remove several lines.
+    columns: Number.POSITIVE_INFINITY,
+    write: (text: string) => stream.write(text),
+    cursorTo: () => stream.write('\r'),
+    clearLine: () => stream.write('\u001b[K'),
+    once: stream.once.bind(stream),
+    removeListener: stream.removeListener.bind(stream),
+  };
+  return terminal as unknown as NodeJS.WriteStream;
+}
