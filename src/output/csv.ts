@@ -3,6 +3,9 @@ import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
+/** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
+const cellsAtOnce = 4096;
+
 /** RFC 4180, with the header even if there are no rows. */
 export function createCsvForm(options: WriterOptions): WriterForm {
   const { columns } = options.layout;
@@ -19,7 +22,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     raw,
   );
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
-  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style));
+  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style), cellsAtOnce);
 }
 
 /** The header cells as they are written. A file must have the same ones to be appended to. */

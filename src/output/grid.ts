@@ -1,10 +1,17 @@
 import Table from 'cli-table3';
-import { gap, type PlannedColumn } from './table-plan.ts';
+import { gap } from './table-plan.ts';
+import { textWidth } from './text-width.ts';
 
 /** One clean line of text, cut to its column and coloured. `address`: where it leads, on a terminal with links. */
 export interface GridCell {
   readonly text: string;
   readonly address?: string | undefined;
+}
+
+export interface GridColumn {
+  /** Undefined for a last column that is as wide as its lines. */
+  readonly width?: number;
+  readonly align?: 'left' | 'right';
 }
 
 const borders = ['top', 'bottom', 'left', 'right', 'mid'];
@@ -15,15 +22,15 @@ const chars = { ...Object.fromEntries(none.map((name) => [name, ''])), middle: '
  * A table without borders, for one batch of rows: the library only writes when it has all rows, and looks at each cell several times, so a
  * long cell would take a minute. For the same reason, two lines of a cell are two rows.
  */
-function drawGrid(columns: readonly PlannedColumn[], rows: readonly (readonly GridCell[])[]): string {
+function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridCell[])[]): string {
   if (rows.length === 0) return '';
   const table = new Table({
     chars,
     // The library tries to shorten each cell to ten columns, character by character, and throws the result away. It does not with a mark of
     // this width.
     truncate: '…'.repeat(10),
-    colWidths: columns.map(({ width }) => width),
-    colAligns: columns.map(({ align }) => align),
+    colWidths: columns.map(({ width }) => width ?? widest(rows)),
+    colAligns: columns.map(({ align = 'left' }) => align),
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
   });
   for (const row of rows) {
@@ -37,12 +44,16 @@ function drawGrid(columns: readonly PlannedColumn[], rows: readonly (readonly Gr
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
+function widest(rows: readonly (readonly GridCell[])[]): number {
+  return rows.reduce((most, row) => Math.max(most, textWidth(row.at(-1)?.text ?? '')), 1);
+}
+
 /** How many rows are drawn at once: the library's time grows with their square. */
 const atOnce = 40;
 
 /** The text of rows, some at a time. */
 export function* drawRows(
-  columns: readonly PlannedColumn[],
+  columns: readonly GridColumn[],
   rows: Iterable<readonly GridCell[]>,
 ): Generator<string, void> {
   let some: (readonly GridCell[])[] = [];

@@ -70,11 +70,6 @@ export function addressIn(value: JsonText | undefined): string | undefined {
   return /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= longestAddress ? href : undefined;
 }
 
-/** A clean text with a link, for terminals with OSC 8. */
-export function linked(text: string, address: string | undefined): string {
-  return !address || text === '' ? text : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
-}
-
 /** Shortens addresses to what people write. */
 export function shortLinks(text: string): string {
   return text.replace(/\bhttps?:\/\/(?:www\.)?([^\s,]*?)\/?(?=[\s,]|$)/gi, '$1');

@@ -2,8 +2,9 @@ import { indented } from '../json/indent.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
+import { drawRows, type GridCell } from './grid.ts';
 import type { Column } from './layout.ts';
-import { addressIn, linked, readable, readableLines } from './readable.ts';
+import { addressIn, readable, readableLines } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
 import { defaultWidth, gap } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
@@ -27,19 +28,16 @@ export function createAnswerForm(options: WriterOptions): WriterForm {
 function createSheetForm({ layout, links, styles = stylesOf(false), ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
 
-  function* linesOf(view: JsonView, columns: readonly Column[]): Generator<string, void> {
-    const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
-    const nameWidth = Math.max(1, ...names.map(textWidth));
+  function* rows(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<GridCell[], void> {
     let count = 0;
     for (const column of columns) {
-      const name = nameOf(column, nameWidth);
-      let start = styles.bold(name) + ' '.repeat(nameWidth - textWidth(name) + gap);
+      let name = styles.bold(nameOf(column, nameWidth));
       const value = column.value(view);
       const address = links ? addressIn(value) : undefined;
       for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
-        if (++count > mostRows) return yield '…\n';
-        yield `${(start + linked(text, address)).trimEnd()}\n`;
-        start = ' '.repeat(nameWidth + gap);
+        if (++count > mostRows) return yield [{ text: '…' }, { text: '' }];
+        yield [{ text: name }, { text, address }];
+        name = '';
       }
     }
   }
@@ -48,7 +46,10 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
     *lines(records) {
       for (const record of records) {
         const view = new JsonView(record);
-        yield* linesOf(view, layout.sheet?.(view) ?? layout.columns);
+        const columns = layout.sheet?.(view) ?? layout.columns;
+        const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
+        const nameWidth = Math.max(1, ...names.map(textWidth));
+        yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
       }
     },
   };
@@ -91,10 +92,15 @@ function createProseForm(options: WriterOptions): WriterForm {
         for (const citation of citations) {
           if (number === 0) yield '\n';
           // Not wrapped: an address on two lines can't be followed.
-          const text = linked(readable(citation), options.links ? addressIn(citation) : undefined);
+          const text = linked(readable(citation), options.links && addressIn(citation));
           yield `${dim(`[${++number}]`)} ${text}\n`;
         }
       }
     },
   };
+}
+
+/** A text with a link, for terminals with OSC 8. The text is clean already. */
+function linked(text: string, address: string | false | undefined): string {
+  return !address || text === '' ? text : `\u001b]8;;${address}\u001b\\${text}\u001b]8;;\u001b\\`;
 }

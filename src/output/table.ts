@@ -3,7 +3,7 @@ import { toTerminalText } from './clean.ts';
 import { type Styles, stylesOf } from './color.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
-import { addressIn, linked } from './readable.ts';
+import { addressIn } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
@@ -29,8 +29,8 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   let hasCards = wantsCards || cannotFit(columns, width);
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(plan: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
-    const cells = plan.map((each) => {
+  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
+    const cells = (planned ?? []).map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -44,22 +44,18 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(plan: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
-    if (!isBegun) {
-      yield plan.map(({ column, width }) => ({
-        text: styles.bold(cutTo(toTerminalText(column.header), width)),
+  function* rows(records: Records): Generator<GridCell[], void> {
+    if (planned !== undefined && !isBegun) {
+      yield planned.map((each) => ({
+        text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
       }));
-      yield plan.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
+      yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
     }
-    isBegun = true;
-    for (const record of records) yield* rowsOf(plan, new JsonView(record));
-  }
-
-  function* cards(records: Records): Generator<string, void> {
     for (const record of records) {
-      if (isBegun) yield '\n';
+      const view = new JsonView(record);
+      if (hasCards && isBegun) yield [{ text: '' }];
       isBegun = true;
-      yield* cardLines(columns, new JsonView(record), width, styles, links);
+      yield* hasCards ? cardRows(columns, view, width, styles, links) : rowsOf(view);
     }
   }
 
@@ -69,7 +65,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
         planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
         hasCards = planned === undefined;
       }
-      yield* planned === undefined ? cards(records) : drawRows(planned, rows(planned, records));
+      yield* drawRows(planned ?? [{}], rows(records));
     },
   };
 }
@@ -112,19 +108,19 @@ function cellLines({ column, width }: PlannedColumn, record: JsonView): string[]
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
-function* cardLines(
+function* cardRows(
   columns: readonly TableColumn[],
   record: JsonView,
   width: number,
   styles: Styles,
-  hasLinks: boolean,
-): Generator<string, void> {
+  links: boolean,
+): Generator<GridCell[], void> {
   const fullText = (column: TableColumn | undefined): string =>
     column === undefined ? '' : (column.long?.(record) ?? textOf(column, record));
   let isEmpty = true;
-  const line = (text: string, address?: string): string => {
+  const line = (text: string, address?: string): GridCell[] => {
     isEmpty = false;
-    return `${hasLinks ? linked(text, address) : text}\n`;
+    return [{ text, address: links ? address : undefined }];
   };
 
   const detailColumn = columns.find(({ role }) => role === 'detail');
@@ -142,7 +138,7 @@ function* cardLines(
       for (const { text, address } of column.links(record)) {
         // If the link can be followed, nobody needs to copy the address.
         const parts =
-          hasLinks && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
         for (const part of parts) yield line(part, address);
       }
       continue;

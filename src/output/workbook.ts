@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, toLine } from '../json/text.ts';
@@ -38,7 +38,12 @@ export function createWorkbookRows(options: WriterOptions): WriterForm {
 
 /** The rows of a .part, one by one. Throws what reading throws. */
 export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText, void> {
-  yield* (await open(path)).readLines();
+  let rest = '';
+  for await (const piece of createReadStream(path, 'utf8')) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
 }
 
 /** Makes the workbook from its .part. `warn` prints what did not fit. */

@@ -15,15 +15,13 @@ export interface WriterForm {
   end?(): string;
 }
 
-/** Enough for a library to be fast, and few enough to hold: each row of a list can have many columns. */
-const cellsAtOnce = 4096;
-
 /** Rows under a header, even if there are no rows: `cellOf` makes a cell, `textOf` the text of some rows. */
 export function createRowsForm<Cell>(
   { layout: { columns }, continued }: WriterOptions,
   head: readonly (readonly Cell[])[],
   cellOf: (value: JsonText | undefined) => Cell,
   textOf: (rows: readonly (readonly Cell[])[]) => string,
+  cellsAtOnce = 1,
 ): WriterForm {
   let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
 
