@@ -59,9 +59,10 @@ export function createClient(transport: Transport) {
     signal: AbortSignal,
     read: (members: Members) => T | Lack,
   ): Promise<Answer<T>> =>
-    transport.json(request, signal, (text) =>
-      kindOf(text) === 'object' ? read(objectMembers(text)) : 'an object',
-    );
+    transport.json(request, signal, (text) => {
+      const value = kindOf(text) === 'object' ? read(objectMembers(text)) : 'an object';
+      return typeof value === 'string' ? `without ${value}` : value;
+    });
 
   const buy =
     <Body, T extends object>(

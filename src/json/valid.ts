@@ -8,12 +8,17 @@ export const mostValues = 1_000_000;
 
 /** Whether a text is JSON, of no more than `mostValues`. Throws nothing, however deep or odd the text is. */
 export function isJson(text: string): boolean {
-  if (hasMoreValues(text, mostValues)) return false;
+  return flawOfJson(text) === undefined;
+}
+
+/** Why a text is not such JSON, as it is said of an answer. */
+export function flawOfJson(text: string): string | undefined {
+  if (hasMoreValues(text, mostValues)) return `with more than ${mostValues} values`;
   try {
     JSON.parse(text);
-    return true;
+    return undefined;
   } catch {
-    return false;
+    return 'that is not JSON';
   }
 }
 

@@ -58,7 +58,10 @@ export async function openInput(
   const all = behind(first.done ? [] : [first.value], source);
   if (!first.done && Buffer.from(first.value).subarray(0, zipMark.length).equals(zipMark)) {
     const [header = [], ...rows] = await readWorkbook(all, what);
-    return toInput(header, workbookRows(rows));
+    return toInput(
+      header,
+      rows.map((cells, at) => ({ line: at + 2, cells, flaw: undefined })),
+    );
   }
   if (asked === 'xlsx' && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
   const given = asked === 'xlsx' ? undefined : asked;
@@ -93,10 +96,6 @@ export async function openInput(
 async function* behind<T>(first: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T> {
   yield* first;
   yield* { [Symbol.asyncIterator]: () => rest };
-}
-
-async function* workbookRows(rows: readonly (readonly string[])[]): AsyncGenerator<CsvRow> {
-  for (const [at, cells] of rows.entries()) yield { line: at + 2, cells, flaw: undefined };
 }
 
 /** Whether a column contains one of these paths. */
@@ -156,7 +155,7 @@ async function openCsv(text: AsyncIterable<string>, delimiter: string, what: str
   return toInput(header, parsed);
 }
 
-function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow>): Input {
+function toInput(header: readonly string[], parsed: AsyncIterable<CsvRow> | readonly CsvRow[]): Input {
   const names = header.map((cell) => unguarded(cell.trim()));
   const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
   async function* rows(): AsyncGenerator<InputRow> {

@@ -19,5 +19,5 @@ export interface Call extends Omit<Request, 'endpoint'> {
   readonly signal: AbortSignal;
 }
 
-/** Makes a value of valid JSON, or says which promised part it lacks. */
+/** Makes a value of valid JSON, or says what is wrong with it (`without …`). */
 export type Read<T extends object> = (text: JsonText) => T | string;

@@ -1,6 +1,5 @@
 import { endpoints, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
-import type { JsonText } from '../json/text.ts';
-import { hasMoreValues, isJson, mostValues } from '../json/valid.ts';
+import { flawOfJson } from '../json/valid.ts';
 import { piecesOf, readText, unreadableOf } from './body.ts';
 import type { Call, Read, Request } from './call.ts';
 import { type Dispatching, type Exchange, openExchange } from './exchange.ts';
@@ -106,7 +105,7 @@ export function createTransport(options: TransportOptions) {
     }
     // undici frees the connection one turn of the event loop later, and would open another one for a request that comes before.
     await new Promise((resolve) => setImmediate(resolve));
-    const value = readValue(text, read);
+    const value = flawOfJson(text) ?? read(text);
     if (typeof value === 'string') throw garbled(call, `an answer ${value}`, requestId, { body: text });
     // rule: common.key-generated, extract.key, create.headers
     const idempotencyKey = header(responseHeaders.idempotencyKey);
@@ -156,14 +155,6 @@ export function createTransport(options: TransportOptions) {
       return { requestId: incoming.requestId, frames: readFrames(incoming, call) };
     },
   };
-}
-
-/** What a body says, or what is wrong with it. */
-function readValue<T extends object>(text: JsonText, read: Read<T>): T | string {
-  if (hasMoreValues(text, mostValues)) return `with more than ${mostValues} values`;
-  if (!isJson(text)) return 'that is not JSON';
-  const value = read(text);
-  return typeof value === 'string' ? `without ${value}` : value;
 }
 
 function urlOf(baseUrl: URL, { endpoint, query }: Pick<Call, 'endpoint' | 'query'>): URL {

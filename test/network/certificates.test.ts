@@ -6,10 +6,9 @@ import { runInProcess } from '../helpers/fake-context.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { toFailure, withSettings } from '../helpers/settings.ts';
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
-import { type SecureService, startSecureService } from './secure-service.ts';
+import { type SecureService, search, startSecureService } from './secure-service.ts';
 
 const authority = createAuthority();
-const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
 const [long, lately] = [new Date('2020-01-01T00:00:00Z'), new Date('2020-02-03T04:05:06Z')];
 const [soon, then] = [new Date('2120-01-01T00:00:00Z'), new Date('2121-02-03T04:05:06Z')];
 const names = 'IP:127.0.0.1,DNS:service.test';

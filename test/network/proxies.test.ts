@@ -4,7 +4,7 @@ import { needs } from '../helpers/parts.ts';
 import { pointedAt, run } from '../helpers/run.ts';
 import { type Failure, toFailure, withSettings } from '../helpers/settings.ts';
 import { type DebianProxy, freePort, password, startSquid, startTinyproxy, user } from './debian-proxies.ts';
-import { type SecureService, startSecureService } from './secure-service.ts';
+import { type SecureService, search, startSecureService, threeLeads } from './secure-service.ts';
 
 const authority = createAuthority();
 // tinyproxy knows no names of its own; 0.0.0.0 is this machine, and not one of its loopback addresses.
@@ -16,8 +16,6 @@ beforeAll(async () => {
 
 const trusted = { NODE_EXTRA_CA_CERTS: authority.file };
 const balance = ['balance', '-f', 'jsonl'];
-const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
-const three = '{"name":"One"}\n{"name":"Two"}\n{"name":"Three"}\n';
 
 /** A run that says everything it can, and fails. */
 async function refused(env: Record<string, string>): Promise<Failure> {
@@ -43,7 +41,7 @@ describe.skipIf(!needs('squid'))('squid', () => {
       code: 0,
       stdout: '{"object":"credit_balance","available_credits":7}\n',
     });
-    expect(await run(search, { env })).toMatchObject({ code: 0, stdout: three });
+    expect(await run(search, { env })).toMatchObject(threeLeads);
     expect(open.log().match(/CONNECT service\.test:\d+/g)).toHaveLength(2);
     expect(service.requests).toEqual(['GET /v1/credit/balance', 'POST /v1/entity-search']);
   });
@@ -51,9 +49,9 @@ describe.skipIf(!needs('squid'))('squid', () => {
   it('gets its user name and password, and nobody else does', async () => {
     const credentials = `${user}:${encodeURIComponent(password)}@`;
     const env = { ...here(closed, credentials), ...trusted };
-    const { code, stdout, stderr } = await run([...search, '--verbose'], { env });
-    expect([code, stdout]).toEqual([0, three]);
-    expect(stderr).not.toContain(password);
+    const came = await run([...search, '--verbose'], { env });
+    expect(came).toMatchObject(threeLeads);
+    expect(came.stderr).not.toContain(password);
     expect(closed.log()).toMatch(new RegExp(`CONNECT service\\.test:\\d+ ${user}`));
   });
 
@@ -110,13 +108,13 @@ describe.skipIf(!needs('tinyproxy'))('tinyproxy', () => {
   it('lets balance and a streaming search through', async () => {
     const env = here(`127.0.0.1:${open.port}`);
     expect(await run(balance, { env })).toMatchObject({ code: 0 });
-    expect(await run(search, { env })).toMatchObject({ code: 0, stdout: three });
+    expect(await run(search, { env })).toMatchObject(threeLeads);
     expect(open.log().match(/CONNECT 0\.0\.0\.0:\d+/g)).toHaveLength(2);
   });
 
   it('wants its user name and password', async () => {
     const right = here(`http://${user}:secret@127.0.0.1:${closed.port}`);
-    expect(await run(search, { env: right })).toMatchObject({ code: 0, stdout: three });
+    expect(await run(search, { env: right })).toMatchObject(threeLeads);
     const wrong = { ...withoutRetries, ...here(`http://${user}:another@127.0.0.1:${closed.port}`) };
     const { code, error } = await refused(wrong);
     expect([code, error.type]).toEqual([78, 'proxy_credentials']);

@@ -12,6 +12,13 @@ export interface SecureService {
   close(): void;
 }
 
+/** What brings all that the service has. */
+export const search = ['search', 'company', 'x', '-f', 'jsonl', '-q'];
+export const threeLeads = {
+  code: 0,
+  stdout: '{"name":"One"}\n{"name":"Two"}\n{"name":"Three"}\n',
+};
+
 /** A service on https that knows balance and search: three leads, in three batches. */
 export async function startSecureService(
   certificate: Certificate,
