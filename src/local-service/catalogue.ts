@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
-import { createFile, openFile, type Rows } from './database.ts';
+import { openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
 import { phrase, toIndexText } from './objective.ts';
@@ -56,7 +56,6 @@ async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
   const path = join(stateDir, `catalogue-${hash.slice(0, 16)}.db`);
   if (existsSync(path)) return path;
   const part = path.replace(/db$/, `${randomUUID()}.part`);
-  createFile(part);
   try {
     const rows = openFile(part);
     try {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { claimLock } from '../files/folder-lock.ts';
-import { createFile, openFile, type Rows } from './database.ts';
+import { openFile, type Rows } from './database.ts';
 
 /**
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
@@ -65,7 +65,6 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
   for (const file of [path, `${path}-journal`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
-  createFile(path);
   const lock = claimLock(stateDir, pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
