@@ -27,7 +27,7 @@ export const isSqliteError = (error: unknown): error is Error =>
 /** Opens a file, and makes it unless there is one; `immutable`: one that nobody writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
-  const connection = new sqlite.oo1.DB(name, how === undefined ? 'c' : 'w');
+  const connection = new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r');
   const statements = new Map<string, PreparedStatement>();
   const prepared = (sql: string): PreparedStatement => {
     const statement = statements.get(sql) ?? connection.prepare(sql);
