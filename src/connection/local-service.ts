@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import {
-  CatalogueError,
+  FileError,
   isSqliteError,
   LockTimeout,
   localKeys,
-  ScenarioError,
   SwitchError,
   startLocalService,
   toSwitches,
@@ -72,7 +71,7 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
   const { code } = cause as NodeJS.ErrnoException;
   const message = cause.message.replace(sqliteCode, '');
   const noState: ErrorDetails = { facts: { is: 'no_local_state' }, cause };
-  if (cause instanceof CatalogueError || cause instanceof ScenarioError) return new UsageError(message);
+  if (cause instanceof FileError) return new UsageError(message);
   if (cause instanceof SwitchError) return new UsageError(message, { is: 'bad_switch' });
   if (cause instanceof LockTimeout) {
     return new LeadpipeError('temporary', message, { type: 'temporary', retryable: true, cause });

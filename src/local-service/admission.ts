@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
@@ -36,7 +36,7 @@ export function admit(
   const { store, now, switches } = service;
   const { account, concurrency = switches.user_concurrency } = caller.key;
   const credits = price * units;
-  const bodyHash = createHash('sha256').update(bytes).digest('hex');
+  const bodyHash = hash('sha256', bytes);
   const request = [account, operation, idempotencyKey, bodyHash];
   const earlier = transactionNow(service, (rows) => {
     // rule: common.no-duplicates, common.conflict

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { Refusal } from './fields.ts';
@@ -16,7 +16,7 @@ export function authenticate(
   const text = suppliedKey(headers, path, service.switches.auth_header === 'any');
   const key: LocalKey | undefined = localKeys.find((row) => row.key === text);
   if (key === undefined) throw new Refusal(401, 'the API key is unknown');
-  const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  const fingerprint = hash('sha256', text).slice(0, 32);
   const state = key.state ?? (hasExpired(service, fingerprint) ? 'expired' : undefined);
   if (state !== undefined) throw new Refusal(403, `the API key is ${state}`);
   if (key.access?.includes(access) === false) throw new Refusal(403, `the API key has no ${access} access`);

@@ -6,26 +6,21 @@ import { decodeText } from '../files/decoded.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, objectOf, piecesOf } from '../json/text.ts';
-import { invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
+import { FileError, invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
-
-/** Thrown for an unusable catalogue file. The message names the file and the line. */
-export class CatalogueError extends Error {
-  override readonly name = 'CatalogueError';
-}
 
 /** A catalogue as it is stored: its kind, its bytes, and its text. */
 export type CatalogueFile = ReturnType<typeof readCatalogueFile>;
 
-/** The user's own leads: .jsonl, .ndjson, or .csv with a header. Throws CatalogueError, UsageError. */
+/** The user's own leads: .jsonl, .ndjson, or .csv with a header. Throws FileError, UsageError. */
 export function readCatalogueFile(path: string) {
   const [, kind = ''] = /\.(jsonl|ndjson|csv)$/i.exec(path.toLowerCase()) ?? [];
-  if (kind === '') throw new CatalogueError(`the name of ${path} must end in .jsonl, .ndjson or .csv`);
+  if (kind === '') throw new FileError(`the name of ${path} must end in .jsonl, .ndjson or .csv`);
   try {
     const content = readFileSync(path);
     return { path, kind, content, text: () => decodeText(content, path) };
   } catch (error) {
-    throw new CatalogueError(`can't read ${path}: ${reasonOf(error)}`);
+    throw new FileError(`can't read ${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -35,11 +30,11 @@ export async function* leadsOf({ path, kind, text }: CatalogueFile): AsyncGenera
     try {
       yield toLead(json);
     } catch (error) {
-      throw new CatalogueError(`${path}:${line}: ${(error as Error).message}`);
+      throw new FileError(`${path}:${line}: ${(error as Error).message}`);
     }
     count += 1;
   }
-  if (count === 0) throw new CatalogueError(`${path} contains no leads`);
+  if (count === 0) throw new FileError(`${path} contains no leads`);
 }
 
 type Line = readonly [number: number, json: string];
@@ -108,7 +103,7 @@ const pieceLength = 1 << 16;
 async function* csvLines(path: string, text: string): AsyncGenerator<Line> {
   const [header = ''] = /^[^\n\r]*/.exec(text.trimStart()) ?? [];
   const delimiter = delimiterOf(header, (cell) => cell === 'name');
-  const flawed = (line: number, flaw: string) => new CatalogueError(`${path}:${line}: the line ${flaw}`);
+  const flawed = (line: number, flaw: string) => new FileError(`${path}:${line}: the line ${flaw}`);
   let columns: readonly string[] = [];
   for await (const { cells, line, flaw } of readCsv(piecesOf(text, pieceLength), delimiter)) {
     if (flaw !== undefined) throw flawed(line, flaw);
@@ -119,7 +114,7 @@ async function* csvLines(path: string, text: string): AsyncGenerator<Line> {
       throw flawed(line, `has ${cells.length} cells, but the header has ${columns.length}`);
     else yield [line, toJson(new Map(columns.map((column, at) => [column, unguarded(cells[at] ?? '')])))];
   }
-  if (!columns.includes('name')) throw new CatalogueError(`${path}: the file has no column "name"`);
+  if (!columns.includes('name')) throw new FileError(`${path}: the file has no column "name"`);
 }
 
 /** The search makes its own score. */

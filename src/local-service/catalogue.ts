@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, hash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
-import { createFile, openFile, type Rows } from './database.ts';
+import { openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
 import { phrase, toIndexText } from './objective.ts';
@@ -52,11 +52,10 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
  * and never changed afterwards, so any number of processes may read it without a lock.
  */
 async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
-  const hash = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
-  const path = join(stateDir, `catalogue-${hash.slice(0, 16)}.db`);
+  const digest = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
+  const path = join(stateDir, `catalogue-${digest.slice(0, 16)}.db`);
   if (existsSync(path)) return path;
   const part = path.replace(/db$/, `${randomUUID()}.part`);
-  createFile(part);
   try {
     const rows = openFile(part);
     try {
@@ -138,8 +137,7 @@ async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promis
 function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
   const addresses = links.map(([, link]) => link).sort();
   const whole = JSON.stringify([record, facts, email, phone]);
-  const hash = createHash('sha256').update(whole).digest('hex');
-  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash}`;
+  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash('sha256', whole)}`;
 }
 
 /** "New York (NYC)" and "Berlin, Germany" are found as a whole and by their parts, but not as "New" and "York". */

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import startSqlite, {
   type BindingSpec,
@@ -25,10 +24,10 @@ export async function loadSqlite(): Promise<void> {
 export const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'SQLite3Error';
 
-/** Opens an existing file; `immutable` if nobody writes to it any more. */
+/** Opens a file, and makes it unless there is one; `immutable`: one that nobody writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
-  const connection = new sqlite.oo1.DB(name, 'w');
+  const connection = new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r');
   const statements = new Map<string, PreparedStatement>();
   const prepared = (sql: string): PreparedStatement => {
     const statement = statements.get(sql) ?? connection.prepare(sql);
@@ -92,9 +91,4 @@ function cellOf({ pointer }: PreparedStatement, at: number): string | number | n
     default:
       return null;
   }
-}
-
-/** Makes a file that only this user can read, unless there is one: another process may just have made it. */
-export function createFile(path: string): void {
-  closeSync(openSync(path, 'a', 0o600));
 }

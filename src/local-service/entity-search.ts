@@ -97,7 +97,7 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
   if (!fits && catalogue.fictional && hint !== undefined)
     for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
   stopReason ??= 'source_finished';
-  return { leads, stopReason, considered: Math.max(considered, leads.length) };
+  return { leads, stopReason, considered };
 }
 
 function nameKey(name: string): string {

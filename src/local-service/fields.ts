@@ -22,6 +22,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Thrown for a file of the user that can't be used. The message names the file, and says where and why. */
+export class FileError extends Error {
+  override readonly name = 'FileError';
+}
+
 /** For an invalid field. The message names the field, and what it must be. */
 export function invalid(message: string): Refusal {
   return new Refusal(422, message);

@@ -3,7 +3,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
-import { flag, integer, invalid, object, oneOf, optional, Refusal, readFields } from './fields.ts';
+import { FileError, flag, integer, invalid, object, oneOf, optional, Refusal, readFields } from './fields.ts';
 import { longestWaitMs } from './switches.ts';
 
 const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
@@ -46,11 +46,6 @@ const faultFields = {
   after_batches: whole(1),
 };
 
-/** Thrown for an unusable scenario. The message says where and why. */
-export class ScenarioError extends Error {
-  override readonly name = 'ScenarioError';
-}
-
 export type Fault = Readonly<ReturnType<typeof toFault>>;
 
 /** Reads a scenario file. The returned function must be called once for each request, and returns its fault, if it has one. */
@@ -73,7 +68,7 @@ function read(path: string) {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    throw new ScenarioError(`${path} can't be read: ${(error as Error).message}`);
+    throw new FileError(`${path} can't be read: ${(error as Error).message}`);
   }
   const text = decodeText(bytes, path);
   let where = '';
@@ -85,7 +80,7 @@ function read(path: string) {
       return toFault(object(entry, 'it'));
     });
   } catch (error) {
-    throw new ScenarioError(`${path}: ${where}${(error as Error).message}`);
+    throw new FileError(`${path}: ${where}${(error as Error).message}`);
   }
 }
 

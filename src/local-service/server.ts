@@ -12,10 +12,9 @@ import type { Listeners, Service } from './service.ts';
 import { openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
 
-export { CatalogueError } from './catalogue-file.ts';
 export { isSqliteError } from './database.ts';
+export { FileError } from './fields.ts';
 export { localKeys } from './keys.ts';
-export { ScenarioError } from './scenario.ts';
 export { LockTimeout } from './store.ts';
 export { SwitchError, toSwitches } from './switches.ts';
 
@@ -35,7 +34,7 @@ export interface LocalServiceOptions extends Listeners {
 }
 
 /**
- * Starts the local service on 127.0.0.1. Throws CatalogueError or ScenarioError for a catalogue or a scenario that can't
+ * Starts the local service on 127.0.0.1. Throws FileError for a catalogue or a scenario that can't
  * be used, SQLite's error for a state that can't be, LockTimeout when another process does not let go of it, and the
  * system's error when the port is taken.
  */

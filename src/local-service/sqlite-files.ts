@@ -24,18 +24,11 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
       }
     };
 
-  const open = (path: string, flags: number): readonly [descriptor: number, flags: number] => {
-    const isReadOnly = (flags & capi.SQLITE_OPEN_READONLY) !== 0;
-    const creates = (flags & capi.SQLITE_OPEN_CREATE) !== 0;
+  const open = (path: string, flags: number): number => {
     const { O_RDONLY, O_RDWR, O_CREAT } = fs.constants;
-    try {
-      const how = isReadOnly ? O_RDONLY : O_RDWR | (creates ? O_CREAT : 0);
-      return [fs.openSync(path, how, 0o600), flags];
-    } catch (error) {
-      // As SQLite's own files do: a file that can't be written may still be read.
-      if (isReadOnly) throw error;
-      return [fs.openSync(path, O_RDONLY), capi.SQLITE_OPEN_READONLY];
-    }
+    if ((flags & capi.SQLITE_OPEN_READONLY) !== 0) return fs.openSync(path, O_RDONLY);
+    const creates = (flags & capi.SQLITE_OPEN_CREATE) !== 0;
+    return fs.openSync(path, O_RDWR | (creates ? O_CREAT : 0), 0o600);
   };
 
   const io = Object.assign(new capi.sqlite3_io_methods(), { $iVersion: 1 });
@@ -86,10 +79,9 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
       asDefault: true,
       methods: {
         xOpen: coded(capi.SQLITE_CANTOPEN, (_, name, file, flags, flagsOut) => {
-          const [descriptor, opened] = open(pathOf(name), flags);
-          descriptors.set(file, descriptor);
+          descriptors.set(file, open(pathOf(name), flags));
           Object.assign(new capi.sqlite3_file(file), { $pMethods: io.pointer }).dispose();
-          if (flagsOut !== 0) wasm.poke32(flagsOut, opened);
+          if (flagsOut !== 0) wasm.poke32(flagsOut, flags);
         }),
         xDelete: coded(capi.SQLITE_IOERR_DELETE, (_, name) => fs.rmSync(pathOf(name), { force: true })),
         // An empty journal counts as none.

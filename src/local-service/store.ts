@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, lstatSync } from 'node:fs';
+import { chmodSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { claimLock } from '../files/folder-lock.ts';
-import { createFile, openFile, type Rows } from './database.ts';
+import { openFile, type Rows } from './database.ts';
 
 /**
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
@@ -65,7 +65,6 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
   for (const file of [path, `${path}-journal`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
       throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
-  createFile(path);
   const lock = claimLock(join(stateDir, 'lock'), pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
@@ -101,11 +100,8 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
         throw error;
       }
     });
-  hold(() => {
-    // The journal file stays, which is cheaper than making and removing one. Its header says whether it is valid.
-    rows.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL');
-    if (existsSync(`${path}-journal`)) chmodSync(`${path}-journal`, 0o600);
-  });
+  // The journal file stays, which is cheaper than making and removing one. Its header says whether it is valid.
+  hold(() => rows.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL'));
   transaction(() => {
     const known = rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
     for (const step of steps.slice(known)) rows.exec(step);

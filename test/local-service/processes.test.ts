@@ -194,7 +194,7 @@ describe('a service that goes on', () => {
     expect(await balance()).toBe(200);
     const sockets = Array.from({ length: 100 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
     for (const socket of sockets) socket.on('error', () => undefined);
-    // Its state can't be opened for as long as it looks after the task several times.
+    // Its state can't be opened for a while.
     await expect.poll(balance).toBe(500);
     const end = performance.now() + 300;
     while (performance.now() < end) expect(await balance()).toBe(500);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { ScenarioError, SwitchError, toSwitches } from '../../src/local-service/server.ts';
+import { FileError, SwitchError, toSwitches } from '../../src/local-service/server.ts';
 import { createSwitches, switchTable } from '../../src/local-service/switches.ts';
 import { fileOf } from '../helpers/local-service.ts';
 import { temporaryFolder } from '../helpers/run.ts';
@@ -182,7 +182,7 @@ it.each<[object, RegExp]>([
 ])('the scenario file %j is refused', async (scenario, message) => {
   const scenarioFile = fileOf('scenario.json', JSON.stringify(scenario));
   await expect(running({ scenarioFile })).rejects.toThrow(message);
-  await expect(running({ scenarioFile })).rejects.toBeInstanceOf(ScenarioError);
+  await expect(running({ scenarioFile })).rejects.toBeInstanceOf(FileError);
 });
 
 describe('switches', () => {

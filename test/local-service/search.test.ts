@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CatalogueError } from '../../src/local-service/server.ts';
+import { FileError } from '../../src/local-service/server.ts';
 import { fileOf } from '../helpers/local-service.ts';
 import { type FoundLead, running } from './running.ts';
 
@@ -130,7 +130,7 @@ describe("the user's own catalogue", () => {
     ['a.txt', 'A', /must end in \.jsonl, \.ndjson or \.csv/],
   ])('%s %j is refused, with the line', async (name, content, message) => {
     await expect(serve(name, content)).rejects.toThrow(message);
-    await expect(serve(name, content)).rejects.toBeInstanceOf(CatalogueError);
+    await expect(serve(name, content)).rejects.toBeInstanceOf(FileError);
   });
 
   it('a file that is not there is refused', async () => {

@@ -51,7 +51,7 @@ describe('a task', () => {
     expect(await second.json('fetch', { leads_search_id })).toMatchObject({ status: 'done', count: 4 });
   });
 
-  it('settles in the background, without anybody asking for it', async () => {
+  it('settles without anybody asking for its status', async () => {
     const service = await running({ switches: { task_start_ms: 0, task_step_ms: 0, opening_credits: 100 } });
     await create(service);
     await expect.poll(() => service.balance()).toBe(96);
