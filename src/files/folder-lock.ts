@@ -23,11 +23,7 @@ import { realPathOf, statOrNothing } from './target.ts';
 import { writeFailure } from './write-failure.ts';
 
 /** The right to change what is in a folder, or a file. A process that dies loses it. */
-export interface FolderLock {
-  /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
-  isHeld(): boolean;
-  release(): void;
-}
+export type FolderLock = Pick<ReturnType<typeof claimLock>, 'isHeld' | 'release'>;
 
 /** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
@@ -157,6 +153,7 @@ export function claimLock(path: string, pid: number) {
       }
       return undefined;
     },
+    /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
     isHeld: () => existsSync(join(path, owner)),
     /** For the owner: gives the lock back. It can be taken again. */
     giveBack: () => renameSync(path, ready),

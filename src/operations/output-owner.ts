@@ -7,13 +7,14 @@ import { type IndexContext, openIndex, operationOf } from './journal/operation-i
 import { readOperation, type StoredOperation } from './journal/stored.ts';
 
 /**
- * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. The caller holds the lock of
- * the file. Throws LocalIoError.
+ * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records
+ * can't be read, nothing is known of such a run. The caller holds the lock of the file. Throws LocalIoError.
  */
 export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
   const { state } = context.directories;
   const digest = digestOf(await realPathOf(output));
-  for (const line of (await openIndex(context)).find('output', digest)) {
+  const index = await openIndex(context).catch(() => undefined);
+  for (const line of index?.find('output', digest) ?? []) {
     // A journal that can't be read is reported elsewhere.
     const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
     if (operation === undefined) continue;

@@ -37,12 +37,8 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
   const { state } = context.directories;
   const stored = await readStored(state, 'all');
   if (stored !== undefined) return toIndex(stored);
-  const bytes = toBytes(await readJournals(state));
-  await changing(context, async () => {
-    // Another process may have made it meanwhile, and may have added to it.
-    if ((await readStored(state, 'all')) === undefined) await writeWhole(fileOfIndex(state), bytes, what);
-  }).catch(() => undefined);
-  return toIndex((await readStored(state, 'all')) ?? { bytes });
+  const made = changing(context, () => readOrMake(state, 'all'));
+  return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(state)) })));
 }
 
 /**
@@ -57,12 +53,7 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let known = await readStored(state, check ? 'all' : 'end');
-    if (known === undefined) {
-      const bytes = toBytes(await readJournals(state));
-      await writeWhole(fileOfIndex(state), bytes, what);
-      known = { bytes, size: bytes.length, crc: crc32(bytes) };
-    }
+    const known = await readOrMake(state, check ? 'all' : 'end');
     check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, known.crc));
     const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
@@ -97,9 +88,18 @@ export function operationOf(line: IndexLine): string {
   return about?.op ?? '';
 }
 
-async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
+async function changing<T>(context: IndexContext, change: () => Promise<T>): Promise<T> {
   const folder = dirname(fileOfIndex(context.directories.state));
-  await withFolderLock(folder, context, what, change);
+  return await withFolderLock(folder, context, what, change);
+}
+
+/** As `readStored`; where the index has to be made again, that is done. Needs the lock of the folder. Throws LocalIoError. */
+async function readOrMake(stateDir: string, part: 'all' | 'end'): Promise<Stored> {
+  const stored = await readStored(stateDir, part);
+  if (stored !== undefined) return stored;
+  const bytes = toBytes(await readJournals(stateDir));
+  await writeWhole(fileOfIndex(stateDir), bytes, what);
+  return { bytes, size: bytes.length, crc: crc32(bytes) };
 }
 
 /** What is stored, without an incomplete last line: what that says was never sent. */

@@ -21,7 +21,7 @@ const answerFiles = [
   ...[answerFile, garbledFile].flatMap((name) => [name, `${name}.part`]),
 ];
 
-export interface Pruned {
+interface Pruned {
   readonly operation_id: string;
   readonly time: string | null;
   readonly command: string | null;
