@@ -71,10 +71,8 @@ export async function withNumbers(
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
   const left = await glanceAtBalance(buyer);
   const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
-  const known = [
-    ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
-    ...(left === undefined ? [] : [`${areOf(left)} left`]),
-  ];
+  const cost = credits === null ? [] : [`this ${what} may cost ${credits}`];
+  const known = left === undefined ? cost : [...cost, `${areOf(left)} left`];
   if (known.length === 0) return error;
   const facts = { is: 'no_credits', worst: credits ?? undefined, left } as const;
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive, isLocked, lockFolder } from '../../src/files/folder-lock.ts';
+import { isAlive, isLocked, lockFolder, withOutputLock } from '../../src/files/folder-lock.ts';
 import type { Intent } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
@@ -226,6 +226,16 @@ describe.concurrent('a lock that another machine or container has', () => {
 });
 
 describe('a lock of this machine', () => {
+  it('stands beside an output whose name is nearly too long', async () => {
+    const folder = temporaryFolder();
+    const name = `${'😀'.repeat(60)}.csv`;
+    await withOutputLock({ pid: process.pid }, join(folder, name), async (lock) => {
+      expect(readdirSync(folder)).toEqual([`${name}.lock`]);
+      expect(lock?.isHeld()).toBe(true);
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it.skipIf(process.platform === 'win32')(
     'stays with a process that is stopped, and goes with it',
     async () => {
