@@ -8,19 +8,19 @@ import type { Intent, JournalEntry } from './entries.ts';
 type AllOfBegun = Awaited<ReturnType<typeof toBegun>>;
 
 /** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
-export type Begun = Partial<AllOfBegun> & Pick<AllOfBegun, 'op' | 'kind' | 'time' | 'origin' | 'like'>;
+export type Begun = Partial<AllOfBegun> & Pick<AllOfBegun, 'is' | 'op' | 'kind' | 'time' | 'origin' | 'like'>;
 
 /** A line of the index. The order of the lines is the order of the operations, even if the clock was wrong. */
 export type IndexLine = Readonly<
-  | { begun: Begun }
+  | Begun
   /** The service has named the task. */
-  | { created: { op: string; task: string } }
+  | { is: 'created'; op: string; task: string }
   /** It is resumed, into this file. */
-  | { opened: { op: string; output: string } }
+  | { is: 'opened'; op: string; output: string }
   /** A list is resumed, and can cost more than was counted. */
-  | { reserved: { op: string; time: string; worst: number } }
+  | { is: 'reserved'; op: string; time: string; worst: number }
   /** How it ended. From then on, this counts in place of what was reserved for it. */
-  | { ended: { op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined } }
+  | { is: 'ended'; op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined }
 >;
 
 /** What identifies an order: everything that decides what is bought and where it goes. */
@@ -76,6 +76,7 @@ async function toBegun(op: string, intent: Intent) {
   const { command, continues, idempotency_key: key, leads_search_id, origin, time } = intent;
   const { reserved, worst_case } = intent;
   return {
+    is: 'begun' as const,
     op,
     kind: command,
     time,
@@ -102,24 +103,24 @@ export async function toIndexLine(
   if (intent.type !== 'intent') return undefined;
   switch (entry.type) {
     case 'intent':
-      return { begun: await toBegun(op, entry) };
+      return await toBegun(op, entry);
     case 'reserved':
-      return { reserved: { op, time: entry.time, worst: entry.credits } };
+      return { is: 'reserved', op, time: entry.time, worst: entry.credits };
     case 'spent':
-      return { ended: { op, outcome: 'partial', worst: entry.credits } };
+      return { is: 'ended', op, outcome: 'partial', worst: entry.credits };
     case 'created':
       // Searches have an ID, too, but nothing looks for them by it.
-      return isTask(intent.command) ? { created: { op, task: entry.leads_search_id } } : undefined;
+      return isTask(intent.command) ? { is: 'created', op, task: entry.leads_search_id } : undefined;
     case 'opened': {
       const isFirst = entries.find(({ type }) => type === 'opened') === entry;
       const { output } = await toDigests(intent);
-      return isFirst || output === undefined ? undefined : { opened: { op, output } };
+      return isFirst || output === undefined ? undefined : { is: 'opened', op, output };
     }
     case 'terminal': {
       // Whoever looks for the order then also finds how it ended.
       const { same } = await toDigests(intent);
       const worst = entry.charged === 'no' ? 0 : entry.spent;
-      return { ended: { op, outcome: entry.outcome, same, worst } };
+      return { is: 'ended', op, outcome: entry.outcome, same, worst };
     }
     default:
       return undefined;
