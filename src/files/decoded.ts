@@ -1,17 +1,15 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
-const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
-
-/** The first bytes of encodings, and of files that people give in place of text. */
-const beginnings: readonly { readonly begin: Buffer; readonly encoding?: string; readonly is?: string }[] = [
-  { begin: bytesOf('\xef\xbb\xbf'), encoding: 'utf-8' },
-  { begin: bytesOf('\xff\xfe'), encoding: 'utf-16le' },
-  { begin: bytesOf('\xfe\xff'), encoding: 'utf-16be' },
-  { begin: bytesOf('PK\x03\x04'), is: 'an Excel workbook (.xlsx), or another zip file' },
-  { begin: bytesOf('\xd0\xcf\x11\xe0'), is: 'a workbook or document of an old Office (.xls, .doc)' },
-  { begin: bytesOf('%PDF-'), is: 'a PDF file' },
-  { begin: bytesOf('\x1f\x8b'), is: 'a file that gzip has compressed' },
+/** The first bytes of encodings, and of files that people give in place of text: a character for each byte. */
+const beginnings: readonly { readonly begin: string; readonly encoding?: string; readonly is?: string }[] = [
+  { begin: '\xef\xbb\xbf', encoding: 'utf-8' },
+  { begin: '\xff\xfe', encoding: 'utf-16le' },
+  { begin: '\xfe\xff', encoding: 'utf-16be' },
+  { begin: 'PK\x03\x04', is: 'an Excel workbook (.xlsx), or another zip file' },
+  { begin: '\xd0\xcf\x11\xe0', is: 'a workbook or document of an old Office (.xls, .doc)' },
+  { begin: '%PDF-', is: 'a PDF file' },
+  { begin: '\x1f\x8b', is: 'a file that gzip has compressed' },
 ];
 
 /**
@@ -43,11 +41,12 @@ function createDecoding(what: string) {
   return (piece: Buffer, isLast = false): string => {
     const bytes = Buffer.concat([held, piece]);
     // More bytes could still complete one of the beginnings. A shorter line is not waited for.
-    const mayBecome = beginnings.some(({ begin }) => bytes.length < begin.length && startsWith(begin, bytes));
+    const start = bytes.toString('latin1', 0, 5);
+    const mayBecome = beginnings.some(({ begin }) => begin !== start && begin.startsWith(start));
     const waits = decoder === undefined && !isLast && mayBecome;
     held = waits ? bytes : Buffer.alloc(0);
     if (waits) return '';
-    decoder ??= decoderOf(bytes, what);
+    decoder ??= decoderOf(start, what);
     try {
       const text = decoder.decode(bytes, { stream: !isLast });
       // Text has no zero bytes, but UTF-16 without its mark has many.
@@ -64,8 +63,8 @@ function createDecoding(what: string) {
 }
 
 /** Throws UsageError for what is not text. */
-function decoderOf(first: Buffer, what: string): TextDecoder {
-  const found = beginnings.find(({ begin }) => startsWith(first, begin));
+function decoderOf(start: string, what: string): TextDecoder {
+  const found = beginnings.find(({ begin }) => start.startsWith(begin));
   if (found?.is !== undefined) {
     throw new UsageError(
       `${what} is not a text file: it is ${found.is}`,
@@ -73,10 +72,6 @@ function decoderOf(first: Buffer, what: string): TextDecoder {
     );
   }
   return new TextDecoder(found?.encoding ?? 'utf-8', { fatal: true });
-}
-
-function startsWith(bytes: Buffer, begin: Buffer): boolean {
-  return bytes.subarray(0, begin.length).equals(begin);
 }
 
 /** What can't be read, in words. It is not quoted, since it may be a key. */

@@ -23,11 +23,7 @@ import { realPathOf, statOrNothing } from './target.ts';
 import { writeFailure } from './write-failure.ts';
 
 /** The right to change what is in a folder, or a file. A process that dies loses it. */
-export interface FolderLock {
-  /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
-  isHeld(): boolean;
-  release(): void;
-}
+export type FolderLock = Pick<ReturnType<typeof claimLock>, 'isHeld' | 'release'>;
 
 /** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
@@ -127,7 +123,7 @@ export async function withOutputLock<T>(
  */
 export function claimLock(path: string, pid: number) {
   const owner = ownerOf(pid);
-  const ready = `${path}-${owner}`;
+  const ready = beside(path, owner);
   clearDeadClaims(path);
   mkdirSync(ready);
   writeFileSync(join(ready, owner), hostname());
@@ -157,6 +153,7 @@ export function claimLock(path: string, pid: number) {
       }
       return undefined;
     },
+    /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
     isHeld: () => existsSync(join(path, owner)),
     /** For the owner: gives the lock back. It can be taken again. */
     giveBack: () => renameSync(path, ready),
@@ -169,6 +166,11 @@ export function claimLock(path: string, pid: number) {
       }
     },
   };
+}
+
+/** A path beside that of a lock. Its name is short even if that of an output is nearly too long. */
+function beside(path: string, what: string): string {
+  return join(dirname(path), `${basename(path).slice(-30).toWellFormed()}-${what}`);
 }
 
 /** Whether a living process has the lock of a folder. */
@@ -230,13 +232,13 @@ async function staysSilent(path: string, owner: string): Promise<boolean> {
 
 /** The time of an owner's last sign of life, in milliseconds. */
 function beatOf(path: string, owner: string): number | undefined {
-  const files = [path, `${path}-${owner}`].map((at) => join(at, owner));
+  const files = [path, beside(path, owner)].map((at) => join(at, owner));
   return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
 /** The time by the file system's clock, in milliseconds: other machines may have another time than this one. */
 function timeAt(path: string): number | undefined {
-  const file = `${path}-now-${randomUUID()}`;
+  const file = beside(path, `now-${randomUUID()}`);
   const time = orElse(() => {
     writeFileSync(file, '');
     return statSync(file).mtimeMs;
@@ -247,7 +249,7 @@ function timeAt(path: string): number | undefined {
 
 /** Removes what processes prepared that died before they had the lock. Other files may have such names: those stay. */
 function clearDeadClaims(path: string): void {
-  const [folder, begin] = [dirname(path), `${basename(path)}-`];
+  const [folder, begin] = [dirname(path), basename(beside(path, ''))];
   for (const name of orElse(() => readdirSync(folder), [])) {
     const owner = name.slice(begin.length);
     if (!name.startsWith(begin) || !isOwner(owner)) continue;

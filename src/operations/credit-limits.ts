@@ -2,13 +2,7 @@ import { fromWallTime, toMinutes } from '../clock.ts';
 import { LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Buyer } from './buyer.ts';
-import {
-  type Admit,
-  addToIndex,
-  type OperationIndex,
-  openIndex,
-  operationOf,
-} from './journal/operation-index.ts';
+import { type Admit, addToIndex, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import type { PaidKind } from './kinds.ts';
 import { createSpending, exact, type PriceName, type Spending, type WorstCase } from './spending.ts';
 import { countOf, toThem } from './wording.ts';
@@ -71,10 +65,8 @@ export async function withNumbers(
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
   const left = await glanceAtBalance(buyer);
   const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
-  const known = [
-    ...(credits === null ? [] : [`this ${what} may cost ${credits}`]),
-    ...(left === undefined ? [] : [`${areOf(left)} left`]),
-  ];
+  const cost = credits === null ? [] : [`this ${what} may cost ${credits}`];
+  const known = left === undefined ? cost : [...cost, `${areOf(left)} left`];
   if (known.length === 0) return error;
   const facts = { is: 'no_credits', worst: credits ?? undefined, left } as const;
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
@@ -133,7 +125,7 @@ export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> 
 /** Counts a purchase that leaves no record. Throws as `admit`, and LocalIoError. */
 export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
-  const line = { reserved: { op: 'unkept', time: context.clock.now().toISOString(), worst } } as const;
+  const line = { is: 'reserved', op: 'unkept', time: context.clock.now().toISOString(), worst } as const;
   await addToIndex(context, line, (index) => admit(index, worst));
 }
 
@@ -168,16 +160,15 @@ function spentSince(index: OperationIndex, since: number): { spent: number; unpr
   let spent = 0;
   let unpriced = 0;
   for (const line of index.newest()) {
-    const op = operationOf(line);
-    if ('ended' in line && line.ended.worst !== undefined && !ended.has(op)) ended.set(op, line.ended.worst);
-    const reserved = 'begun' in line ? line.begun : 'reserved' in line ? line.reserved : undefined;
-    if (reserved === undefined) continue;
+    const { op } = line;
+    if (line.is === 'ended' && line.worst !== undefined && !ended.has(op)) ended.set(op, line.worst);
+    if (line.is !== 'begun' && line.is !== 'reserved') continue;
     const cost = ended.get(op);
     // Each part of one operation counts by itself.
     ended.delete(op);
-    if (Date.parse(reserved.time) < since) continue;
-    spent = exact(spent + (cost ?? reserved.worst ?? 0));
-    if (cost === undefined && 'unpriced' in reserved) unpriced++;
+    if (Date.parse(line.time) < since) continue;
+    spent = exact(spent + (cost ?? line.worst ?? 0));
+    if (cost === undefined && line.is === 'begun' && line.unpriced) unpriced++;
   }
   return { spent, unpriced };
 }

@@ -6,7 +6,7 @@ import { readChainFrom, readChainTo } from './journal/chain.ts';
 import type { EntryOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
 import { countStoredLeads } from './journal/leads.ts';
-import { type OperationIndex, operationOf } from './journal/operation-index.ts';
+import type { OperationIndex } from './journal/operation-index.ts';
 import { lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, rowsOf } from './kinds.ts';
 import { replacedBy } from './output-owner.ts';
@@ -116,15 +116,14 @@ async function* operationsBy(
   for (const line of digests[key] === undefined ? [] : index.find(key, digests[key])) {
     // A complete search is yielded: it means that nothing of the same is left. Other complete orders are skipped: an older one may differ
     // only in its rows.
-    if ('ended' in line && line.ended.outcome === 'complete') complete.add(line.ended.op);
-    if (!('begun' in line) || line.begun.kind !== wanted.command) continue;
-    if (complete.has(line.begun.op) && wanted.command !== 'search') continue;
+    const { op } = line;
+    if (line.is === 'ended' && line.outcome === 'complete') complete.add(op);
+    if (line.is !== 'begun' || line.kind !== wanted.command) continue;
+    if (complete.has(op) && wanted.command !== 'search') continue;
     if (read++ === most) return;
-    const { op } = line.begun;
     const operation = await readOperation(buyer.context.directories.state, op).catch((error: unknown) => {
-      const isComplete = [...index.find('op', op)].some(
-        (one) => 'ended' in one && one.ended.outcome === 'complete',
-      );
+      const all = [...index.find('op', op)];
+      const isComplete = all.some((one) => one.is === 'ended' && one.outcome === 'complete');
       if (!isComplete) throw error;
     });
     if (operation && isSameBuyer(buyer, operation)) yield operation;
@@ -167,8 +166,8 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
     const { intent } = operation;
     if (intent.output !== null || !isLost(operation)) return false;
     if (!mayReplay(intent.time, buyer.context.clock.now())) return false;
-    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))].map(operationOf);
-    return !others.some((op) => [...index.find('op', op)].some((line) => 'created' in line));
+    const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))];
+    return !others.some(({ op }) => [...index.find('op', op)].some(({ is }) => is === 'created'));
   });
 }
 

@@ -3,19 +3,20 @@ import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { digestOf, toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
-import { type IndexContext, openIndex, operationOf } from './journal/operation-index.ts';
+import { type IndexContext, openIndex } from './journal/operation-index.ts';
 import { readOperation, type StoredOperation } from './journal/stored.ts';
 
 /**
- * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. The caller holds the lock of
- * the file. Throws LocalIoError.
+ * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records
+ * can't be read, nothing is known of such a run. The caller holds the lock of the file. Throws LocalIoError.
  */
 export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
   const { state } = context.directories;
   const digest = digestOf(await realPathOf(output));
-  for (const line of (await openIndex(context)).find('output', digest)) {
+  const index = await openIndex(context).catch(() => undefined);
+  for (const line of index?.find('output', digest) ?? []) {
     // A journal that can't be read is reported elsewhere.
-    const operation = await readOperation(state, operationOf(line)).catch(() => undefined);
+    const operation = await readOperation(state, line.op).catch(() => undefined);
     if (operation === undefined) continue;
     const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
     if (adding?.type !== 'adding' || (await completeAddition(output, adding)) !== 'done') return;
@@ -37,15 +38,15 @@ export async function replacedBy(
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
   for (const line of (await openIndex(context)).find('output', output)) {
-    const id = operationOf(line);
+    const { op } = line;
     // A journal that can't be read may belong to an operation that opened it.
     const hasOpened =
-      'opened' in line ||
-      (await readOperation(context.directories.state, id).then(
+      line.is === 'opened' ||
+      (await readOperation(context.directories.state, op).then(
         (one) => one?.last.opened !== undefined,
         () => true,
       ));
-    if (hasOpened) return ids.includes(id) ? undefined : id;
+    if (hasOpened) return ids.includes(op) ? undefined : op;
   }
   return undefined;
 }

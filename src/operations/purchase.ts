@@ -22,14 +22,7 @@ import { toWorstCase } from './spending.ts';
 const balanceAfterMs = 1000;
 
 /** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
-export interface OutputTerms {
-  readonly output: string | null;
-  readonly options: Readonly<Record<string, unknown>>;
-  /** The list that the leads count for. */
-  readonly list?: string;
-  /** The body before the leads of the list were excluded from it; absent where nothing is excluded. */
-  readonly asked?: string;
-}
+export type OutputTerms = Pick<Intent, 'output' | 'options' | 'list' | 'asked'>;
 
 export interface Order<Kind extends PaidKind = PaidKind> {
   readonly kind: Kind;
@@ -100,27 +93,22 @@ export async function* purchase<T>(
       worst_case: worst.credits,
       ...(available === undefined ? {} : { credits_before: available }),
     };
-    const { delivery, sending } = await openFor(
-      buyer,
-      journal,
-      again === undefined ? intent : undefined,
-      open,
-    );
+    const isAgain = again !== undefined;
+    const { delivery, sending } = await openFor(buyer, journal, isAgain ? undefined : intent, open);
     try {
       const begin = async function* (): Running<Client> {
         await sending();
         yield { is: 'begun' };
         return connection.newClient(buyer.waits);
       };
-      const result = yield* way({ idempotencyKey, isAgain: again !== undefined, journal, delivery, begin });
+      const result = yield* way({ idempotencyKey, isAgain, journal, delivery, begin });
       aside.settle();
       return result;
     } finally {
       await delivery.cut();
     }
   } catch (thrown) {
-    const counted = await withNumbers(buyer, kind, worst, thrown);
-    const error = naming(counted, journal?.operationId ?? again?.operationId);
+    const error = naming(await withNumbers(buyer, kind, worst, thrown), journal?.operationId);
     aside.settle(error);
     throw error;
   } finally {

@@ -121,10 +121,10 @@ function toContinuedRequest(
   const rest = arrived.reduce((left, { sent }) => left - sent, limit);
   if (rest <= 0) return undefined;
   const ids = arrived.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
-  const unnamed = arrived.filter(({ leadsSearchId }) => leadsSearchId === undefined);
-  const names = unnamed
-    .flatMap(({ brought }) => brought)
-    .flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []);
+  const unnamed = arrived.flatMap(({ brought, leadsSearchId }) =>
+    leadsSearchId === undefined ? brought : [],
+  );
+  const names = unnamed.flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []);
   return toEntitySearchRequest(
     {
       ...request,

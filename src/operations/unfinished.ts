@@ -18,15 +18,15 @@ export async function* readUnfinished(
   const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
   for (const line of (await openIndex(context)).newest()) {
-    if ('ended' in line && line.ended.outcome === 'complete') over.add(line.ended.op);
-    if ('created' in line) tasks.set(line.created.op, line.created.task);
-    if (!('begun' in line)) continue;
-    const { continues, key, kind, op, task = tasks.get(op) } = line.begun;
+    if (line.is === 'ended' && line.outcome === 'complete') over.add(line.op);
+    if (line.is === 'created') tasks.set(line.op, line.task);
+    if (line.is !== 'begun') continue;
+    const { continues, key, kind, op, task = tasks.get(op) } = line;
     const isOver = [op, task ?? key].some((one) => one !== undefined && over.has(one));
     if (tasks.has(op)) over.add(key);
     if (over.has(op) && kind !== 'task create') over.add(task);
     const operation =
-      isOver || !canGoOn(line.begun)
+      isOver || !canGoOn(line)
         ? undefined
         : await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
             damaged(error);

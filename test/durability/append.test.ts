@@ -1,6 +1,7 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { toLine } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
 import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
@@ -154,3 +155,32 @@ it.each(kinds)(
   },
   exhaustive ? 3_600_000 : 300_000,
 );
+
+it('what a killed run was adding is completed by a task wait that adds to the same file', async () => {
+  const machine = createMachine();
+  const run = async (...args: string[]) => await machine.run([...args, '--local', '-q']);
+  const created = await run('task', 'create', 'company', 'fintech', '--limit', '2');
+  const old = '{"name":"old"}\n';
+  machine.write('leads.jsonl', old);
+  expect(await run('search', 'company', 'bank', '-o', 'leads.jsonl', '--append')).toMatchObject({ code: 0 });
+  const whole = machine.read('leads.jsonl');
+  const [search] = (await readOperations(machine.state)).operations.filter((one) => one.isSearch);
+  const entries = search?.entries ?? [];
+  const adding = entries.findIndex(({ type }) => type === 'adding');
+  const journal = join(folderOf(machine.state, search?.operationId ?? ''), 'journal.jsonl');
+  writeFileSync(
+    journal,
+    entries
+      .slice(0, adding + 1)
+      .map(toLine)
+      .join(''),
+  );
+  machine.write('leads.jsonl.part', whole.slice(old.length));
+  machine.write('leads.jsonl', whole.slice(0, old.length + 20));
+  const { leads_search_id } = JSON.parse(created.stdout);
+  const waited = await run('task', 'wait', leads_search_id, '-o', 'leads.jsonl', '--append');
+  expect(waited).toMatchObject({ code: 0, stderr: '' });
+  expect(machine.read('leads.jsonl').startsWith(whole)).toBe(true);
+  expect(machine.read('leads.jsonl').slice(whole.length).match(/\n/g)).toHaveLength(2);
+  expect(machine.files()).toEqual(['leads.jsonl']);
+});

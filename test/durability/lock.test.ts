@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive, isLocked, lockFolder } from '../../src/files/folder-lock.ts';
+import { isAlive, isLocked, lockFolder, withOutputLock } from '../../src/files/folder-lock.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { intentOf } from '../helpers/journals.ts';
@@ -212,6 +212,16 @@ describe.concurrent('a lock that another machine or container has', () => {
     },
     40_000,
   );
+});
+
+it('a lock stands beside an output whose name is nearly too long', async () => {
+  const folder = temporaryFolder();
+  const name = `${'😀'.repeat(60)}.csv`;
+  await withOutputLock({ pid: process.pid }, join(folder, name), async (lock) => {
+    expect(readdirSync(folder)).toEqual([`${name}.lock`]);
+    expect(lock?.isHeld()).toBe(true);
+  });
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it.skipIf(process.platform === 'win32')(

@@ -7,7 +7,7 @@ import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
 import { readKnown } from '../../operations/journal/stored.ts';
-import { completeAdditionTo, isPartOf } from '../../operations/output-owner.ts';
+import { isPartOf } from '../../operations/output-owner.ts';
 import { idsOf, type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
 import type { BoughtSearch } from '../../operations/search/buy.ts';
 import { buyRest, finishSearch, type LeftSearch } from '../../operations/search/continue.ts';
@@ -37,7 +37,6 @@ export async function continueSearch(
   const begun = await readBegun(intent, given);
   const options = { ...given, ...begun };
   await withHeldOutput(context, options, async (lock) => {
-    if (begun?.output !== undefined) await completeAdditionTo(context, begun.output);
     await withOperation(context, operationId, async (journal, operation) => {
       const rest = await readRest(context, operation);
       await withConnection(context, options, async (connection) => {

@@ -51,14 +51,23 @@ export async function withOutput<T>(
   });
 }
 
-/** Runs `work` while no other run writes the file of -o, if there is one. Throws `temporary` where another run does. */
+/**
+ * Runs `work` while no other run writes the file of -o, if there is one. What a killed run was adding to it comes before what is added now.
+ * Throws `temporary` where another run writes it, LocalIoError.
+ */
 export async function withHeldOutput<T>(
   context: Context,
   options: RecordOptions & { readonly dryRun?: boolean },
   work: (lock: FolderLock | undefined) => Promise<T>,
 ): Promise<T> {
   const file = options.dryRun ? undefined : fileOf(options);
-  return file === undefined ? await work(undefined) : await withOutputLock(context, file, work);
+  if (file === undefined) return await work(undefined);
+  return await withOutputLock(context, file, async (lock) => {
+    if (options.append) {
+      await (await import('../../operations/output-owner.ts')).completeAdditionTo(context, file);
+    }
+    return await work(lock);
+  });
 }
 
 /** Opens the output, which is locked. `keepsFile`: a file stays as it is when there are no records. Throws LocalIoError and UsageError. */

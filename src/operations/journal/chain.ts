@@ -21,7 +21,7 @@ export async function readChainTo(context: IndexContext, last: StoredOperation):
   if (continues === undefined && isSearch) {
     // Journals of earlier versions name the continuation in the search that was continued.
     for (const line of (await openIndex(context)).find('op', operationId)) {
-      if ('begun' in line) continues ??= line.begun.continues;
+      if (line.is === 'begun') continues ??= line.continues;
     }
   }
   const before = continues && (await readOperation(context.directories.state, continues));

@@ -69,8 +69,8 @@ export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; rea
 export async function* readHistory(context: IndexContext, since?: Date): AsyncGenerator<HistoryEntry> {
   const { state } = context.directories;
   for (const line of (await openIndex(context)).newest()) {
-    if (!('begun' in line) || !isPurchase(line.begun)) continue;
-    const { op, time } = line.begun;
+    if (line.is !== 'begun' || !isPurchase(line)) continue;
+    const { op, time } = line;
     if (since !== undefined && !(Date.parse(time) >= since.getTime())) continue;
     try {
       const operation = await readOperation(state, op);

@@ -5,61 +5,46 @@ import { isTask, rowsOf } from '../kinds.ts';
 import { rowRequestOf, toRowRequestText } from '../row-request.ts';
 import type { Intent, JournalEntry } from './entries.ts';
 
+type AllOfBegun = Awaited<ReturnType<typeof toBegun>>;
+
 /** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
-export interface Begun {
-  readonly op: string;
-  readonly kind: string;
-  readonly time: string;
-  readonly origin: string;
-  /** A digest of the request: the same for the same order from the same service. */
-  readonly like: string;
-  /** A digest of the request, the output file and its form; absent without a file. */
-  readonly same?: string | undefined;
-  readonly output?: string | undefined;
-  /** A digest of the name of a run, and of what is sent for its rows. */
-  readonly run?: string | undefined;
-  readonly key?: string | undefined;
-  readonly task?: string | undefined;
-  /** The search that it continues. */
-  readonly continues?: string | undefined;
-  /** The most that it can cost, as far as that was known. */
-  readonly worst?: number | undefined;
-  /** Its cost is not known. */
-  readonly unpriced?: true | undefined;
-}
+export type Begun = Partial<AllOfBegun> & Pick<AllOfBegun, 'is' | 'op' | 'kind' | 'time' | 'origin' | 'like'>;
 
 /** A line of the index. The order of the lines is the order of the operations, even if the clock was wrong. */
 export type IndexLine = Readonly<
-  | { begun: Begun }
+  | Begun
   /** The service has named the task. */
-  | { created: { op: string; task: string } }
+  | { is: 'created'; op: string; task: string }
   /** It is resumed, into this file. */
-  | { opened: { op: string; output: string } }
+  | { is: 'opened'; op: string; output: string }
   /** A list is resumed, and can cost more than was counted. */
-  | { reserved: { op: string; time: string; worst: number } }
+  | { is: 'reserved'; op: string; time: string; worst: number }
   /** How it ended. From then on, this counts in place of what was reserved for it. */
-  | { ended: { op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined } }
+  | { is: 'ended'; op: string; outcome: Outcome; same?: string | undefined; worst?: number | undefined }
 >;
 
 /** What identifies an order: everything that decides what is bought and where it goes. */
 export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
   Partial<Pick<Intent, 'row_request'>>;
 
-export type OrderDigests = Pick<Begun, 'like' | 'same' | 'output' | 'run'>;
+export type OrderDigests = Awaited<ReturnType<typeof toDigests>>;
 
 /** The options that shape an output. With other values, it is another output. */
 const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'shard'];
 
 /** An unfinished order is resumed if all of this is the same. */
-export async function toDigests(order: Ordered): Promise<OrderDigests> {
+export async function toDigests(order: Ordered) {
   const { command, options, origin, output } = order;
   const request = [command, origin, requestOf(order)];
   const path = output === null ? undefined : await realPathOf(output);
   const shape = form.map((name) => options[name] ?? null);
   return {
+    /** The same for the same order from the same service. */
     like: digestOf(request),
+    /** Of the request, the output file and its form; undefined without a file. */
     same: path && digestOf([...request, path, shape, options.run]),
     output: path && digestOf(path),
+    /** Of the name of a run, and of what is sent for its rows. */
     run: typeof options.run === 'string' ? digestOf([...request, options.run]) : undefined,
   };
 }
@@ -87,6 +72,27 @@ function requestOf(order: Ordered): string {
   return JSON.stringify([asked ?? body, asked !== undefined, counts]);
 }
 
+async function toBegun(op: string, intent: Intent) {
+  const { command, continues, idempotency_key: key, leads_search_id, origin, time } = intent;
+  const { reserved, worst_case } = intent;
+  return {
+    is: 'begun' as const,
+    op,
+    kind: command,
+    time,
+    origin,
+    ...(await toDigests(intent)),
+    key: key === undefined ? undefined : digestOf(key),
+    task: leads_search_id ?? undefined,
+    /** The search that it continues. */
+    continues: continues ?? undefined,
+    /** The most that it can cost, as far as that was known. */
+    worst: costsOf(intent) || undefined,
+    /** Whether its cost is not known. */
+    unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
+  };
+}
+
 /** The line of the index for an entry; undefined where the index does not hold it. */
 export async function toIndexLine(
   op: string,
@@ -96,39 +102,25 @@ export async function toIndexLine(
   const [intent = entry] = entries;
   if (intent.type !== 'intent') return undefined;
   switch (entry.type) {
-    case 'intent': {
-      const { command, idempotency_key: key, origin, reserved, worst_case } = entry;
-      const begun: Begun = {
-        op,
-        kind: command,
-        time: entry.time,
-        origin,
-        ...(await toDigests(entry)),
-        key: key === undefined ? undefined : digestOf(key),
-        task: entry.leads_search_id,
-        continues: entry.continues,
-        worst: costsOf(entry) || undefined,
-        unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
-      };
-      return { begun };
-    }
+    case 'intent':
+      return await toBegun(op, entry);
     case 'reserved':
-      return { reserved: { op, time: entry.time, worst: entry.credits } };
+      return { is: 'reserved', op, time: entry.time, worst: entry.credits };
     case 'spent':
-      return { ended: { op, outcome: 'partial', worst: entry.credits } };
+      return { is: 'ended', op, outcome: 'partial', worst: entry.credits };
     case 'created':
       // Searches have an ID, too, but nothing looks for them by it.
-      return isTask(intent.command) ? { created: { op, task: entry.leads_search_id } } : undefined;
+      return isTask(intent.command) ? { is: 'created', op, task: entry.leads_search_id } : undefined;
     case 'opened': {
       const isFirst = entries.find(({ type }) => type === 'opened') === entry;
       const { output } = await toDigests(intent);
-      return isFirst || output === undefined ? undefined : { opened: { op, output } };
+      return isFirst || output === undefined ? undefined : { is: 'opened', op, output };
     }
     case 'terminal': {
       // Whoever looks for the order then also finds how it ended.
       const { same } = await toDigests(intent);
       const worst = entry.charged === 'no' ? 0 : entry.spent;
-      return { ended: { op, outcome: entry.outcome, same, worst } };
+      return { is: 'ended', op, outcome: entry.outcome, same, worst };
     }
     default:
       return undefined;

@@ -37,12 +37,8 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
   const { state } = context.directories;
   const stored = await readStored(state, 'all');
   if (stored !== undefined) return toIndex(stored);
-  const bytes = toBytes(await readJournals(state));
-  await changing(context, async () => {
-    // Another process may have made it meanwhile, and may have added to it.
-    if ((await readStored(state, 'all')) === undefined) await writeWhole(fileOfIndex(state), bytes, what);
-  }).catch(() => undefined);
-  return toIndex((await readStored(state, 'all')) ?? { bytes });
+  const made = changing(context, () => readOrMake(state, 'all'));
+  return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(state)) })));
 }
 
 /**
@@ -57,12 +53,7 @@ export async function addToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async () => {
-    let known = await readStored(state, check ? 'all' : 'end');
-    if (known === undefined) {
-      const bytes = toBytes(await readJournals(state));
-      await writeWhole(fileOfIndex(state), bytes, what);
-      known = { bytes, size: bytes.length, crc: crc32(bytes) };
-    }
+    const known = await readOrMake(state, check ? 'all' : 'end');
     check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, known.crc));
     const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
@@ -88,18 +79,22 @@ export async function thinIndex(
     const stored = await readStored(state, 'all');
     if (stored === undefined) return;
     const lines = [...toIndex(stored).newest()].reverse();
-    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(operationOf(line)))), what);
+    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(line.op))), what);
   });
 }
 
-export function operationOf(line: IndexLine): string {
-  const [about] = Object.values(line) as { op: string }[];
-  return about?.op ?? '';
+async function changing<T>(context: IndexContext, change: () => Promise<T>): Promise<T> {
+  const folder = dirname(fileOfIndex(context.directories.state));
+  return await withFolderLock(folder, context, what, change);
 }
 
-async function changing(context: IndexContext, change: () => Promise<void>): Promise<void> {
-  const folder = dirname(fileOfIndex(context.directories.state));
-  await withFolderLock(folder, context, what, change);
+/** As `readStored`; where the index has to be made again, that is done. Needs the lock of the folder. Throws LocalIoError. */
+async function readOrMake(stateDir: string, part: 'all' | 'end'): Promise<Stored> {
+  const stored = await readStored(stateDir, part);
+  if (stored !== undefined) return stored;
+  const bytes = toBytes(await readJournals(stateDir));
+  await writeWhole(fileOfIndex(stateDir), bytes, what);
+  return { bytes, size: bytes.length, crc: crc32(bytes) };
 }
 
 /** What is stored, without an incomplete last line: what that says was never sent. */
@@ -149,12 +144,12 @@ function toBytes(lines: readonly IndexLine[]): Buffer {
 
 /** Each line has the checksum of everything before it, so that the last line alone shows damage anywhere. */
 function toText(line: StoredLine, before: number): string {
-  return toCheckedLine('index', `{"before":${before},"value":${JSON.stringify(line)}}`);
+  return toCheckedLine('line', `{"before":${before},"value":${JSON.stringify(line)}}`);
 }
 
 function toLine(text: string): { readonly before: number; readonly value: StoredLine } | undefined {
   const found = fromCheckedLine(text);
-  return found?.member === 'index' ? JSON.parse(found.text) : undefined;
+  return found?.member === 'line' ? JSON.parse(found.text) : undefined;
 }
 
 function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
@@ -182,8 +177,8 @@ export async function* readNewest(
   damaged: (error: LeadpipeError) => void = () => {},
 ): AsyncGenerator<StoredOperation> {
   for (const line of (await openIndex(context)).newest()) {
-    if (!('begun' in line) || !isMeant(line.begun.kind)) continue;
-    const found = await readOperation(context.directories.state, line.begun.op).catch(damaged);
+    if (line.is !== 'begun' || !isMeant(line.kind)) continue;
+    const found = await readOperation(context.directories.state, line.op).catch(damaged);
     if (found !== undefined) yield found;
   }
 }
@@ -192,7 +187,7 @@ export async function* readNewest(
 export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
   const operations: StoredOperation[] = [];
   for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
-    const found = await readOperation(context.directories.state, operationOf(line)).catch(() => undefined);
+    const found = await readOperation(context.directories.state, line.op).catch(() => undefined);
     if (found !== undefined) operations.unshift(found);
   }
   return operations;
@@ -209,7 +204,7 @@ async function readJournals(stateDir: string): Promise<IndexLine[]> {
     // The intent of a damaged journal can mostly be read, and must not be missing from the index.
     const operation = await readOperation(stateDir, op).catch(() => readIntent(stateDir, op));
     if (operation === null) {
-      lines.push({ begun: { op, kind: damagedKind, time: '', origin: '', like: '' } });
+      lines.push({ is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' });
       continue;
     }
     for (const entry of operation?.entries ?? []) {
@@ -217,9 +212,7 @@ async function readJournals(stateDir: string): Promise<IndexLine[]> {
       const line = await toIndexLine(op, entry, operation?.entries ?? []);
       const first = continues.get(op);
       if (line === undefined) continue;
-      lines.push(
-        'begun' in line && first !== undefined ? { begun: { ...line.begun, continues: first } } : line,
-      );
+      lines.push(line.is === 'begun' && first !== undefined ? { ...line, continues: first } : line);
     }
   }
   return lines;

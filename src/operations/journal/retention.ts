@@ -21,7 +21,7 @@ const answerFiles = [
   ...[answerFile, garbledFile].flatMap((name) => [name, `${name}.part`]),
 ];
 
-export interface Pruned {
+interface Pruned {
   readonly operation_id: string;
   readonly time: string | null;
   readonly command: string | null;
@@ -47,9 +47,9 @@ export async function prune(
   const days = new Set<string>();
   const begun: (Begun & { readonly later: number })[] = [];
   for (const line of (await openIndex(context)).newest()) {
-    if (!('begun' in line)) continue;
-    begun.push({ ...line.begun, later: days.size });
-    days.add(line.begun.time.slice(0, 10));
+    if (line.is !== 'begun') continue;
+    begun.push({ ...line, later: days.size });
+    days.add(line.time.slice(0, 10));
   }
   const pruned: Pruned[] = [];
   for (const { kind, later, op, run, time } of begun.reverse()) {

@@ -31,15 +31,6 @@ export type RowEnd =
       readonly key?: string | undefined;
     };
 
-export interface RowIntent {
-  readonly number: number;
-  readonly line: number;
-  readonly digest: bigint;
-  readonly key: string;
-  /** The exact bytes. */
-  readonly body: string;
-}
-
 /** Where the last line about a request stands, and what it says. */
 interface Place {
   readonly state: RowEnd['state'] | 'sent';
@@ -150,11 +141,14 @@ export async function openStoredRows(folder: string) {
 
   return {
     ...known,
-    /** When it returns, the intent survives this process; when it resolves, a power cut. Throws LocalIoError. */
-    intend({ number, line, digest, key, body }: RowIntent): Promise<void> {
+    /**
+     * Stores what is about to be sent: the exact bytes of the `body`. When it returns, that survives this process; when it resolves, a power
+     * cut. Throws LocalIoError.
+     */
+    intend(digest: bigint, row: { number: number; line: number }, key: string, body: string): Promise<void> {
       return append(digest, 'sent', [
-        ['row', String(number)],
-        ['line', String(line)],
+        ['row', String(row.number)],
+        ['line', String(row.line)],
         ['key', JSON.stringify(key)],
         ['body', body],
       ]);

@@ -12,7 +12,7 @@ import { beginJournal, type Journal, naming, openJournal } from '../journal/jour
 import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
 import type { StoredOperation } from '../journal/stored.ts';
-import { completeAdditionTo, replacedBy } from '../output-owner.ts';
+import { replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
 import { exact } from '../spending.ts';
@@ -95,9 +95,6 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
     // A list that is refused has not begun, so nothing can resume it.
     if (spending !== undefined || admit !== undefined) rest = await countRest(order, others);
     await checkLimit(buyer, order, 0, rest);
-  } else if (terms.output !== null) {
-    // For an operation that was given by its ID, nobody has done this yet.
-    await completeAdditionTo(context, terms.output);
   }
   const { journal, operation: own } =
     id === undefined

@@ -65,7 +65,7 @@ export function createRowPurchases(
     const inDoubt = (end: RowEnd): RowEnd =>
       (again || mayBeSent) && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
     const intend = async (): Promise<void> => {
-      if (!isIntended) await stored.intend({ number, line, digest, key, body });
+      if (!isIntended) await stored.intend(digest, { number, line }, key, body);
       isIntended = true;
     };
     /** Stores how the request ended. When this returns, it survives this process; when it resolves, a power cut. */

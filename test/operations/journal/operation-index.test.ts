@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
-import { openIndex, operationOf } from '../../../src/operations/journal/operation-index.ts';
+import { openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/unfinished.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
@@ -28,8 +28,8 @@ async function begin(operationId: string, time: string, ...more: object[]): Prom
 
 const begun = async (): Promise<string[]> =>
   [...(await openIndex(keepingIn(state))).newest()]
-    .filter((line) => 'begun' in line)
-    .map(operationOf)
+    .filter(({ is }) => is === 'begun')
+    .map(({ op }) => op)
     .reverse();
 const unfinished = async (): Promise<string[]> => {
   const ids: string[] = [];
@@ -69,7 +69,7 @@ describe('the index of operations', () => {
     await begin('op_b', '2026-06-02T00:00:00Z', over);
     expect(await unfinished()).toEqual(['op_a']);
     const found = [...(await openIndex(keepingIn(state))).find('task', 'ls_1')];
-    expect(found).toEqual([{ created: { op: 'op_a', task: 'ls_1' } }]);
+    expect(found).toEqual([{ is: 'created', op: 'op_a', task: 'ls_1' }]);
   });
 
   it('is made anew where it is missing, damaged in any byte, or cut', async () => {

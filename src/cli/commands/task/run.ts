@@ -8,7 +8,6 @@ import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
-import { completeAdditionTo } from '../../../operations/output-owner.ts';
 import { runTask } from '../../../operations/task/buy.ts';
 import {
   finishTask,
@@ -218,7 +217,6 @@ export async function resumeOperation(
   const { operationId } = known;
   const [intent] = known.entries;
   await withHeldOutput(context, fromTerms(intent), async (lock) => {
-    if (intent.output !== null) await completeAdditionTo(context, intent.output);
     await withOperation(context, operationId, async (journal, operation) => {
       if (await finishTask(journal, operation)) {
         const place = intent.output === null ? '' : `; its leads are in ${intent.output}`;
