@@ -36,33 +36,34 @@ beforeAll(async () => {
   operationId = JSON.parse((await run(['history', 'list'], { env })).stdout).operation_id;
 });
 
-/** What is typed before Tab, and the words that the command is run with then. */
-const lines: readonly [typed: string, words: () => readonly string[]][] = [
-  ['leadpipe sea', () => ['search']],
-  ['leadpipe search shop', () => ['search', 'shopify_store']],
-  ['leadpipe balance -f cs', () => ['balance', '-f', 'csv']],
-  ['leadpipe balance --format=cs', () => ['balance', '--format=csv']],
-  ['leadpipe balance --profile wo', () => ['balance', '--profile', 'work']],
-  ['leadpipe balance --profile my', () => ['balance', '--profile', 'my team']],
-  ['leadpipe balance --profile=my', () => ['balance', '--profile=my team']],
-  ['leadpipe balance --profile "my t', () => ['balance', '--profile', 'my team']],
-  ['leadpipe balance --profile eu', () => ['balance', '--profile', 'eu:sales desk']],
-  ['leadpipe balance --profile eu:', () => ['balance', '--profile', 'eu:sales desk']],
-  ["leadpipe balance --profile l\\'", () => ['balance', '--profile', "l'équipe"]],
+/** What is typed before Tab, and the words that the command is run with then; the IDs are known later. */
+const lines: readonly (readonly string[])[] = [
+  ['leadpipe sea', 'search'],
+  ['leadpipe search shop', 'search', 'shopify_store'],
+  ['leadpipe balance -f cs', 'balance', '-f', 'csv'],
+  ['leadpipe balance --format=cs', 'balance', '--format=csv'],
+  ['leadpipe balance --profile wo', 'balance', '--profile', 'work'],
+  ['leadpipe balance --profile my', 'balance', '--profile', 'my team'],
+  ['leadpipe balance --profile=my', 'balance', '--profile=my team'],
+  ['leadpipe balance --profile "my t', 'balance', '--profile', 'my team'],
+  ['leadpipe balance --profile eu', 'balance', '--profile', 'eu:sales desk'],
+  ['leadpipe balance --profile eu:', 'balance', '--profile', 'eu:sales desk'],
+  ["leadpipe balance --profile l\\'", 'balance', '--profile', "l'équipe"],
   [
     'leadpipe search company "a b; $(echo c)" --profile wo',
-    () => ['search', 'company', 'a b; c', '--profile', 'work'],
+    'search',
+    'company',
+    'a b; c',
+    '--profile',
+    'work',
   ],
-  ['leadpipe task wait ', () => ['task', 'wait', taskId]],
-  ['leadpipe history show ', () => ['history', 'show', operationId]],
-  ['leadpipe search company x -o files/obj', () => ['search', 'company', 'x', '-o', 'files/objective.txt']],
-  [
-    'leadpipe search company x --output=files/obj',
-    () => ['search', 'company', 'x', '--output=files/objective.txt'],
-  ],
-  ['leadpipe search company @files/obj', () => ['search', 'company', '@files/objective.txt']],
-  ['leadpipe search company fil', () => ['search', 'company', 'fil']],
-  ['leadpipe nonsense --fo', () => ['nonsense', '--fo']],
+  ['leadpipe task wait ', 'task', 'wait', '<task>'],
+  ['leadpipe history show ', 'history', 'show', '<operation>'],
+  ['leadpipe search company x -o files/obj', 'search', 'company', 'x', '-o', 'files/objective.txt'],
+  ['leadpipe search company x --output=files/obj', 'search', 'company', 'x', '--output=files/objective.txt'],
+  ['leadpipe search company @files/obj', 'search', 'company', '@files/objective.txt'],
+  ['leadpipe search company fil', 'search', 'company', 'fil'],
+  ['leadpipe nonsense --fo', 'nonsense', '--fo'],
 ];
 
 interface ShellRow {
@@ -127,12 +128,10 @@ describe.each(shells)('completion in %s', (_, { program, args, setUp, lines: its
       return got.trim();
     }
 
-    it.each(its)('%s', async (typed, expected) => {
-      expect(await entered(`${typed}\t`)).toBe(
-        `got:${expected()
-          .map((word) => `[${word}]`)
-          .join('')}`,
-      );
+    it.each(its)('%s', async (typed, ...words) => {
+      const ids: Readonly<Record<string, string>> = { '<task>': taskId, '<operation>': operationId };
+      const expected = words.map((word) => `[${ids[word] ?? word}]`);
+      expect(await entered(`${typed}\t`)).toBe(`got:${expected.join('')}`);
     });
 
     it('lists what can follow', async () => {

@@ -25,14 +25,8 @@ const noDamage = (line: number, path: string): void => {
 
 describe('stored leads', () => {
   it('come back to the byte, also when the service wrote one on several lines', async () => {
-    const leads = [
-      '{"a":12345678901234567890}',
-      '{"a":\n1}',
-      '{"a":\r\n 1.10}',
-      '{"text":"\u2028 é 日 😀"}',
-      '"\\u001b[31m"',
-      '7',
-    ];
+    const objects = ['{"a":12345678901234567890}', '{"a":\n1}', '{"a":\r\n 1.10}'];
+    const leads = [...objects, '{"text":"\u2028 é 日 😀"}', '"\\u001b[31m"', '7'];
     const folder = temporaryFolder();
     await keep(folder, leads);
     expect(await read(folder)).toEqual(leads);
