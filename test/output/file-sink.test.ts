@@ -37,65 +37,69 @@ const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
 
-/** Writes a text, and puts it into place. */
-async function place(text: string, options?: Parameters<typeof createFileSink>[1]): Promise<void> {
-  const sink = await createFileSink(file, options);
+const files = () => readdirSync(folder);
+const part = () => `${file}.part`;
+type Options = Parameters<typeof createFileSink>[1];
+const open = (options?: Options) => createFileSink(file, options);
+/** A sink that has this text. */
+async function writing(text: string, options?: Options) {
+  const sink = await open(options);
   await sink.write(text);
-  await sink.commit();
+  return sink;
 }
+
+/** Writes a text, and puts it into place. */
+const place = async (text: string, options?: Options) => (await writing(text, options)).commit();
 
 describe('a new file', () => {
   it('appears when it is complete, and not before', async () => {
     writeFileSync(file, 'old');
-    const sink = await createFileSink(file);
+    const sink = await open();
     expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: undefined });
     await sink.write('漢\n');
     await sink.write('');
     expect(sink.length).toBe(4);
     expect(read()).toBe('old');
-    expect(read(`${file}.part`)).toBe('漢\n');
+    expect(read(part())).toBe('漢\n');
     await sink.sync();
     await sink.commit();
     expect(read()).toBe('漢\n');
-    expect(readdirSync(folder)).toEqual(['leads.csv']);
+    expect(files()).toEqual(['leads.csv']);
   });
 
   it('of a cut run stays a .part, and is none without rows; of a whole one it is then empty', async () => {
-    expect(await (await createFileSink(file)).abandon()).toBeUndefined();
-    expect(readdirSync(folder)).toEqual([]);
-    await (await createFileSink(file)).commit();
+    expect(await (await open()).abandon()).toBeUndefined();
+    expect(files()).toEqual([]);
+    await (await open()).commit();
     expect(read()).toBe('');
-    const sink = await createFileSink(file);
-    await sink.write('rows');
-    expect(await sink.abandon()).toBe(`${file}.part`);
-    expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part']);
+    const sink = await writing('rows');
+    expect(await sink.abandon()).toBe(part());
+    expect(files()).toEqual(['leads.csv', 'leads.csv.part']);
   });
 
   it('is not written over the rows of another run: they get the next free name', async () => {
-    writeFileSync(`${file}.part`, 'rows of another run');
+    writeFileSync(part(), 'rows of another run');
     writeFileSync(`${file}.part.1`, 'of an earlier time');
     const warnings: string[] = [];
     await place('new', { warn: (line) => warnings.push(line) });
     expect([read(), read(`${file}.part.2`)]).toEqual(['new', 'rows of another run']);
     expect(warnings).toEqual([`${file}.part held rows of an earlier run. They are now in ${file}.part.2.`]);
-    writeFileSync(`${file}.part`, '');
-    await (await createFileSink(file)).commit();
-    expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part.1', 'leads.csv.part.2']);
+    writeFileSync(part(), '');
+    await (await open()).commit();
+    expect(files()).toEqual(['leads.csv', 'leads.csv.part.1', 'leads.csv.part.2']);
   });
 
   it('is not put in place by a run whose .part, or whose lock, another one has taken', async () => {
-    const sink = await createFileSink(file);
-    await sink.write('rows');
-    rmSync(`${file}.part`);
-    writeFileSync(`${file}.part`, 'of another run');
+    const sink = await writing('rows');
+    rmSync(part());
+    writeFileSync(part(), 'of another run');
     await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
-    rmSync(`${file}.part`);
+    rmSync(part());
     for (const append of [undefined, { format: 'jsonl' } as const]) {
-      const lost = await createFileSink(file, { append, lock: { isHeld: () => false, release() {} } });
-      await lost.write('rows');
+      const lost = await writing('rows', { append, lock: { isHeld: () => false, release() {} } });
       await expect(lost.commit()).rejects.toMatchObject({ outcome: 'temporary' });
-      expect(readdirSync(folder)).toEqual(['leads.csv.part']);
-      rmSync(`${file}.part`);
+      expect(files()).toEqual(['leads.csv.part']);
+      rmSync(part());
     }
   });
 
@@ -104,14 +108,12 @@ describe('a new file', () => {
     const real = join(folder, 'real', 'leads.csv');
     if (exists) writeFileSync(real, 'old');
     symlinkSync('real/leads.csv', file);
-    const sink = await createFileSink(file);
-    await sink.write('new');
+    const sink = await writing('new');
     expect(existsSync(`${real}.part`)).toBe(true);
     await sink.commit();
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
     expect(read(real)).toBe('new');
-    const cut = await createFileSink(file);
-    await cut.write('rows');
+    const cut = await writing('rows');
     expect(await cut.abandon()).toBe(`${real}.part`);
   });
 });
@@ -138,11 +140,10 @@ describe('what can not be written', () => {
   });
 
   it('a file that became a directory meanwhile: the rows are kept', async () => {
-    const sink = await createFileSink(file);
-    await sink.write('rows');
+    const sink = await writing('rows');
     mkdirSync(file);
     await expect(sink.commit()).rejects.toMatchObject({ outcome: 'local_io', details: { hint: kept(file) } });
-    expect(read(`${file}.part`)).toBe('rows');
+    expect(read(part())).toBe('rows');
   });
 
   // A limit on the size of files stops a write half-way, as a full disk does.
@@ -163,7 +164,7 @@ describe('what can not be written', () => {
     const out = execFileSync('bash', ['-c', line], { encoding: 'utf8' });
     const message = `can't write ${file}: the file would be too large`;
     expect(JSON.parse(out)).toEqual({ message, length: 10 });
-    expect(read(`${file}.part`)).toBe('{"new":1}\n');
+    expect(read(part())).toBe('{"new":1}\n');
     expect(read()).toBe(way === 'append' ? '{"old":1}\n' : '');
   });
 });
@@ -179,7 +180,7 @@ it('a FIFO is written directly', async () => {
   await sink.write(big);
   await sink.commit();
   expect(await received).toBe(big);
-  expect(readdirSync(folder)).toEqual(['fifo']);
+  expect(files()).toEqual(['fifo']);
 });
 
 describe('a .part of an earlier run', () => {
@@ -189,51 +190,51 @@ describe('a .part of an earlier run', () => {
 
   it.each([undefined, append])('is gone on with behind what counts, whatever stands there', async (to) => {
     for (const torn of ['', '3', '3,4\r\n', 'x,y\r\n']) {
-      writeFileSync(`${file}.part`, rows + torn);
-      const sink = await createFileSink(file, { append: to, ...at(rows.length) });
+      writeFileSync(part(), rows + torn);
+      const sink = await open({ append: to, ...at(rows.length) });
       expect(sink).toMatchObject({ length: rows.length, continued: true });
       await sink.write('3,4\r\n');
       expect(sink.length).toBe(rows.length + 5);
       await sink.commit();
       expect({ torn, text: read() }).toEqual({ torn, text: `${rows}3,4\r\n` });
-      expect(readdirSync(folder)).toEqual(['leads.csv']);
+      expect(files()).toEqual(['leads.csv']);
       rmSync(file);
     }
   });
 
   it('is cut back also when nothing follows', async () => {
-    writeFileSync(`${file}.part`, `${rows}3,`);
-    await (await createFileSink(file, at(rows.length))).commit();
+    writeFileSync(part(), `${rows}3,`);
+    await (await open(at(rows.length))).commit();
     expect(read()).toBe(rows);
   });
 
   it('is written anew, and stands as it was until then', async () => {
     for (const opening of [{ anew: true }, { at: 0 }] as const) {
-      await (await createFileSink(file, { opening })).abandon();
-      expect(readdirSync(folder)).toEqual([]);
-      writeFileSync(`${file}.part`, rows);
-      const idle = await createFileSink(file, { opening });
-      expect(await idle.abandon()).toBe(`${file}.part`);
-      expect(read(`${file}.part`)).toBe(rows);
-      const sink = await createFileSink(file, { opening });
+      await (await open({ opening })).abandon();
+      expect(files()).toEqual([]);
+      writeFileSync(part(), rows);
+      const idle = await open({ opening });
+      expect(await idle.abandon()).toBe(part());
+      expect(read(part())).toBe(rows);
+      const sink = await open({ opening });
       expect(sink).toMatchObject({ length: 0, continued: false });
       await sink.write('x');
-      expect(read(`${file}.part`)).toBe('x');
+      expect(read(part())).toBe('x');
       await sink.abandon();
-      rmSync(`${file}.part`);
+      rmSync(part());
     }
   });
 
   it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
-    const [path, options] = [`${file}.part`, { append: to, ...at(8) }];
+    const [path, options] = [part(), { append: to, ...at(8) }];
     const details = { type: 'output_changed' };
-    await expect(createFileSink(file, options)).rejects.toMatchObject({
+    await expect(open(options)).rejects.toMatchObject({
       message: `${path} is gone: it held the rows of the earlier run`,
       details,
     });
-    expect(readdirSync(folder)).toEqual([]);
+    expect(files()).toEqual([]);
     writeFileSync(path, 'short');
-    await expect(createFileSink(file, options)).rejects.toMatchObject({
+    await expect(open(options)).rejects.toMatchObject({
       message: expect.stringContaining('it was changed since'),
       details,
     });
@@ -242,13 +243,13 @@ describe('a .part of an earlier run', () => {
 
   it('is never written through a link', async () => {
     writeFileSync(join(folder, 'precious'), 'precious');
-    symlinkSync('precious', `${file}.part`);
+    symlinkSync('precious', part());
     for (const opening of [{ at: 0 }, { at: 4 }, { anew: true }] as const) {
-      await expect(createFileSink(file, { opening })).rejects.toMatchObject({
+      await expect(open({ opening })).rejects.toMatchObject({
         message: `can't write ${file}.part: it is a symbolic link`,
       });
     }
-    await (await createFileSink(file)).commit();
+    await (await open()).commit();
     expect(read(join(folder, 'precious'))).toBe('precious');
   });
 });
@@ -269,15 +270,15 @@ describe('appending', () => {
     ['an empty file', '', 'jsonl', 'NEW'],
   ])('to %s', async (_name, before, format, after) => {
     writeFileSync(file, before);
-    const sink = await createFileSink(file, { append: { format, header } });
+    const sink = await open({ append: { format, header } });
     expect(sink).toMatchObject({ length: 0, continued: false });
     const ownHeader = format === 'csv' ? `a,b${sink.lineEnd}` : '';
     await sink.write(`${ownHeader}NEW`);
-    expect([read(), read(`${file}.part`)]).toEqual([before, `${ownHeader}NEW`]);
+    expect([read(), read(part())]).toEqual([before, `${ownHeader}NEW`]);
     const additions: Addition[] = [];
     await sink.commit(async (addition) => void additions.push(addition));
     expect(read()).toBe(before === '' ? ownHeader + after : after);
-    expect(readdirSync(folder)).toEqual(['leads.csv']);
+    expect(files()).toEqual(['leads.csv']);
     const [addition] = additions;
     expect(addition).toMatchObject({
       at: Buffer.byteLength(before),
@@ -288,9 +289,8 @@ describe('appending', () => {
 
   it('to no file makes one of the .part', async () => {
     const append = { format: 'csv', header } as const;
-    const cut = await createFileSink(file, { append });
-    await cut.write('a,b\r\nx');
-    expect(await cut.abandon()).toBe(`${file}.part`);
+    const cut = await writing('a,b\r\nx', { append });
+    expect(await cut.abandon()).toBe(part());
     await place('y', { append, opening: { at: 6 } });
     expect(read()).toBe('a,b\r\nxy');
   });
@@ -298,29 +298,26 @@ describe('appending', () => {
   it.each(['{"a":1}', 'a,b\r\n1,2'])('of nothing changes nothing: %j', async (before) => {
     writeFileSync(file, before);
     const format = before.startsWith('{') ? 'jsonl' : 'csv';
-    expect(await (await createFileSink(file, { append: { format, header } })).abandon()).toBeUndefined();
-    const sink = await createFileSink(file, { append: { format, header } });
-    await sink.write(format === 'csv' ? 'a,b\r\n' : '');
+    expect(await (await open({ append: { format, header } })).abandon()).toBeUndefined();
+    const sink = await writing(format === 'csv' ? 'a,b\r\n' : '', { append: { format, header } });
     await sink.commit(() => expect.fail('nothing is added'));
     expect(read()).toBe(before);
-    expect(readdirSync(folder)).toEqual(['leads.csv']);
+    expect(files()).toEqual(['leads.csv']);
   });
 
   it('goes behind what another program has added meanwhile, and not under another header', async () => {
     writeFileSync(file, 'a,b\r\n1,2\r\n');
     const append = { format: 'csv', header } as const;
-    const sink = await createFileSink(file, { append });
-    await sink.write('a,b\r\n5,6\r\n');
+    const sink = await writing('a,b\r\n5,6\r\n', { append });
     writeFileSync(file, 'a,b\n1,2\n3,4');
     await sink.commit();
     expect(read()).toBe('a,b\n1,2\n3,4\n5,6\r\n');
-    const late = await createFileSink(file, { append });
-    await late.write('a,b\r\n7,8\r\n');
+    const late = await writing('a,b\r\n7,8\r\n', { append });
     writeFileSync(file, 'c,d\n');
     await expect(late.commit()).rejects.toMatchObject({
       details: { type: 'output_changed', hint: kept(file) },
     });
-    expect([read(), read(`${file}.part`)]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
+    expect([read(), read(part())]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
   });
 
   it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
@@ -345,7 +342,7 @@ describe('appending', () => {
     ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /can't append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
     writeFileSync(file, before);
-    await expect(createFileSink(file, { append: { format, header } })).rejects.toMatchObject({
+    await expect(open({ append: { format, header } })).rejects.toMatchObject({
       outcome,
       message: expect.stringMatching(message),
     });
@@ -358,7 +355,7 @@ describe('appending', () => {
     expect(read().endsWith('x"}\n{}')).toBe(true);
     writeFileSync(file, `"a","${'b'.repeat(100_000)}"\r\n${'1,"2\n3"\r\n'.repeat(20_000)}`);
     const append = { format: 'csv', header: ['a', 'b'.repeat(100_000)] } as const;
-    const rows = await createFileSink(file, { append });
+    const rows = await open({ append });
     expect(rows).toMatchObject({ continued: false, lineEnd: '\r\n' });
     await rows.abandon();
   });
@@ -386,12 +383,12 @@ it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
     await first.write(['{"id":1}']);
     const { length } = first;
     // Of a write that a signal stopped.
-    appendFileSync(`${file}.part`, half);
+    appendFileSync(part(), half);
     await first.cut();
     const second = await openRecords(context, { ...options, file, opening: { at: length ?? 0 } });
     await second.write(['{"id":2}']);
     await second.finish();
     expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
-    expect(readdirSync(folder)).toEqual(['leads.csv']);
+    expect(files()).toEqual(['leads.csv']);
   },
 );
