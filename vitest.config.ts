@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...leftOutOn(process.platform)],
     globalSetup: ['test/helpers/temporary-root.ts', 'test/helpers/build.ts'],
-    setupFiles: ['test/helpers/string-width.ts'],
+    setupFiles: ['test/helpers/string-width.ts', 'test/helpers/ending.ts'],
     reporters: ['default', './test/helpers/summary-reporter.ts'],
     // Most files wait for one process at a time: two of them keep two cores busy.
     maxWorkers: 2,

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
 import { ending, failing } from '../helpers/ending.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
 import { inTerminal } from '../helpers/pty.ts';
-import { bareEnvironment, type Result, run } from '../helpers/run.ts';
 
 const key: string = localKeys[0].key;
 let service: StartedService;
@@ -19,39 +18,45 @@ beforeAll(async () => {
 });
 
 /** A user who keeps keys in a file. */
-const withFile = (): Record<string, string> => ({ ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'file' });
-
-function login(env: Record<string, string>, stdin = key, ...more: string[]): Promise<Result> {
-  return runInProcess(['auth', 'login', '--base-url', service.url, ...more], { env, stdin });
+function withFile(): Machine {
+  const at = createMachine();
+  at.env.LEADPIPE_CREDENTIAL_STORE = 'file';
+  return at;
 }
 
-/** Runs these words. */
-const leadpipe = (env: Record<string, string>, line: string): Promise<Result> =>
-  runInProcess(line.split(' '), { env });
+const login = ({ leadpipe }: Machine, stdin = key, more = '') =>
+  leadpipe(`auth login --base-url ${service.url} ${more}`, { stdin });
 
-function filesOf(env: Record<string, string>): Record<string, unknown> {
-  const folder = env.LEADPIPE_CONFIG_DIR ?? '';
-  return Object.fromEntries(
-    readdirSync(folder).map((name) => [name, JSON.parse(readFileSync(join(folder, name), 'utf8'))]),
-  );
+/** Of a user who keeps keys in a file, and has logged in. */
+async function loggedIn(more?: string): Promise<Machine> {
+  const at = withFile();
+  await login(at, key, more);
+  return at;
+}
+
+const pathOf = ({ env }: Machine, name: string): string => join(env.LEADPIPE_CONFIG_DIR ?? '', name);
+
+function filesOf(at: Machine): Record<string, unknown> {
+  const names = readdirSync(pathOf(at, ''));
+  return Object.fromEntries(names.map((name) => [name, JSON.parse(readFileSync(pathOf(at, name), 'utf8'))]));
 }
 
 describe('auth login', () => {
   it('tries the key from standard input, stores it for its origin, and every command finds it', async () => {
-    const env = withFile();
-    const args = ['auth', 'login', '--base-url', service.url];
-    const result = await run(args, { env, stdin: `  ${key}\n` });
-    expect(result).toMatchObject(failing(0, `for ${service.url} in ${env.LEADPIPE_CONFIG_DIR}`));
+    const at = withFile();
+    const result = await at.run(`auth login --base-url ${service.url}`, {}, `  ${key}\n`);
+    const says = `for ${service.url} in ${pathOf(at, '')}`;
+    expect(result).toEqual({ ...ending(0, says), stdout: '' });
     expect(result.stderr).not.toContain(key);
     const origin = new URL(service.url).origin;
-    expect(filesOf(env)).toEqual({
+    expect(filesOf(at)).toEqual({
       'config.json': { profiles: { default: { base_url: service.url } } },
       'credentials.json': { keys: { default: { origin, store: 'file', key } } },
     });
-    expect(statSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(pathOf(at, 'credentials.json')).mode & 0o777).toBe(0o600);
 
-    expect((await run('balance', { env })).code).toBe(0);
-    const status = await run('auth status', { env });
+    expect((await at.run('balance')).code).toBe(0);
+    const status = await at.run('auth status');
     expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toEqual({
       profile: 'default',
@@ -68,31 +73,35 @@ describe('auth login', () => {
     ['a revoked key', 'lp_local_revoked', 4],
     ['no key', ' \n', 78],
     ['two lines', 'lp_one\nlp_two\n', 78],
-  ])('stores nothing for %s, and keeps what was there', async (_name, stdin, code) => {
-    const env = withFile();
-    await login(env);
-    const before = filesOf(env);
-    const result = await login(env, stdin);
+  ])('stores nothing for %s, and keeps what was there', async (_, stdin, code) => {
+    const at = await loggedIn();
+    const before = filesOf(at);
+    const result = await login(at, stdin);
     expect(result).toMatchObject({ code, stdout: '' });
     expect(result.stderr).not.toContain(stdin.trim() || key);
-    expect(filesOf(env)).toEqual(before);
+    expect(filesOf(at)).toEqual(before);
   });
 
-  it.each([
-    ['a service that hangs up', 'file', () => ['--base-url', other.url], 75, 'connection'],
-    ['no address, and nobody to ask', 'file', () => [], 78, '--base-url'],
-    ['a store that it does not know', 'cloud', () => ['--base-url', service.url], 78, 'keychain or file'],
-  ] as const)('stores nothing with %s', async (_name, store, more, code, says) => {
-    const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: store };
-    expect(await runInProcess(['auth', 'login', ...more()], { env, stdin: key })).toMatchObject(
-      ending(code, says),
-    );
-    expect(() => filesOf(env)).toThrow('ENOENT');
+  it.each<[name: string, store: string, more: () => string, code: number, says: string]>([
+    ['a service that hangs up', 'file', () => `--base-url ${other.url}`, 75, 'connection'],
+    ['no address, and nobody to ask', 'file', () => '', 78, '--base-url'],
+    [
+      'a store that it does not know',
+      'cloud',
+      (): string => `--base-url ${service.url}`,
+      78,
+      'keychain or file',
+    ],
+  ])('stores nothing with %s', async (_, store, more, code, says) => {
+    const at = withFile();
+    at.env.LEADPIPE_CREDENTIAL_STORE = store;
+    expect(await at.leadpipe(`auth login ${more()}`, { stdin: key })).toMatchObject(ending(code, says));
+    expect(() => filesOf(at)).toThrow('ENOENT');
   });
 
   it('asks on a terminal, for the key without showing it, and before it uses a file', async () => {
-    const env = bareEnvironment();
-    const terminal = inTerminal('auth login', { env, columns: 120 });
+    const at = createMachine();
+    const terminal = inTerminal('auth login', { env: at.env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
     // With the scheme that is missing.
     terminal.type(`${service.url.replace('http://', '')}\r`);
@@ -105,21 +114,19 @@ describe('auth login', () => {
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);
     expect(transcript).not.toContain(key);
-    expect(transcript).toContain('Stored the key');
-    expect(transcript).toContain('Next, for at most 5 credits: leadpipe search company');
-    expect(filesOf(env)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
+    expect(transcript).toSay('Stored the key', 'Next, for at most 5 credits: leadpipe search company');
+    expect(filesOf(at)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
   });
 
   it('asks three times for an address that can be used', async () => {
-    const terminal = inTerminal('auth login', { env: bareEnvironment(), columns: 120 });
+    const terminal = inTerminal('auth login', { columns: 120 });
     for (const [at, typed] of ['nonsense', 'http://a.example', 'still wrong'].entries()) {
       await terminal.waitFor(new RegExp(`(?:Address of the service: [^]*){${at + 1}}$`));
       terminal.type(`${typed}\r`);
     }
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(78);
-    expect(transcript).toContain('it is not a URL. Write it as https://host.');
-    expect(transcript).toContain('it uses http, not https');
+    expect(transcript).toSay('it is not a URL. Write it as https://host.', 'it uses http, not https');
     expect(transcript.match(/warning:/g)).toHaveLength(2);
   });
 
@@ -128,8 +135,8 @@ describe('auth login', () => {
     ['Ctrl-C', '\x03', 130],
     ['the end of the input', '\x04', 130],
   ])('stores nothing after %s', async (_name, keys, code) => {
-    const env = bareEnvironment();
-    const terminal = inTerminal(['auth', 'login', '--base-url', service.url], { env });
+    const at = createMachine();
+    const terminal = inTerminal(`auth login --base-url ${service.url}`, { env: at.env });
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
     await terminal.waitFor(/\[y\/n\] \S*$/);
@@ -137,123 +144,109 @@ describe('auth login', () => {
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
     if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was changed\.?\r\n$/i);
-    expect(() => filesOf(env)).toThrow('ENOENT');
+    expect(() => filesOf(at)).toThrow('ENOENT');
   });
 });
 
 describe('a stored key', () => {
-  it.each([
-    ['--base-url', (url: string) => ({ args: ['--base-url', url], env: {} })],
-    ['LEADPIPE_BASE_URL', (url: string) => ({ args: [], env: { LEADPIPE_BASE_URL: url } })],
-    ['localhost for 127.0.0.1', (_: string, own: string) => ({ args: ['--base-url', own], env: {} })],
-  ])('is not sent to another origin: %s', async (_name, other_) => {
-    const env = withFile();
-    await login(env);
+  it.each<[name: string, more: () => string, isInEnvironment?: true]>([
+    ['--base-url', () => `--base-url ${other.url}`],
+    ['LEADPIPE_BASE_URL', () => '', true],
+    ['localhost for 127.0.0.1', () => `--base-url ${service.url.replace('127.0.0.1', 'localhost')}`],
+  ])('is not sent to another origin: %s', async (_, more, isInEnvironment) => {
+    const at = await loggedIn();
     const requests = other.requests.length;
-    const way = other_(other.url, service.url.replace('127.0.0.1', 'localhost'));
-    expect(await runInProcess(['balance', ...way.args], { env: { ...env, ...way.env } })).toMatchObject(
+    const env = isInEnvironment ? { LEADPIPE_BASE_URL: other.url } : {};
+    expect(await at.leadpipe(`balance ${more()}`, { env })).toMatchObject(
       failing(78, `only for ${service.url}`),
     );
     expect(other.requests).toHaveLength(requests);
   });
 
   it('is not sent to an address that the settings file was given afterwards', async () => {
-    const env = withFile();
-    await login(env);
-    const set = await runInProcess(['config', 'set', 'base_url', other.url], { env });
+    const at = await loggedIn();
+    const set = await at.leadpipe(`config set base_url ${other.url}`);
     expect(set.stderr).toContain('is not sent to the new address');
-    expect((await leadpipe(env, 'balance')).code).toBe(78);
+    expect((await at.leadpipe('balance')).code).toBe(78);
   });
 
   it('comes after LEADPIPE_API_KEY', async () => {
-    const env = withFile();
-    await login(env);
-    const result = await runInProcess('auth status', {
-      env: { ...env, LEADPIPE_API_KEY: 'lp_local_revoked' },
+    const at = await loggedIn();
+    const { code, stdout } = await at.leadpipe('auth status', {
+      env: { LEADPIPE_API_KEY: 'lp_local_revoked' },
     });
-    expect(result.code).toBe(4);
-    expect(JSON.parse(result.stdout)).toMatchObject({ key_from: 'LEADPIPE_API_KEY', valid: false });
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ key_from: 'LEADPIPE_API_KEY', valid: false });
   });
 
   it('is shown as it is when the service can’t be asked', async () => {
-    const env = { ...withFile(), LEADPIPE_API_KEY: key };
-    const result = await runInProcess(['auth', 'status', '--base-url', other.url], { env });
-    expect(result.code).toBe(75);
-    expect(JSON.parse(result.stdout)).toMatchObject({ valid: null, available_credits: null });
+    const env = { LEADPIPE_API_KEY: key };
+    const { code, stdout } = await withFile().leadpipe(`auth status --base-url ${other.url}`, { env });
+    expect(code).toBe(75);
+    expect(JSON.parse(stdout)).toMatchObject({ valid: null, available_credits: null });
   });
 
   it('is forgotten by logout, once', async () => {
-    const env = withFile();
-    await login(env);
-    expect((await leadpipe(env, 'auth logout')).stderr).toContain('Removed the key');
-    expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
-    expect(await leadpipe(env, 'auth logout')).toMatchObject({ code: 0 });
-    expect((await leadpipe(env, 'balance')).code).toBe(78);
+    const at = await loggedIn();
+    expect((await at.leadpipe('auth logout')).stderr).toContain('Removed the key');
+    expect(filesOf(at)['credentials.json']).toEqual({ keys: {} });
+    expect(await at.leadpipe('auth logout')).toMatchObject({ code: 0 });
+    expect((await at.leadpipe('balance')).code).toBe(78);
+  });
+
+  it('is forgotten by logout also where the settings have lost its profile', async () => {
+    const at = await loggedIn('--profile work');
+    writeFileSync(pathOf(at, 'config.json'), '{}');
+    expect((await at.leadpipe('auth logout --profile work')).stderr).toContain('Removed the key');
+    expect(filesOf(at)['credentials.json']).toEqual({ keys: {} });
   });
 
   it('in a damaged file is named, not repeated, and not overwritten', async () => {
-    const env = withFile();
-    await login(env);
-    const file = join(env.LEADPIPE_CONFIG_DIR ?? '', 'credentials.json');
+    const at = await loggedIn();
+    const file = pathOf(at, 'credentials.json');
     for (const damaged of [`{"keys":{"default":{"key":"${key}`, `{"keys":{"default":"${key}"}}`]) {
       writeFileSync(file, damaged);
-      for (const args of [['balance'], ['auth', 'list'], ['auth', 'logout'], ['balance', '--verbose']]) {
-        const result = await runInProcess(args, { env });
+      for (const line of ['balance', 'auth list', 'auth logout', 'balance --verbose']) {
+        const result = await at.leadpipe(line);
         expect(result).toMatchObject(ending(78, file));
         expect(result.stderr).not.toContain(key);
       }
-      expect((await login(env)).code).toBe(78);
+      expect((await login(at)).code).toBe(78);
       expect(readFileSync(file, 'utf8')).toBe(damaged);
     }
   });
 });
 
 it('profiles are listed with where their keys are, switched and removed', async () => {
-  const env = withFile();
-  await login(env);
-  const work = await login(env, key, '--profile', 'work');
-  expect(work.stderr).toContain('leadpipe auth switch work');
-  await leadpipe(env, 'auth logout --profile default');
-  expect((await leadpipe(env, 'balance')).code).toBe(78);
-  expect((await leadpipe(env, 'auth switch work')).code).toBe(0);
-  expect((await leadpipe(env, 'balance')).code).toBe(0);
-  const list = await leadpipe(env, 'auth list -f json');
-  expect(JSON.parse(list.stdout)).toEqual([
+  const at = await loggedIn();
+  const codeOf = async (line: string) => (await at.leadpipe(line)).code;
+  expect((await login(at, key, '--profile work')).stderr).toContain('leadpipe auth switch work');
+  await at.leadpipe('auth logout --profile default');
+  expect(await codeOf('balance')).toBe(78);
+  expect(await codeOf('auth switch work')).toBe(0);
+  expect(await codeOf('balance')).toBe(0);
+  expect(JSON.parse((await at.leadpipe('auth list -f json')).stdout)).toEqual([
     { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
     { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
   ]);
-  await login(env, key, '--profile', 'default');
-  expect(await leadpipe(env, 'auth remove work')).toMatchObject({
-    code: 0,
-    stdout: '',
-    stderr: `Removed the settings of the profile "work", and its key for ${service.url}.\n`,
-  });
-  expect(filesOf(env)).toEqual({
+  await login(at, key, '--profile default');
+  const stderr = `Removed the settings of the profile "work", and its key for ${service.url}.\n`;
+  expect(await at.leadpipe('auth remove work')).toEqual({ code: 0, stdout: '', stderr });
+  expect(filesOf(at)).toEqual({
     'config.json': { profiles: { default: { base_url: service.url } } },
     'credentials.json': { keys: { default: expect.objectContaining({ key }) } },
   });
-  expect((await leadpipe(env, 'balance')).code).toBe(0);
+  expect(await codeOf('balance')).toBe(0);
   for (const line of ['auth remove work', 'auth switch wrok']) {
-    expect(await leadpipe(env, line)).toMatchObject(ending(2, 'The profiles are default.'));
+    expect(await at.leadpipe(line)).toMatchObject(ending(2, 'The profiles are default.'));
   }
 });
 
-it('a key of a profile that the settings have lost can be forgotten', async () => {
-  const env = withFile();
-  await login(env, key, '--profile', 'work');
-  writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{}');
-  expect((await leadpipe(env, 'auth logout --profile work')).stderr).toContain('Removed the key');
-  expect(filesOf(env)['credentials.json']).toEqual({ keys: {} });
-});
-
-describe('the first command of someone who has nothing', () => {
-  it.each(['balance', 'search company x', 'task run person x', 'auth status'])(
-    '`%s` says in four lines what to do',
-    async (line) => {
-      const result = await runInProcess(line.split(' '), { env: bareEnvironment() });
-      expect(result).toMatchObject({ code: 78, stdout: '' });
-      expect(result.stderr.trimEnd().split('\n')).toHaveLength(4);
-      for (const way of ['auth login', 'LEADPIPE_BASE_URL', '--local']) expect(result.stderr).toContain(way);
-    },
-  );
-});
+it.each(['balance', 'search company x', 'task run person x', 'auth status'])(
+  '`%s` as the first command of someone who has nothing says in four lines what to do',
+  async (line) => {
+    const result = await createMachine().leadpipe(line);
+    expect(result).toMatchObject(failing(78, 'auth login', 'LEADPIPE_BASE_URL', '--local'));
+    expect(result.stderr.trimEnd().split('\n')).toHaveLength(4);
+  },
+);

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ending } from '../helpers/ending.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
@@ -247,10 +247,9 @@ describe('bad input', () => {
   const expectNothingSent = async ({ args, says, stdin, exit }: CommandLine): Promise<void> => {
     const before = server.requests.length;
     const options = { env: pointedAt(server.url), stdin, cwd: folder };
-    const { code, stdout, stderr } = await runInProcess(args, options);
-    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
-    for (const words of says) expect(stderr).toContain(words);
-    expect(stderr).not.toContain('\n    at ');
+    const result = await runInProcess(args, options);
+    expect(result).toMatchObject(failing(exit, ...says));
+    expect(result.stderr).not.toContain('\n    at ');
     expect(server.requests.length).toBe(before);
   };
 
@@ -294,10 +293,9 @@ const addresses = String.raw`
 describe('configuration', () => {
   it.each(commandLines(addresses, 78))('$line: exit 78', async ({ env, args, says, exit }) => {
     for (const command of ['search company x', 'balance']) {
-      const { code, stdout, stderr } = await runInProcess([...command.split(' '), ...args.slice(1)], { env });
-      expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
-      expect(stderr).toContain(says[0]);
-      expect(stderr).not.toContain('secret');
+      const result = await runInProcess([...command.split(' '), ...args.slice(1)], { env });
+      expect(result).toMatchObject(failing(exit, ...says));
+      expect(result.stderr).not.toContain('secret');
     }
   });
 

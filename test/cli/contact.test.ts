@@ -1,16 +1,13 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runAnswered } from '../helpers/answered.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { fileOf } from '../helpers/local-service.ts';
 
 describe('contact', () => {
   function toBody(result: string): string {
     return `{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":${result},"created_at":"2026-01-31T09:00:00Z"}`;
   }
 
-  const contact = (result = '', ...args: string[]) =>
-    runAnswered(toBody(result), ['contact', 'email', 'x', ...args]);
+  const contact = (result = '', more = '') => runAnswered(toBody(result), `contact email x ${more}`);
 
   const found = ['{"content":"a@b.example","reference":"https://b.example"}', '{"content":4930123456}'];
   const missing = [
@@ -52,32 +49,28 @@ describe('contact', () => {
     [missing[0], 'email      not found\nreference  –\nobjective  x\n'],
     [missing[2], 'email      not found\nreference  –\nobjective  x\n'],
   ])('a table of %s says what was found', async (result, stdout) => {
-    expect((await contact(result, '-f', 'table')).stdout).toBe(stdout);
+    expect((await contact(result, '-f table')).stdout).toBe(stdout);
   });
 
   it('CSV has the same five columns, found or not', async () => {
     const header = 'contact_type,objective,content,reference,created_at\r\n';
-    expect((await contact(found[0], '-f', 'csv')).stdout).toBe(
+    expect((await contact(found[0], '-f csv')).stdout).toBe(
       `${header}email,x,a@b.example,https://b.example,2026-01-31T09:00:00Z\r\n`,
     );
-    expect((await contact(missing[0], '-f', 'csv')).stdout).toBe(
-      `${header}email,x,,,2026-01-31T09:00:00Z\r\n`,
-    );
+    expect((await contact(missing[0], '-f csv')).stdout).toBe(`${header}email,x,,,2026-01-31T09:00:00Z\r\n`);
   });
 
   it('--columns makes a flat object', async () => {
-    expect((await contact(found[0], '--columns', 'result.content')).stdout).toBe(
+    expect((await contact(found[0], '--columns result.content')).stdout).toBe(
       '{"result.content":"a@b.example"}\n',
     );
   });
 
   it('sends 4000 astral characters, from a file, trimmed', async () => {
-    const file = join(temporaryFolder(), 'objective.txt');
-    writeFileSync(file, `\ufeff${'🦊'.repeat(4000)}\n`);
-    const body = toBody('{"content":null}');
-    expect(await runAnswered(body, ['contact', 'phone', `@${file}`])).toMatchObject({
-      code: 0,
-      sent: { contact_type: 'phone', objective: '🦊'.repeat(4000) },
-    });
+    const objective = '🦊'.repeat(4000);
+    const file = fileOf('objective.txt', `\ufeff${objective}\n`);
+    const sent = { contact_type: 'phone', objective };
+    const result = await runAnswered(toBody('{"content":null}'), `contact phone @${file}`);
+    expect(result).toMatchObject({ code: 0, sent });
   });
 });

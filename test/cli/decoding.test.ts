@@ -5,51 +5,37 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import { decoded, decodeText } from '../../src/files/decoded.ts';
 import { ending, failing } from '../helpers/ending.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
 import { startService } from '../helpers/local-service.ts';
-import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+import { createMachine } from '../helpers/machine.ts';
+import { writeConfig } from '../helpers/settings.ts';
 
-const folder = temporaryFolder();
-const env = bareEnvironment(folder);
-const file = (name: string): string => join(folder, name);
-const company = (...more: string[]) => ['search', 'company', ...more, '--local', '--dry-run'];
+const at = createMachine();
+const put = (name: string, bytes: Buffer): void => writeFileSync(at.pathOf(name), bytes);
 
-/** Every place that takes a text: what is in it, the command, and what the request then has. */
-const places: readonly [name: string, text: string, args: (at: string) => string[], sent: string][] = [
-  ['an objective in a file', 'Zahnärzte', (at) => company(`@${at}`), '"objective":"Zahnärzte"'],
-  ['an objective on stdin', 'Zahnärzte', () => company('-'), '"objective":"Zahnärzte"'],
-  [
-    'names in a text file',
-    'Müller\nÖzil\n',
-    (at) => company('x', '--dedup-custom-leads', `@${at}`),
-    '"dedup_custom_leads":["Müller","Özil"]',
-  ],
-  [
-    'names.csv',
-    'name,id\nMüller,1\n',
-    (at) => company('x', '--dedup-custom-leads', `@${at}`),
-    '"dedup_custom_leads":["Müller"]',
-  ],
+/** Every place that takes a text: the file that it is in, the text, the command, and what the request then has. */
+const names = '"dedup_custom_leads":["Müller","Özil"]';
+const places: readonly [file: string, text: string, line: string, sent: string][] = [
+  ['objective', 'Zahnärzte', 'search company @objective', '"objective":"Zahnärzte"'],
+  ['stdin', 'Zahnärzte', 'search company -', '"objective":"Zahnärzte"'],
+  ['names.txt', 'Müller\nÖzil\n', 'search company x --dedup-custom-leads @names.txt', names],
+  ['names.csv', 'name,id\nMüller,1\nÖzil,2\n', 'search company x --dedup-custom-leads @names.csv', names],
   [
     'names.jsonl',
-    '{"name":"Müller"}\n',
-    (at) => company('x', '--dedup-custom-leads', `@${at}`),
-    '"dedup_custom_leads":["Müller"]',
+    '{"name":"Müller"}\n{"name":"Özil"}\n',
+    'search company x --dedup-custom-leads @names.jsonl',
+    names,
   ],
-  ['fields', 'größe', (at) => company('x', '--enrich-fields', `@${at}`), '"enrich_fields":["größe"]'],
+  ['fields', 'größe', 'search company x --enrich-fields @fields', '"enrich_fields":["größe"]'],
   [
     'schema.json',
     '{"type":"object","properties":{"größe":{"type":"string"}}}',
-    (at) => ['enrich', 'x', '--schema', at, '--local', '--dry-run'],
+    'enrich x --schema schema.json',
     '"properties":{"größe"',
   ],
   [
     'instruction',
     'Gehälter',
-    (at) => [
-      ...['extract', 'web2list', 'https://a.example/team', '--instruction', `@${at}`],
-      ...['--local', '--dry-run'],
-    ],
+    'extract web2list https://a.example/team --instruction @instruction',
     '"instruction":"Gehälter"',
   ],
 ];
@@ -60,51 +46,45 @@ const inUtf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
 describe('a text that is given', () => {
   it.each(places)(
     'as %s is read as UTF-16 with its mark, and refused as Latin-1',
-    async (name, text, args, sent) => {
-      const at = file(name);
-      for (const bytes of [Buffer.from(`\ufeff${text}`), inUtf16(text)]) {
-        writeFileSync(at, bytes);
-        const { code, stdout, stderr } = await runInProcess(args(at), { env, stdin: bytes });
+    async (file, text, line, sent) => {
+      for (const stdin of [Buffer.from(`\ufeff${text}`), inUtf16(text)]) {
+        put(file, stdin);
+        const { code, stdout, stderr } = await at.leadpipe(`${line} --local --dry-run`, { stdin });
         expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
         expect(stdout).toContain(sent);
       }
-      writeFileSync(at, inLatin1(text));
-      expect(await runInProcess(args(at), { env, stdin: inLatin1(text) })).toMatchObject(
-        failing(2, 'is not UTF-8 text (line ', 'it looks like Latin-1 or Windows-1252'),
-      );
+      put(file, inLatin1(text));
+      const refused = await at.leadpipe(`${line} --local --dry-run`, { stdin: inLatin1(text) });
+      const says = ['is not UTF-8 text (line ', 'it looks like Latin-1 or Windows-1252'];
+      expect(refused).toMatchObject(failing(2, ...says));
     },
   );
 
   const catalogue = '{"name":"Müller Zähne","description":"Zahnärzte in Köln"}\n';
   const scenario = '{"faults":[{"operation":"search","fault":"status","status":402,"body":"Für später"}]}';
   it.each([
-    ['--catalog', 'catalogue.jsonl', catalogue, 0, 'Müller Zähne'],
-    ['--scenario', 'scenario.json', scenario, 5, ''],
-  ])('to the local service with %s is read and refused alike', async (option, name, text, exit, says) => {
-    const at = file(name);
-    const begin = async (bytes: Buffer) => {
-      writeFileSync(at, bytes);
-      return await startService(option === '--catalog' ? { catalogFile: at } : { scenarioFile: at });
+    ['catalogFile', 'catalogue.jsonl', catalogue, 0, 'Müller Zähne'],
+    ['scenarioFile', 'scenario.json', scenario, 5, ''],
+  ])('to the local service as its %s is read and refused alike', async (option, name, text, code, says) => {
+    const begin = (bytes: Buffer) => {
+      put(name, bytes);
+      return startService({ [option]: at.pathOf(name) });
     };
     await expect(begin(inLatin1(text))).rejects.toThrow(UsageError);
     const service = await begin(inUtf16(text));
-    const { code, stdout } = await runInProcess('search company Zahnärzte --limit 1', { env: service.env() });
-    await service.close();
-    expect({ code, has: stdout.includes(says) }).toEqual({ code: exit, has: true });
+    const result = await at.leadpipe('search company Zahnärzte --limit 1', { env: service.env() });
+    expect(result).toMatchObject({ code, stdout: expect.stringContaining(says) });
   });
 
   it('as the settings is UTF-8, and anything else is named', async () => {
-    const own = bareEnvironment();
-    const { mkdirSync } = await import('node:fs');
-    mkdirSync(own.LEADPIPE_CONFIG_DIR as string);
-    const path = join(own.LEADPIPE_CONFIG_DIR as string, 'config.json');
     const text = '{"profile":"büro","profiles":{"büro":{"format":"csv"}}}';
-    writeFileSync(path, text);
-    expect((await runInProcess('config get format', { env: own })).stdout).toBe('csv\n');
+    writeConfig(at.env, text);
+    expect((await at.leadpipe('config get format')).stdout).toBe('csv\n');
+    const path = join(at.env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
     // What leadpipe writes is UTF-8, and nothing else is a setting.
     for (const other of [inUtf16(text), inLatin1(text)]) {
       writeFileSync(path, other);
-      expect(await runInProcess('config get format', { env: own })).toMatchObject(ending(78, path));
+      expect(await at.leadpipe('config get format')).toMatchObject(ending(78, path));
       expect(readFileSync(path)).toEqual(other);
     }
   });

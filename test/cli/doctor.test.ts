@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../../src/config/keychain.ts';
 import type { Keychain } from '../../src/context.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
+import { errorAnswer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { inTerminal } from '../helpers/pty.ts';
-import { bareEnvironment, pointedAt, type Result, run } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
 import { withConfigFile, withSettings } from '../helpers/settings.ts';
 
 interface Row {
@@ -16,34 +16,30 @@ interface Row {
   readonly fix: string | null;
 }
 
-let server: FaultServer | undefined;
-
 interface Service {
-  readonly balance?: readonly [status: number, body: object];
-  readonly status?: number;
+  /** What it answers when it is asked for the balance, and for a task. */
+  readonly balance?: string;
+  readonly task?: string;
   readonly date?: Date;
 }
 
-const wellOff = { object: 'credit_balance', available_credits: 1200 };
-const refusal = (type: string): object => ({ error: { type, message: 'no' } });
+const credits = (available_credits: number): string =>
+  jsonAnswer({ object: 'credit_balance', available_credits });
+const refusal = (status: string): string => errorAnswer(status, 'authentication_error', 'no');
+const notFound = errorAnswer('404 Not Found', 'not_found', 'no');
 
-/** A service that tells its balance, knows no tasks, and has a clock. */
-async function startService({ balance = [200, wellOff], status = 404, date }: Service): Promise<string> {
-  server = await startFaultServer((socket, { path }) => {
-    const [code, body] = path.startsWith('/v1/credit') ? balance : [status, refusal('not_found')];
-    const text = JSON.stringify(body);
-    const time = (date ?? new Date()).toUTCString();
-    socket.end(
-      `HTTP/1.1 ${code} X\r\ncontent-type: application/json\r\ndate: ${time}\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
-    );
+/** The environment of someone who knows a service that tells its balance, knows no tasks, and has a clock. */
+async function serve({ balance = credits(1200), task = notFound, date = new Date() }: Service = {}) {
+  const { url } = await startFaultServer((socket, { path }) => {
+    const answer = path.startsWith('/v1/credit') ? balance : task;
+    socket.end(answer.replace('\r\n', `\r\nDate: ${date.toUTCString()}\r\n`));
   });
-  return server.url;
+  return { ...bareEnvironment(), ...pointedAt(url) };
 }
 
-async function examine(env: Record<string, string>, ...more: string[]): Promise<Result & { rows: Row[] }> {
-  const result = await runInProcess(['doctor', ...more], { env: { ...bareEnvironment(), ...env } });
-  const lines = result.stdout.trimEnd().split('\n');
-  return { ...result, rows: lines.map((line) => JSON.parse(line) as Row) };
+async function examine(env: Record<string, string>) {
+  const result = await runInProcess('doctor', { env });
+  return { ...result, rows: recordsIn(result.stdout) as unknown as Row[] };
 }
 
 const resultsOf = (rows: readonly Row[]): Record<string, string> =>
@@ -51,25 +47,13 @@ const resultsOf = (rows: readonly Row[]): Record<string, string> =>
 
 describe('doctor', () => {
   it('is 0 where the next search would work, and says so', async () => {
-    const { code, rows, stderr } = await examine(pointedAt(await startService({})));
+    const { code, rows, stderr } = await examine(await serve());
     expect(code).toBe(0);
     expect(stderr).toBe('The next search would work.\n');
     expect(rows.filter(({ result }) => !['ok', 'skipped'].includes(result))).toEqual([]);
-    expect(rows.map(({ check }) => check)).toEqual([
-      'node',
-      'config folder',
-      'state folder',
-      'settings',
-      'keychain',
-      'address',
-      'proxy',
-      'host name',
-      'connection',
-      'clock',
-      'key',
-      'access',
-      'credits',
-    ]);
+    expect(rows.map(({ check }) => check).join(', ')).toBe(
+      'node, config folder, state folder, settings, keychain, address, proxy, host name, connection, clock, key, access, credits',
+    );
   });
 
   it('works against the local service, and as one JSON array', async () => {
@@ -79,30 +63,28 @@ describe('doctor', () => {
   });
 
   it.each<readonly [string, Service, string, number, fix: string]>([
-    ['an unknown key', { balance: [401, refusal('authentication_error')] }, 'key', 4, 'leadpipe auth status'],
-    ['a key without access to searches', { status: 403 }, 'access', 4, 'or may not do this'],
+    ['an unknown key', { balance: refusal('401 Unauthorized') }, 'key', 4, 'leadpipe auth status'],
     [
-      'no credits',
-      { balance: [200, { ...wellOff, available_credits: 0 }] },
-      'credits',
-      5,
-      'Get credits for the account',
+      'a key without access to searches',
+      { task: refusal('403 Forbidden') },
+      'access',
+      4,
+      'or may not do this',
     ],
-    ['another service', { balance: [200, { hello: 'world' }] }, 'connection', 76, 'address'],
-  ])('%s is a failure', async (_name, service, check, code, fix) => {
-    const result = await examine(pointedAt(await startService(service)));
-    expect(resultsOf(result.rows)[check]).toBe('failure');
-    expect(result.rows.find((row) => row.check === check)?.fix).toContain(fix);
+    ['no credits', { balance: credits(0) }, 'credits', 5, 'Get credits for the account'],
+    ['another service', { balance: jsonAnswer({ hello: 'world' }) }, 'connection', 76, 'address'],
+  ])('%s is a failure', async (_, service, check, code, fix) => {
+    const result = await examine(await serve(service));
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(`the next search would fail: see ${check}`);
     // Once, with what to do about it.
-    expect(result.rows.filter((row) => row.result === 'failure')).toHaveLength(1);
+    const failures = result.rows.filter((row) => row.result === 'failure');
+    expect(failures).toMatchObject([{ check, fix: expect.stringContaining(fix) }]);
     expect(result.stderr.split(fix)).toHaveLength(2);
   });
 
   it('credits for less than a usual search are a failure that names the limit to take', async () => {
-    const few = { balance: [200, { ...wellOff, available_credits: 7 }] } as const;
-    const { code, rows, stderr } = await examine(pointedAt(await startService(few)));
+    const { code, rows, stderr } = await examine(await serve({ balance: credits(7) }));
     expect(code).toBe(5);
     expect(resultsOf(rows).credits).toBe('failure');
     expect(stderr).toContain('--limit 7');
@@ -113,7 +95,7 @@ describe('doctor', () => {
     [-3600, 'ahead of'],
   ])('a clock that is %d s off is a warning', async (seconds, word) => {
     const date = new Date(Date.now() + 1000 * seconds);
-    const { code, rows } = await examine(pointedAt(await startService({ date })));
+    const { code, rows } = await examine(await serve({ date }));
     expect(code).toBe(0);
     expect(rows.find(({ check }) => check === 'clock')).toMatchObject({
       result: 'warning',
@@ -123,7 +105,7 @@ describe('doctor', () => {
   });
 
   it('wraps what it found, so that none of it is cut', async () => {
-    const env = { ...bareEnvironment(), ...pointedAt(await startService({ status: 403 })) };
+    const env = await serve({ task: refusal('403 Forbidden') });
     for (const columns of [50, 80]) {
       const { stdout } = await runInProcess('doctor', { env, stdoutIsTerminal: true, columns });
       const lines = stdout.replace(/\x1b\[[\d;]*m/g, '').split('\n');
@@ -155,7 +137,7 @@ describe('doctor', () => {
       { settings: 'failure', keychain: 'skipped' },
     ],
   ])('looks no further after %s', async (_, env, exit, results) => {
-    const { code, rows } = await examine(env());
+    const { code, rows } = await examine({ ...bareEnvironment(), ...env() });
     expect({ code, ...resultsOf(rows) }).toMatchObject({ code: exit, ...results });
   });
 
@@ -170,7 +152,7 @@ describe('doctor', () => {
       'http://host:port',
     ],
   ])('with %s it is 78', async (_name, env, check, fix) => {
-    const result = await examine(env);
+    const result = await examine({ ...bareEnvironment(), ...env });
     expect(result.code).toBe(78);
     expect(result.stdout + result.stderr).not.toContain('hidden');
     expect(result.rows.find((row) => row.check === check)).toMatchObject({
@@ -180,7 +162,7 @@ describe('doctor', () => {
   });
 
   it('asks a keychain that says nothing once', async () => {
-    const origin = await startService({});
+    const { LEADPIPE_BASE_URL: origin = '' } = await serve();
     const keys = JSON.stringify({ keys: { default: { origin, store: 'keychain' } } });
     const env = { ...withConfigFile(keys, 'credentials.json'), LEADPIPE_BASE_URL: origin };
     const asked: string[] = [];
@@ -203,7 +185,7 @@ describe('doctor', () => {
   });
 
   it('a state directory that can’t be is 74', async () => {
-    const env = { ...bareEnvironment(), ...pointedAt(await startService({})) };
+    const env = await serve();
     writeFileSync(env.LEADPIPE_STATE_DIR ?? '', 'a file');
     const { code, rows } = await examine(env);
     expect(code).toBe(74);
@@ -214,7 +196,7 @@ describe('doctor', () => {
   });
 
   it('what others can read is a warning, with the command that ends it', async () => {
-    const env = { ...withConfigFile('{}'), ...pointedAt(await startService({})) };
+    const env = { ...(await serve()), ...withConfigFile('{}') };
     const config = env.LEADPIPE_CONFIG_DIR ?? '';
     const file = join(config, 'config.json');
     chmodSync(config, 0o755);

@@ -1,65 +1,51 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runAnswered } from '../helpers/answered.ts';
 import { ending } from '../helpers/ending.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
-import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import type { FakeOptions } from '../helpers/fake-context.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { machineWith } from '../helpers/machine.ts';
 
-const folder = temporaryFolder();
-let files = 0;
 /** A schema file. */
-function file(content: unknown): string {
-  const path = join(folder, `${++files}.json`);
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-}
-
-const city = ['--field', 'city'];
+const file = (content: object): string => fileOf('schema.json', JSON.stringify(content));
 
 describe('enrich: bad input', () => {
-  let server: FaultServer;
+  let at: Awaited<ReturnType<typeof machineWith>>;
   beforeAll(async () => {
-    server = await startFaultServer((socket) => void socket.destroy());
+    at = await machineWith((socket) => void socket.destroy());
   });
 
   it('a terminal is not waited for', async () => {
-    const env = pointedAt(server.url);
-    expect(await runInProcess(['enrich', ...city], { env, stdin: 'x', stdinIsTerminal: true })).toMatchObject(
-      ending(2, 'the entity context is missing'),
-    );
-    expect(server.connections()).toBe(0);
+    const result = await at.leadpipe('enrich --field city', { stdin: 'x', stdinIsTerminal: true });
+    expect(result).toMatchObject(ending(2, 'the entity context is missing'));
+    expect(at.connections()).toBe(0);
   });
 
   it('a remote $ref is refused and not fetched', async () => {
-    const schema = file({ type: 'object', properties: { a: { $ref: `${server.url}/schema.json` } } });
-    expect(await run(['enrich', 'x', '--schema', schema], { env: pointedAt(server.url) })).toMatchObject(
-      ending(2, 'fetches no other schemas'),
-    );
-    expect(server.connections()).toBe(0);
+    const schema = file({ type: 'object', properties: { a: { $ref: `${at.url}/schema.json` } } });
+    const says = 'fetches no other schemas';
+    expect(await at.run(`enrich x --schema ${schema}`)).toMatchObject(ending(2, says));
+    expect(at.connections()).toBe(0);
   });
 
-  it('the built command validates too, in both drafts', async () => {
-    for (const $schema of [
-      'http://json-schema.org/draft-07/schema#',
-      'https://json-schema.org/draft/2020-12/schema',
-    ]) {
+  it.each(['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft/2020-12/schema'])(
+    'the built command validates too: %s',
+    async ($schema) => {
       const schema = file({ $schema, type: 'object', properties: { a: { type: 'int' } } });
-      expect(await run(['enrich', 'x', '--schema', schema], { env: pointedAt(server.url) })).toMatchObject(
-        ending(2, 'not valid JSON Schema'),
-      );
-    }
-  });
+      const says = 'not valid JSON Schema';
+      expect(await at.run(`enrich x --schema ${schema}`)).toMatchObject(ending(2, says));
+    },
+  );
 });
 
 describe('enrich', () => {
-  const enrich = (answer: string, args: readonly string[], more = {}) =>
-    runAnswered(`{"success":true,"answer":${answer}}`, ['enrich', ...args], more);
+  const enrich = (answer: string, words: string, options?: FakeOptions) =>
+    runAnswered(`{"success":true,"answer":${answer}}`, `enrich ${words}`, options);
 
   it('reads the context from stdin when it is left out, trimmed, to the last byte', async () => {
-    const { code, sent } = await enrich('{"city":"Berlin"}', city, { stdin: ` ${'é'.repeat(8192)} \n` });
-    expect({ code, context: sent.entity_context }).toEqual({ code: 0, context: 'é'.repeat(8192) });
+    const entity_context = 'é'.repeat(8192);
+    const stdin = ` ${entity_context} \n`;
+    const result = await enrich('{"city":"Berlin"}', '--field city', { stdin });
+    expect(result).toMatchObject({ code: 0, sent: { entity_context } });
   });
 
   it('sends the schema of the file, as it is', async () => {
@@ -70,18 +56,15 @@ describe('enrich', () => {
       properties: { b: { $ref: '#/definitions/n' }, a: { type: ['string', 'null'] } },
       definitions: { n: { type: 'number', minimum: 1.5 } },
     };
-    const result = await enrich('{"b":2}', [
-      'x',
-      '--schema',
-      file(`\ufeff${JSON.stringify(schema, null, 2)}`),
-    ]);
+    const path = fileOf('schema.json', `\ufeff${JSON.stringify(schema, null, 2)}`);
+    const result = await enrich('{"b":2}', `x --schema ${path}`);
     expect(result).toMatchObject({ code: 0, stdout: '{"success":true,"answer":{"b":2}}\n' });
     expect(result.stderr).not.toContain('warning');
     expect(result.sent.enrich_fields).toEqual(schema);
   });
 
   it('CSV has the properties of the schema, whatever the answer holds', async () => {
-    const args = ['x', '--field', 'b:integer', '--field', 'a', '-f', 'csv', '-q'];
+    const args = 'x --field b:integer --field a -f csv -q';
     expect((await enrich('{"a":"=1","b":12345678901234567890,"c":1}', args)).stdout).toBe(
       "b,a\r\n12345678901234567890,'=1\r\n",
     );
@@ -93,7 +76,7 @@ describe('enrich', () => {
     ['{}', 'city  –\n'],
     ['"Berlin"', 'answer  Berlin\n'],
   ])('a table of %s hides nothing that was paid for', async (answer, stdout) => {
-    expect((await enrich(answer, ['x', ...city, '-f', 'table'])).stdout).toBe(stdout);
+    expect((await enrich(answer, 'x --field city -f table')).stdout).toBe(stdout);
   });
 
   const deviating: readonly [answer: string, says: string][] = [
@@ -103,7 +86,7 @@ describe('enrich', () => {
     ['"Berlin"', 'it must be object'],
   ];
   it.each(deviating)('%s: a warning says where, and the answer is kept', async (answer, says) => {
-    expect(await enrich(answer, ['x', ...city])).toMatchObject({
+    expect(await enrich(answer, 'x --field city')).toMatchObject({
       ...ending(0, `warning: the answer does not follow the schema: ${says}\n`),
       stdout: `{"success":true,"answer":${answer}}\n`,
     });
@@ -112,14 +95,14 @@ describe('enrich', () => {
   it('a warning carries nothing to the terminal', async () => {
     const name = 'a\u001b[2J';
     const schema = file({ type: 'object', properties: { [name]: { type: 'string' } } });
-    const { stderr } = await enrich('{"a\\u001b[2J":1}', ['x', '--schema', schema]);
+    const { stderr } = await enrich('{"a\\u001b[2J":1}', `x --schema ${schema}`);
     expect(stderr).toContain('"a[2J" must be string');
   });
 
   it('a pattern that would take for ever costs a second, not the answer', async () => {
     const schema = file({ type: 'object', properties: { a: { pattern: '^(a+)+$' } } });
     const answer = `{"a":"${'a'.repeat(100)}b"}`;
-    expect(await enrich(answer, ['x', '--schema', schema])).toMatchObject({
+    expect(await enrich(answer, `x --schema ${schema}`)).toMatchObject({
       ...ending(0, 'could not be checked'),
       stdout: `{"success":true,"answer":${answer}}\n`,
     });

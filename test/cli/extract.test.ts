@@ -1,25 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { extractionTypes } from '../../src/contract/types.ts';
 import { runAnswered } from '../helpers/answered.ts';
 import { ending } from '../helpers/ending.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
-import { pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { fileOf } from '../helpers/local-service.ts';
+import { machineWith } from '../helpers/machine.ts';
 
-const page = ['web2list', 'https://a.example/team', '--instruction', 'people'];
-const ada = ['x_followers', 'ada'];
+const ada = 'x_followers ada';
 
 describe('extract: bad input', () => {
-  let server: FaultServer;
+  let at: Awaited<ReturnType<typeof machineWith>>;
   beforeAll(async () => {
-    server = await startFaultServer((socket) => void socket.destroy());
+    at = await machineWith((socket) => void socket.destroy());
   });
 
   it('two types that a word could mean are not guessed at', async () => {
-    const { stderr } = await runInProcess('extract followers x', { env: pointedAt(server.url) });
-    expect(stderr).not.toContain('did you mean');
+    expect((await at.leadpipe('extract followers x')).stderr).not.toContain('did you mean');
   });
 
   const closed: readonly [target: string, says: string][] = [
@@ -57,25 +53,23 @@ describe('extract: bad input', () => {
     ['http://[ff02::1]/', 'not public'],
   ];
   it.each(closed)('web2list %s: exit 2, sends nothing', async (target, says) => {
-    const result = await runInProcess(['extract', 'web2list', target, '--instruction', 'x'], {
-      env: pointedAt(server.url),
-    });
+    const result = await at.leadpipe(`extract web2list ${target} --instruction x`);
     expect(result).toMatchObject(ending(2, says));
     expect(result.stderr).not.toContain('secret');
-    expect(server.connections()).toBe(0);
+    expect(at.connections()).toBe(0);
   });
 });
 
 describe('extract', () => {
   const metadata = '"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}';
 
-  const extract = (data: string, ...args: readonly string[]) =>
-    runAnswered(`{"success":true,"data":${data},${metadata}}`, ['extract', ...args]);
+  const extract = (data: string, words: string) =>
+    runAnswered(`{"success":true,"data":${data},${metadata}}`, `extract ${words}`);
 
   it.each(extractionTypes.filter((type) => type !== 'web2list'))(
     '%s is sent with its limit',
     async (type) => {
-      const { code, sent } = await extract('[]', type, ' @ada ', '--limit', '10000');
+      const { code, sent } = await extract('[]', `${type} " @ada " --limit 10000`);
       expect({ code, sent }).toEqual({ code: 0, sent: { type, target: '@ada', limit: 10_000 } });
     },
   );
@@ -87,25 +81,25 @@ describe('extract', () => {
     'http://[2606:4700::1]/',
     'https://münchen.example/',
   ])('web2list %s is sent as it was typed, without a limit', async (target) => {
-    const { code, stderr, sent } = await extract('[]', 'web2list', target, '--instruction', ' people \n');
+    const { code, stderr, sent } = await extract('[]', `web2list ${target} --instruction " people \\n"`);
     expect({ code, sent }).toEqual({ code: 0, sent: { type: 'web2list', target, instruction: 'people' } });
     expect(stderr).not.toContain('warning');
   });
 
   it('web2list ignores a limit, and says so', async () => {
-    const { code, stderr, sent } = await extract('[]', ...page, '--limit', '5');
-    expect(code).toBe(0);
-    expect(stderr).toContain('warning: web2list ignores --limit');
+    const { sent, ...end } = await extract(
+      '[]',
+      'web2list https://a.example/team --instruction people --limit 5',
+    );
+    expect(end).toMatchObject(ending(0, 'warning: web2list ignores --limit'));
     expect(sent).not.toHaveProperty('limit');
   });
 
   it('takes an instruction of 4000 astral characters from a file', async () => {
-    const file = join(temporaryFolder(), 'instruction.txt');
-    writeFileSync(file, `${'🦊'.repeat(4000)}\n`);
-    expect(await extract('[]', ...ada, '--instruction', `@${file}`)).toMatchObject({
-      code: 0,
-      sent: { instruction: '🦊'.repeat(4000), limit: 100 },
-    });
+    const instruction = '🦊'.repeat(4000);
+    const file = fileOf('instruction.txt', `${instruction}\n`);
+    const sent = { instruction, limit: 100 };
+    expect(await extract('[]', `${ada} --instruction @${file}`)).toMatchObject({ code: 0, sent });
   });
 
   const items =
@@ -117,32 +111,32 @@ describe('extract', () => {
       '{"name":"Ö","id":2,"tags":["a"]}',
       '{"__proto__":1}',
     ];
-    expect(await extract(items, ...ada)).toMatchObject({
+    expect(await extract(items, ada)).toMatchObject({
       code: 0,
       stdout: `${lines.join('\n')}\n`,
       stderr: expect.stringMatching(/^3 items\nrequest req_test · operation op_\w+\n$/),
     });
-    expect((await extract(items, ...ada, '-f', 'json')).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);
+    expect((await extract(items, `${ada} -f json`)).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);
   });
 
   it('CSV: the union of the fields, in the order in which they appear', async () => {
-    expect((await extract(items, ...ada, '-f', 'csv')).stdout).toBe(
+    expect((await extract(items, `${ada} -f csv`)).stdout).toBe(
       'id,score,name,tags,__proto__\r\n12345678901234567890,1.10,,,\r\n2,,Ö,"[""a""]",\r\n,,,,1\r\n',
     );
   });
 
   it('CSV: --columns chooses others', async () => {
-    expect((await extract(items, ...ada, '-f', 'csv', '--columns', 'id,tags.0')).stdout).toBe(
+    expect((await extract(items, `${ada} -f csv --columns id,tags.0`)).stdout).toBe(
       'id,tags.0\r\n12345678901234567890,\r\n2,a\r\n,\r\n',
     );
   });
 
   it('items that are no objects are kept in a column of their own', async () => {
     const odd = '[{"item":1},"text",[2],12345678901234567890]';
-    expect((await extract(odd, ...ada, '-f', 'csv')).stdout).toBe(
+    expect((await extract(odd, `${ada} -f csv`)).stdout).toBe(
       'item,item.item\r\n1,\r\n,text\r\n,[2]\r\n,12345678901234567890\r\n',
     );
-    expect((await extract(odd, ...ada)).stdout).toBe('{"item":1}\n"text"\n[2]\n12345678901234567890\n');
+    expect((await extract(odd, ada)).stdout).toBe('{"item":1}\n"text"\n[2]\n12345678901234567890\n');
   });
 
   it.each([
@@ -151,21 +145,20 @@ describe('extract', () => {
     ['csv', ''],
     ['table', ''],
   ])('no items are complete: %s', async (format, stdout) => {
-    expect(await extract('[]', ...ada, '-f', format)).toMatchObject({ code: 0, stdout });
+    expect(await extract('[]', `${ada} -f ${format}`)).toMatchObject({ code: 0, stdout });
   });
 
   it('appends to CSV with chosen columns', async () => {
-    const file = join(temporaryFolder(), 'out.csv');
-    const args = [...ada, '-o', file, '--append', '--columns', 'id'];
+    const file = fileOf('out.csv', '');
     for (const _ of [1, 2]) {
-      expect((await extract('[{"id":1}]', ...args)).code).toBe(0);
+      expect((await extract('[{"id":1}]', `${ada} -o ${file} --append --columns id`)).code).toBe(0);
     }
     expect(readFileSync(file, 'utf8')).toBe('id\r\n1\r\n1\r\n');
   });
 
   it('10000 items of any field come out once each', async () => {
     const data = Array.from({ length: 10_000 }, (_, at) => `{"id":${at},"f${at % 50}":"x"}`);
-    const { stdout } = await extract(`[${data.join(',')}]`, ...ada, '-f', 'csv');
+    const { stdout } = await extract(`[${data.join(',')}]`, `${ada} -f csv`);
     const lines = stdout.trimEnd().split('\r\n');
     expect(lines).toHaveLength(10_001);
     expect(lines[0]?.split(',')).toHaveLength(51);

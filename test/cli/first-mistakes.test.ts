@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { creditBalance } from '../helpers/bodies.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
-import { bareEnvironment, pointedAt } from '../helpers/run.ts';
+import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
+import { pointedAt } from '../helpers/run.ts';
 import { commandLines } from './command-lines.ts';
 
 const types = 'It must be one of: person, company, twitter_creator';
@@ -101,82 +104,72 @@ const mistakes = String.raw`
 
 describe('the first mistakes of a newcomer', () => {
   it.each(commandLines(mistakes, 2))('$line', async ({ args, says, exit }) => {
-    const { code, stdout, stderr } = await runInProcess(args, { env: pointedAt('http://127.0.0.1:9') });
-    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
-    for (const words of says) expect(stderr).toContain(words);
-    expect(stderr).not.toMatch(/\n {4}at |charged/);
+    const result = await runInProcess(args, { env: pointedAt('http://127.0.0.1:9') });
+    expect(result).toMatchObject(failing(exit, ...says));
+    expect(result.stderr).not.toMatch(/\n {4}at |charged/);
   });
 
-  it('name the operation that is near, and no other', async () => {
-    const env = bareEnvironment();
-    await runInProcess('balance --local', { env });
-    await runInProcess('search company fintech --limit 1 --local', { env });
-    const [{ operation_id: known }] = JSON.parse(
-      (await runInProcess('history list -f json', { env })).stdout,
-    );
-    const near = `${known.slice(0, -1)}_`;
-    for (const command of ['history show', 'task resume']) {
-      const { stderr } = await runInProcess([...command.split(' '), near], { env });
-      expect(stderr).toContain(
+  it.each(['history show', 'task resume'])(
+    '%s names the operation that is near, and no other',
+    async (command) => {
+      const at = createMachine();
+      await at.leadpipe('search company fintech --limit 1 --local');
+      const known = String((await at.history())[0]?.operation_id);
+      const near = await at.leadpipe(`${command} ${known.slice(0, -1)}_`);
+      expect(near.stderr).toContain(
         `Did you mean ${known}? To see the purchases of this machine: leadpipe history`,
       );
-      const { stderr: other } = await runInProcess([...command.split(' '), 'nope'], { env });
-      expect(other).toContain('\nTo see the purchases of this machine: leadpipe history');
-      expect(other).not.toContain(known);
-    }
-  });
+      const { stderr } = await at.leadpipe(`${command} nope`);
+      expect(stderr).toContain('\nTo see the purchases of this machine: leadpipe history');
+      expect(stderr).not.toContain(known);
+    },
+  );
 });
 
 describe('without credits', () => {
   const fewer = /ask for fewer/;
-  it.each<[args: string[], says: RegExp, not: RegExp, left?: number]>([
-    [['search', 'company', 'x'], /ask for fewer with --limit\./, /such as/],
-    [['contact', 'email', 'x'], /leadpipe balance/, fewer],
-    [['extract', 'x_followers', 'x'], /ask for fewer with --limit\./, /smaller/],
-    [['extract', 'web2list', 'https://a.example', '--instruction', 'x'], /leadpipe balance/, fewer],
+  it.each<[line: string, says: RegExp, not: RegExp, left?: number]>([
+    ['search company x', /ask for fewer with --limit\./, /such as/],
+    ['contact email x', /leadpipe balance/, fewer],
+    ['extract x_followers x', /ask for fewer with --limit\./, /smaller/],
+    ['extract web2list https://a.example --instruction x', /leadpipe balance/, fewer],
     // With what is left, a number that it covers.
-    [
-      ['search', 'company', 'x'],
-      /enough credits: this search\nmay cost 100, and 0 are left \(POST/,
-      fewer,
-      0,
-    ],
-    [['search', 'company', 'x', '--limit', '50'], /ask for\s+fewer\s+with\s+--limit 7\./, /smaller/, 7],
-  ])('%j speaks of the options that it has', async (args, says, not, left) => {
-    const server: FaultServer = await startFaultServer((socket, { method }) => {
-      const balance = JSON.stringify({ object: 'credit_balance', available_credits: left });
-      socket.end(
-        method === 'GET' && left !== undefined
-          ? wholeAnswer('200 OK', 'application/json', balance)
-          : errorAnswer('402 Payment Required', 'insufficient_credits', 'no credits'),
-      );
-    });
+    ['search company x', /enough credits: this search\nmay cost 100, and 0 are left \(POST/, fewer, 0],
+    ['search company x --limit 50', /ask for\s+fewer\s+with\s+--limit 7\./, /smaller/, 7],
+  ])('`%s` speaks of the options that it has', async (line, says, not, left) => {
+    const refused = errorAnswer('402 Payment Required', 'insufficient_credits', 'no credits');
+    const balance = left === undefined ? refused : jsonAnswer(creditBalance(left));
+    const at = await machineWith(
+      (socket, { method }) => void socket.end(method === 'GET' ? balance : refused),
+    );
     const screen = left === undefined ? {} : { stderrIsTerminal: true, columns: 40 };
-    const { code, stderr } = await runInProcess(args, { env: pointedAt(server.url), ...screen });
-    server.close();
-    expect(code).toBe(5);
-    expect(stderr).toMatch(says);
-    expect(stderr).not.toMatch(not);
+    const result = await at.leadpipe(line, screen);
+    expect(result).toMatchObject(ending(5, says));
+    expect(result.stderr).not.toMatch(not);
   });
 });
 
 describe('an error as JSON', () => {
-  it('keeps the lines of its hint', async () => {
-    const { stderr } = await runInProcess('balance --json-errors', { env: bareEnvironment() });
+  const errorOf = async (line: string) => {
+    const { code, stderr } = await createMachine().leadpipe(`${line} --json-errors`);
     const { error } = JSON.parse(stderr);
+    expect(error.exit).toBe(code);
+    return error;
+  };
+
+  it('keeps the lines of its hint', async () => {
+    const error = await errorOf('balance');
     expect(error.hint.split('\n')).toHaveLength(3);
     expect(error).toMatchObject({ exit: 78, charged: 'no' });
   });
 
   it.each([
-    [['search', 'company'], 2],
-    [['search', 'company', 'x', '--limit', 'many'], 2],
-    [['history', 'show', 'op_1'], 6],
-    [['config', 'get', 'base_url'], 6],
-    [['search', 'company', 'x', '--profile', 'nobody'], 78],
-  ])('%j sent nothing, and says that nothing is charged', async (args, exit) => {
-    const { code, stderr } = await runInProcess([...args, '--json-errors'], { env: bareEnvironment() });
-    expect(code).toBe(exit);
-    expect(JSON.parse(stderr).error).toMatchObject({ exit, charged: 'no' });
+    ['search company', 2],
+    ['search company x --limit many', 2],
+    ['history show op_1', 6],
+    ['config get base_url', 6],
+    ['search company x --profile nobody', 78],
+  ])('`%s` sent nothing, and says that nothing is charged', async (line, exit) => {
+    expect(await errorOf(line)).toMatchObject({ exit, charged: 'no' });
   });
 });

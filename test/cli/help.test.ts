@@ -6,37 +6,30 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { topicNames } from '../../src/cli/help.ts';
 import { formats } from '../../src/output/writer.ts';
+import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
-import {
-  chunk,
-  errorAnswer,
-  type FaultServer,
-  searchFrames,
-  startFaultServer,
-  streamHead,
-  wholeAnswer,
-} from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, searchFrames, streamStart, wholeAnswer } from '../helpers/fault-server.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 import { needs } from '../helpers/parts.ts';
 import {
   bareEnvironment,
   command,
-  pointedAt,
   type Result,
   resultOf,
   run,
   start,
   temporaryFolder,
 } from '../helpers/run.ts';
+import { withConfigFile, writeConfig } from '../helpers/settings.ts';
 
 /** The help of every command, by its name. */
 const helps = new Map<string, string>();
-let server: FaultServer;
-let connections = 0;
+/** With a service, to which nothing must be sent. */
+let at: Awaited<ReturnType<typeof machineWith>>;
 
-/** Reads the help of a command and of all below it; one with a service, to which nothing must be sent. */
+/** Reads the help of a command and of all below it. */
 async function readHelps(name: string): Promise<void> {
-  const words = name.split(' ').filter((word) => word !== '');
-  const { code, stdout, stderr } = await runInProcess([...words, '--help'], { env: pointedAt(server.url) });
+  const { code, stdout, stderr } = await at.leadpipe(`${name} --help`);
   expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: '' });
   helps.set(name, stdout);
   for (const sub of namesIn(stdout)) await readHelps(`${name} ${sub}`.trim());
@@ -57,19 +50,20 @@ function examplesIn(help: string): string[] {
 }
 
 beforeAll(async () => {
-  server = await startFaultServer((socket) => {
-    connections++;
-    socket.destroy();
-  });
+  at = await machineWith((socket) => void socket.destroy());
   await readHelps('');
 });
+
+/** What is wider than so many columns. */
+const widerThan = (columns: number, text: string): string[] =>
+  text.split('\n').filter((line) => line.length > columns);
 
 describe('the help of every command', () => {
   it('is there, and asks no service for anything', () => {
     expect([...helps.keys()]).toEqual(
       expect.arrayContaining(['', 'search', 'task', 'task run', 'history', 'history resume', 'man']),
     );
-    expect(connections).toBe(0);
+    expect(at.connections()).toBe(0);
   });
 
   it('has a usage, two examples, the shape of the output and the exit codes', () => {
@@ -102,49 +96,41 @@ describe('the help of every command', () => {
   });
 
   it('fits 80 columns', () => {
-    const wide = [...helps.values()].flatMap((help) => help.split('\n')).filter((line) => line.length > 80);
-    expect(wide).toEqual([]);
+    expect(widerThan(80, [...helps.values()].join('\n'))).toEqual([]);
   });
+
+  it.each(['search --help', 'contact --help', 'help environment'])(
+    'fits a terminal of 60 columns, without its command lines: %s',
+    async (line) => {
+      const { stdout } = await runInProcess(line, { stdoutIsTerminal: true, columns: 60 });
+      expect(widerThan(60, stdout.split('\nExamples:')[0] ?? '')).toEqual([]);
+    },
+  );
 
   it.each([
-    ['search', '--help'],
-    ['contact', '--help'],
-    ['help', 'environment'],
-  ])('fits a terminal of 60 columns, without its command lines: %s %s', async (...args) => {
-    const { stdout } = await runInProcess(args, { stdoutIsTerminal: true, columns: 60 });
-    const [meanings = ''] = stdout.split('\nExamples:');
-    expect(meanings.split('\n').filter((line) => line.length > 60)).toEqual([]);
-  });
-
-  it('is the same after `help`, in front of the command or of its subcommand', async () => {
-    for (const args of [
-      ['help', 'task', 'run'],
-      ['task', 'help', 'run'],
-      ['task', 'run', '-h'],
-    ]) {
-      expect((await runInProcess(args)).stdout).toBe(helps.get('task run'));
-    }
-    for (const args of [['help'], [], ['-h']]) expect((await runInProcess(args)).stdout).toBe(helps.get(''));
-    expect((await runInProcess('task')).stdout).toBe(helps.get('task'));
+    ['task run', ['help task run', 'task help run', 'task run -h']],
+    ['', ['help', '', '-h']],
+    ['task', ['task']],
+  ])('of %j is the same after `help`, in front of the command or of its subcommand', async (name, lines) => {
+    for (const line of lines) expect((await runInProcess(line)).stdout).toBe(helps.get(name));
   });
 
   it('is stored with the program as it would be made, and printed from there', async () => {
     const topics = topicNames.map(async (name) => {
-      return [`help ${name}`, (await runInProcess(['help', name])).stdout] as const;
+      return [`help ${name}`, (await runInProcess(`help ${name}`)).stdout] as const;
     });
     const stored = JSON.parse(readFileSync(join(dirname(command), '../dist/help.json'), 'utf8'));
     expect(stored).toEqual(Object.fromEntries([...helps, ...(await Promise.all(topics))]));
-    const lines: readonly (readonly [args: readonly string[], name: string])[] = [
-      [[], ''],
-      [['-h'], ''],
-      [['help'], ''],
-      [['help', 'task', 'run'], 'task run'],
-      [['task', 'run', '--help'], 'task run'],
-      [['help', 'money'], 'help money'],
-    ];
-    const printed = lines.map(([args]) => run(args));
-    const expected = lines.map(([, name]) => ({ code: 0, stdout: stored[name], stderr: '' }));
-    expect(await Promise.all(printed)).toEqual(expected);
+    for (const [line, name] of [
+      ['', ''],
+      ['-h', ''],
+      ['help', ''],
+      ['help task run', 'task run'],
+      ['task run --help', 'task run'],
+      ['help money', 'help money'],
+    ] as const) {
+      expect(await run(line)).toEqual({ code: 0, stdout: stored[name], stderr: '' });
+    }
     // Names that every object has are not commands.
     expect((await run('constructor --help')).stderr).toContain('unknown command "constructor"');
   });
@@ -184,7 +170,7 @@ const kinds = Object.entries({
     .replace('call', '2 4 9 74 75 76 78')
     .split('+')
     .map((some) => some.trim().split(' ').map(Number));
-  return lines.split('; ').map((line) => ({ line, command: line.split(' '), provoked, others }));
+  return lines.split('; ').map((line) => ({ line, provoked, others }));
 });
 /** They need what is not here (an operation that was cut, somebody who types, minutes), or have no such ends. */
 const unprovoked =
@@ -193,13 +179,14 @@ const unprovoked =
   );
 
 /** The words that name the command, without its arguments. */
-function nameOf(command: readonly string[]): string {
-  return command.filter((_, at) => helps.has(command.slice(0, at + 1).join(' '))).join(' ');
+function nameOf(line: string): string {
+  const words = line.split(' ');
+  return words.filter((_, nth) => helps.has(words.slice(0, nth + 1).join(' '))).join(' ');
 }
 
 it('the exit codes of every command are held', () => {
   const leaves = [...helps].filter(([, help]) => namesIn(help).length === 0).map(([name]) => name);
-  const held = [...kinds.map(({ command }) => nameOf(command)), ...unprovoked];
+  const held = [...kinds.map(({ line }) => nameOf(line)), ...unprovoked];
   const where =
     'Add the command to `kinds` in test/cli/help.test.ts, to the row that has the exit codes of its help';
   expect(held.toSorted(), where).toEqual(leaves.toSorted());
@@ -213,42 +200,39 @@ describe('the exit codes in the help', () => {
   /** Those that the document has for some requests only. */
   const further = { 5: '402 insufficient_credits', 6: '404 not_found', 8: '409 idempotency_error' };
 
-  it.each(kinds)('are those that `$line` comes to', async ({ command, provoked, others }) => {
-    const name = nameOf(command);
+  it.each(kinds)('are those that `$line` comes to', async ({ line, provoked, others }) => {
+    const name = nameOf(line);
     const help = helps.get(name) ?? '';
     const listed = (/^ {2}(0(?: \d+)+)$/m.exec(help)?.[1] ?? '').split(' ').map(Number);
     let answer = '';
-    const service = await startFaultServer((socket) => void socket.end(answer));
-    const codes = new Set<number>();
-    const folder = temporaryFolder();
-    const attempt = async (more: readonly string[], env: Record<string, string> = {}): Promise<void> => {
-      const all = { ...bareEnvironment(temporaryFolder()), ...env };
-      const { code } = await runInProcess([...command, ...more], { env: all });
-      codes.add(code ?? -1);
+    const service = await machineWith((socket) => void socket.end(answer));
+    const codes = new Set([0]);
+    /** Of someone who has nothing yet but, perhaps, the service. */
+    const attempt = async (more = '', { url = service.url, config = '' } = {}): Promise<void> => {
+      const { env, leadpipe } = createMachine(url);
+      if (config !== '') writeConfig(env, config);
+      codes.add((await leadpipe(`${line} ${more}`)).code ?? -1);
     };
-    const asked = pointedAt(service.url);
     const own = Object.entries(further).flatMap(([exit, row]) =>
       provoked.includes(Number(exit)) && name !== 'balance' ? [row] : [],
     );
     for (const row of [...statuses, ...own]) {
       const [status = '', type = ''] = row.split(' ');
       answer = errorAnswer(`${status} X`, type, 'provoked', ['Connection: close']);
-      await attempt([], asked);
+      await attempt();
     }
     answer = wholeAnswer('302 Found', 'text/html', '', ['Location: /elsewhere', 'Connection: close']);
-    await attempt([], asked);
-    const balance = '{"object":"credit_balance","available_credits":1,"updated_at":"x"}';
-    answer = wholeAnswer('200 OK', 'application/json', balance, ['Connection: close']);
-    if (name === 'balance') await attempt([], asked);
+    await attempt();
+    answer = jsonAnswer(creditBalance(1), ['Connection: close']);
+    if (name === 'balance') await attempt();
     await service.close();
-    await attempt([], asked);
-    await attempt([]);
-    await attempt(['--no-such-option'], asked);
-    writeFileSync(join(folder, 'config.json'), '[1]');
-    await attempt([], { LEADPIPE_CONFIG_DIR: folder });
-    if (help.includes('--output')) await attempt(['-o', join(folder, 'nowhere', 'x.csv')], asked);
+    await attempt();
+    await attempt('', { url: '' });
+    await attempt('--no-such-option');
+    await attempt('', { url: '', config: '[1]' });
+    if (help.includes('--output')) await attempt('-o nowhere/x.csv');
     const sorted = (some: Iterable<number>) => [...new Set(some)].sort((a, b) => a - b);
-    expect(sorted([...codes, 0])).toEqual(sorted([...provoked, 0]));
+    expect(sorted(codes)).toEqual(sorted([...provoked, 0]));
     expect(listed.filter((code) => !signals.includes(code))).toEqual(sorted([...provoked, ...others]));
     expect(listed).toEqual(expect.arrayContaining([130, 143]));
   });
@@ -308,53 +292,40 @@ describe('a topic of help', () => {
     ['money', ['--max-credits', 'charged: maybe', 'price.contact.email', 'history totals']],
   ];
   it.each(topics)('%s is a screen that fits 80 columns, and needs no settings', async (name, says) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'config.json'), '[1]');
-    const env = { ...pointedAt(server.url), LEADPIPE_CONFIG_DIR: folder };
-    const { code, stdout, stderr } = await runInProcess(['help', name], { env });
+    const { code, stdout, stderr } = await at.leadpipe(`help ${name}`, { env: withConfigFile('[1]') });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const text of says) expect(stdout).toContain(text);
-    const lines = stdout.split('\n');
-    expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    expect(lines.length).toBeLessThan(62);
+    expect(stdout).toSay(...says);
+    expect(widerThan(80, stdout)).toEqual([]);
+    expect(stdout.split('\n').length).toBeLessThan(62);
     expect(helps.get('')).toContain(`help ${name}`);
-    expect(connections).toBe(0);
+    expect(at.connections()).toBe(0);
   });
 
   it('formats has a schema that real errors of every sort fit', async () => {
     const { stdout } = await runInProcess('help formats');
     const schema = JSON.parse(stdout.slice(stdout.search(/^ {2}\{$/m)));
     const check = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true }).compile(schema);
-    let answer = '';
-    const service = await startFaultServer((socket) => void socket.end(answer));
-    const env = { ...bareEnvironment(), ...pointedAt(service.url) };
-    const contact = ['contact', 'email', 'x'];
-    const cut = `${streamHead}${searchFrames([['{"name":"A"}']])
-      .slice(0, 1)
-      .map((frame) => chunk(frame).toString('utf8'))
-      .join('')}`;
     const refused = (status: string, type: string): string =>
       errorAnswer(status, type, 'no', ['X-Request-Id: req_1', 'Connection: close']);
-    const rows: readonly [exit: number, args: readonly string[], answer: string][] = [
-      [2, ['search', 'planet', 'x'], ''],
-      [2, ['balance', '--no-such-option'], ''],
-      [3, ['search', 'company', 'x'], cut],
-      [4, contact, refused('401 Unauthorized', 'authentication_error')],
-      [5, contact, refused('402 Payment Required', 'insufficient_credits')],
-      [6, ['history', 'show', 'op_1'], ''],
-      [8, contact, ''],
-      [9, contact, refused('503 Service Unavailable', 'service_unavailable')],
-      [74, [...contact, '-o', join(temporaryFolder(), 'nowhere', 'x.csv')], ''],
-      [76, ['balance'], wholeAnswer('200 OK', 'text/html', '', ['Connection: close'])],
-      [78, ['balance', '--profile', 'nope'], ''],
-    ];
-    for (const [exit, args, given] of rows) {
-      answer = given;
-      const { code, stderr } = await runInProcess([...args, '--json-errors'], { env });
+    const cut = streamStart(searchFrames([['{"name":"A"}']]).slice(0, 1));
+    for (const [exit, line, answer] of [
+      [2, 'search planet x', ''],
+      [2, 'balance --no-such-option', ''],
+      [3, 'search company x', cut],
+      [4, 'contact email x', refused('401 Unauthorized', 'authentication_error')],
+      [5, 'contact email x', refused('402 Payment Required', 'insufficient_credits')],
+      [6, 'history show op_1', ''],
+      [8, 'contact email x', ''],
+      [9, 'contact email x', refused('503 Service Unavailable', 'service_unavailable')],
+      [74, 'contact email x -o nowhere/x.csv', ''],
+      [76, 'balance', wholeAnswer('200 OK', 'text/html', '', ['Connection: close'])],
+      [78, 'balance --profile nope', ''],
+    ] as const) {
+      const { code, stderr } = await (await machineWith(answer)).leadpipe(`${line} --json-errors`);
       const { error } = JSON.parse(stderr);
-      expect({ args, code, exit: error.exit }).toEqual({ args, code: exit, exit });
-      check(JSON.parse(stderr));
-      expect({ args, errors: check.errors }).toEqual({ args, errors: null });
+      expect({ line, code, exit: error.exit }).toEqual({ line, code: exit, exit });
+      check({ error });
+      expect({ line, errors: check.errors }).toEqual({ line, errors: null });
       // Nothing is there that the schema does not tell of.
       expect(Object.keys(error)).toEqual(Object.keys(schema.properties.error.properties));
       check({ error: { ...error, exit: 99, hint: 1 } });

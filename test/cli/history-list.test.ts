@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toSince } from '../../src/cli/commands/history/list.ts';
 import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
-import type { Intent, JournalEntry } from '../../src/operations/journal/entries.ts';
-import { toLine } from '../../src/operations/journal/entries.ts';
-import { type FakeOptions, recordsIn, runInProcess } from '../helpers/fake-context.ts';
-import { bareEnvironment, run } from '../helpers/run.ts';
+import { type Intent, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
+import { ending, failing } from '../helpers/ending.ts';
+import { recordsIn } from '../helpers/fake-context.ts';
+import { createMachine } from '../helpers/machine.ts';
 
 const dayMs = 86_400_000;
 const now = Date.now();
-const env = bareEnvironment();
+const { leadpipe, run, state } = createMachine();
 const objective = 'dental clinics in Austin\nthat opened this year';
 const searchId = `ls_${'0123456789abcdef'.repeat(3).slice(0, 36)}`;
 
@@ -18,9 +18,14 @@ const searchId = `ls_${'0123456789abcdef'.repeat(3).slice(0, 36)}`;
 const idOf = (daysAgo: number): string => `op_${String(100 - daysAgo).padStart(14, '0')}`;
 const timeOf = (daysAgo: number): Date => new Date(now - daysAgo * dayMs);
 
-function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[]): void {
-  const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', idOf(daysAgo));
+/** Writes the journal of a purchase. */
+function write(daysAgo: number, text: string): void {
+  const folder = join(state, 'operations', idOf(daysAgo));
   mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'journal.jsonl'), text);
+}
+
+function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[]): void {
   const whole: Intent = {
     type: 'intent',
     time: timeOf(daysAgo).toISOString(),
@@ -36,7 +41,7 @@ function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[])
     list: 'clinics',
     ...intent,
   };
-  writeFileSync(join(folder, 'journal.jsonl'), [whole, ...rest].map(toLine).join(''));
+  write(daysAgo, [whole, ...rest].map(toLine).join(''));
 }
 
 const over: JournalEntry = {
@@ -73,11 +78,8 @@ keep(oldest, {
 });
 const all = 27;
 
-const history = (args: readonly string[], options: Omit<FakeOptions, 'env'> = {}) =>
-  runInProcess(['history', ...args], { env, ...options });
-
-async function listed(...args: string[]): Promise<Record<string, unknown>[]> {
-  const { code, stdout } = await history(['list', ...args], { minutesFromUtc: 330 });
+async function listed(more = ''): Promise<Record<string, unknown>[]> {
+  const { code, stdout } = await leadpipe(`history list ${more}`, { minutesFromUtc: 330 });
   expect(code).toBe(0);
   return recordsIn(stdout);
 }
@@ -104,103 +106,85 @@ describe('history list in a pipe', () => {
     expect(Date.parse(String(records.at(-1)?.time))).toBe(Math.floor(timeOf(1).getTime() / 1000) * 1000);
   });
 
-  const rows: readonly (readonly [args: readonly string[], count: number])[] = [
-    [['--limit', '3'], 3],
-    [['--limit', 'all'], all],
-    [['--since', '7d'], 6],
-    [['--since', '36h'], 1],
-    [['--since', `${timeOf(2).toISOString().slice(0, 19)}Z`], 2],
-    [['--command', 'search'], 24],
-    [['--command', 'task'], 1],
-    [['--command', 'contact list'], 1],
-    [['--command', 'contact'], 2],
-    [['--list', 'others'], 1],
-    [['--list', 'clinics', '--since', '10d', '--limit', '4'], 4],
-    [['--command', 'extract'], 0],
-  ];
-  it.each(rows)('%j are %d', async (args, count) => {
-    const records = await listed(...args);
+  it.each<[options: string, count: number]>([
+    ['--limit 3', 3],
+    ['--limit all', all],
+    ['--since 7d', 6],
+    ['--since 36h', 1],
+    [`--since ${timeOf(2).toISOString().slice(0, 19)}Z`, 2],
+    ['--command search', 24],
+    ['--command task', 1],
+    ['--command "contact list"', 1],
+    ['--command contact', 2],
+    ['--list others', 1],
+    ['--list clinics --since 10d --limit 4', 4],
+    ['--command extract', 0],
+  ])('%s are %d', async (options, count) => {
+    const records = await listed(options);
     expect(records).toHaveLength(count);
     const ids = records.map(({ operation_id }) => String(operation_id));
     expect(ids).toEqual(ids.toSorted());
   });
 
   it('with a limit reads nothing that is older', async () => {
-    const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations', idOf(40));
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'journal.jsonl'), 'rubbish\nmore\n');
-    rmSync(join(env.LEADPIPE_STATE_DIR ?? '', 'index'), { recursive: true });
-    expect((await history(['--limit', '5'])).stderr).toBe('');
-    expect((await history(['--since', '20d'])).stderr).toBe('');
-    expect((await history([])).stderr).toContain('is damaged');
+    write(40, 'rubbish\nmore\n');
+    rmSync(join(state, 'index'), { recursive: true });
+    expect((await leadpipe('history --limit 5')).stderr).toBe('');
+    expect((await leadpipe('history --since 20d')).stderr).toBe('');
+    expect((await leadpipe('history')).stderr).toContain('is damaged');
     // Gone again: the tests below see none.
-    writeFileSync(join(folder, 'journal.jsonl'), '');
+    write(40, '');
   });
 
-  const refused: readonly (readonly [args: readonly string[], code: number, says: string])[] = [
-    [['--list', 'nope'], 6, 'there is no list nope on this machine'],
-    [['--command', 'serach'], 2, 'did you mean search?'],
-    [['--since', 'yesterday'], 2, 'For example: --since 7d'],
-    [['--limit', '0'], 2, '--limit is 0'],
-  ];
-  it.each(refused)('%j ends with %d', async (args, code, says) => {
-    const { stderr, ...end } = await history(['list', ...args]);
-    expect(end).toEqual({ code, stdout: '' });
-    expect(stderr).toContain(says);
+  it.each([
+    ['--list nope', 6, 'there is no list nope on this machine'],
+    ['--command serach', 2, 'did you mean search?'],
+    ['--since yesterday', 2, 'For example: --since 7d'],
+    ['--limit 0', 2, '--limit is 0'],
+  ])('%s ends with %d', async (options, code, says) => {
+    expect(await leadpipe(`history list ${options}`)).toEqual(failing(code, says));
   });
 });
 
 describe('on a terminal', () => {
-  const shown = (args: readonly string[], columns: number) =>
-    runInProcess(args, { env, stdoutIsTerminal: true, columns, minutesFromUtc: -480 });
-  const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
+  const shown = async (line: string, columns: number) => {
+    const screen = { stdoutIsTerminal: true, columns, minutesFromUtc: -480 };
+    const { stdout, ...end } = await leadpipe(line, screen);
+    return { ...end, text: stdout.replace(/\x1b\[[\d;]*m/g, '') };
+  };
 
   it('history is the newest 20, with how many there are before them and how to see them', async () => {
-    const { stdout, stderr } = await shown(['history', '--since', '27d'], 120);
+    const { text, stderr } = await shown('history --since 27d', 120);
     expect(stderr).toBe('Only the newest 20 are shown. To see all of them, add --limit all.\n');
-    const rows = plain(stdout).trimEnd().split('\n').slice(2);
+    const rows = text.trimEnd().split('\n').slice(2);
     expect(rows).toHaveLength(20);
     const local = toMinutes(timeOf(1), { minutesFromUtc: () => -480 });
     expect(rows.at(-1)).toMatch(
       new RegExp(`^${local.slice(5)}  search: dental clinics in Austin .*${idOf(1)}`),
     );
     // With all of them on the screen, nothing is left to say.
-    expect((await shown(['history', '--limit', 'all'], 120)).stderr).toBe('');
+    expect((await shown('history --limit all', 120)).stderr).toBe('');
   });
 
   it.each([80, 100, 120, 200])('tables fit %d columns, and IDs are whole', async (columns) => {
-    const rows: readonly (readonly [args: readonly string[], whole: readonly string[]])[] = [
-      [
-        ['history', '--limit', 'all'],
-        [idOf(1), '≤ 20', 'charged', idOf(oldest)],
-      ],
-      [
-        ['task', 'list'],
-        [searchId, '20 of 40', 'company: dental'],
-      ],
-      [
-        ['history', 'totals'],
-        ['maybe_charged', 'credits_at_most', '████████████'],
-      ],
-      [
-        ['config', 'list'],
-        ['price.contact.phone', 'table on a terminal, else jsonl', 'not set'],
-      ],
-    ];
-    for (const [args, whole] of rows) {
-      const { stdout } = await shown(args, columns);
-      const lines = plain(stdout).split('\n');
-      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+    for (const [line, whole] of [
+      ['history --limit all', [idOf(1), '≤ 20', 'charged', idOf(oldest)]],
+      ['task list', [searchId, '20 of 40', 'company: dental']],
+      ['history totals', ['maybe_charged', 'credits_at_most', '████████████']],
+      ['config list', ['price.contact.phone', 'table on a terminal, else jsonl', 'not set']],
+    ] as const) {
+      const { text } = await shown(line, columns);
+      const lines = text.split('\n');
+      expect(lines.filter((one) => one.length > columns)).toEqual([]);
       // A table has its names in one line; cards have none.
       expect(lines[0]).toMatch(/^\S+ {2,}\S+/);
-      for (const text of whole.slice(0, columns < 100 ? -1 : undefined)) expect(stdout).toContain(text);
+      expect(text).toSay(...whole.slice(0, columns < 100 ? -1 : undefined));
     }
   });
 
   it('60 columns have a card per purchase, of a few lines', async () => {
-    const { stdout } = await shown(['history', '--limit', '2'], 60);
-    const [card = ''] = plain(stdout).split('\n\n');
-    expect(card.split('\n')).toEqual([
+    const { text } = await shown('history --limit 2', 60);
+    expect(text.split('\n\n')[0]?.split('\n')).toEqual([
       expect.stringMatching(/^search company: dental clinics in A.*… {2}\d\d-\d\d \d\d:\d\d$/),
       'state: complete, leads 20, credits ≤ 20, charged yes',
       `operation_id: ${idOf(2)}`,
@@ -208,17 +192,17 @@ describe('on a terminal', () => {
   });
 
   it('totals say what a list counts as', async () => {
-    const { stdout, stderr } = await shown(['history', 'totals', '--by', 'command'], 60);
-    expect(plain(stdout)).toMatch(
+    const { text, ...end } = await shown('history totals --by command', 60);
+    expect(text).toSay(
       /^search company {2}█+\npurchases: 24, leads 480, charged 24, credits ≤ 480\n/,
+      'contact list email',
     );
-    expect(plain(stdout)).toContain('contact list email');
-    expect(stderr).toContain('A list (--input) counts as one purchase');
+    expect(end).toEqual(ending(0, 'A list (--input) counts as one purchase'));
   });
 });
 
 it('the zone is that of TZ', async () => {
-  const { stdout } = await run('history --limit 1', { env: { ...env, TZ: 'Asia/Kathmandu' } });
+  const { stdout } = await run('history --limit 1', { TZ: 'Asia/Kathmandu' });
   expect(JSON.parse(stdout).time).toMatch(/\+05:45$/);
 });
 

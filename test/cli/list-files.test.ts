@@ -1,12 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
-import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
+import { createMachine } from '../helpers/machine.ts';
 
-const folder = temporaryFolder();
-const env = bareEnvironment(folder);
-const file = (name: string): string => join(folder, name);
+const { leadpipe, write } = createMachine();
 
 const both = ['Acme, Inc.', 'Beta'];
 
@@ -26,17 +21,17 @@ it.each([
   ['@/dev/stdin', 'Acme, Inc.\nBeta\n', both],
 ])('names to leave out in %s: %j', async (name, text, names) => {
   const isPiped = /^(?:-|@.*stdin)$/.test(name);
-  if (!isPiped) writeFileSync(file(name), text);
-  const given = isPiped ? name : `@${file(name)}`;
-  const args = ['search', 'company', 'x', '--dedup-custom-leads', given, '--local', '--dry-run'];
-  const { code, stdout, stderr } = await runInProcess(args, { env, stdin: isPiped ? text : '' });
+  if (!isPiped) write(name, text);
+  const args = ['search', 'company', 'x', '--dedup-custom-leads', isPiped ? name : `@${name}`];
+  const stdin = isPiped ? text : '';
+  const { code, stdout, stderr } = await leadpipe([...args, '--local', '--dry-run'], { stdin });
   if (code === 2) return expect(stderr).toContain(names[0]);
   expect(JSON.parse(stdout).body.dedup_custom_leads).toEqual(names);
 });
 
 it('columns in a file', async () => {
-  writeFileSync(file('columns'), 'name\r\nlinks.website, score.score\n\nscor,e\n');
-  const search = ['search', 'company', 'fintech', '--limit', '1', '--local', '-f', 'csv'];
-  const { stdout } = await runInProcess([...search, '--columns', `@${file('columns')}`], { env });
+  write('columns', 'name\r\nlinks.website, score.score\n\nscor,e\n');
+  const search = 'search company fintech --limit 1 --local -f csv';
+  const { stdout } = await leadpipe(`${search} --columns @columns`);
   expect(stdout).toMatch(/^name,links\.website,score\.score,scor,e\r\n\S/);
 });

@@ -1,52 +1,46 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ending } from '../helpers/ending.ts';
 import {
   chunk,
   errorAnswer,
-  type FaultServer,
+  jsonAnswer,
   searchFrames,
-  startFaultServer,
   streamStart,
-  wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import { pointedAt, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import { type Machine, machineWith } from '../helpers/machine.ts';
+import { resultOf, until } from '../helpers/run.ts';
 
-let server: FaultServer | undefined;
-
-/** Points at a server that always gives this answer; state is kept from one command to the next. */
-async function serve(answer: string): Promise<Record<string, string>> {
-  const whole = wholeAnswer('200 OK', 'application/json', answer);
-  server = await startFaultServer((socket) => void socket.end(whole));
-  return { ...pointedAt(server.url), LEADPIPE_STATE_DIR: temporaryFolder() };
-}
+const serve = (answer: string | object) => machineWith(jsonAnswer(answer));
 
 /** The one purchase that there is. */
-const operationIn = (env: Record<string, string>): string =>
-  readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations'))[0] ?? '';
+const operationIn = ({ state }: Machine): string => readdirSync(join(state, 'operations'))[0] ?? '';
+/** How many rows of CSV there are in a file, or none yet. */
+const rowsIn = ({ files, read }: Machine, name: string): string[] =>
+  files().includes(name) ? read(name).split('\r\n') : [];
 
 const prose = 'Some ordinary words of prose, and some more of them. '.repeat(4000);
-const enriched = JSON.stringify({ success: true, answer: { notes: prose } });
-const enrich = ['enrich', 'x', '--field', 'notes'];
+const enriched = { success: true, answer: { notes: prose } };
+const enrich = 'enrich x --field notes';
 /** A list of which each item has ten columns of its own. */
 const ownColumns = Array.from(
   { length: 3000 },
-  (_, item) => `{${Array.from({ length: 10 }, (_each, at) => `"c${item}_${at}":"v"`).join(',')}}`,
+  (_, item) => `{${Array.from({ length: 10 }, (_each, nth) => `"c${item}_${nth}":"v"`).join(',')}}`,
 );
 const extracted = `{"success":true,"data":[${ownColumns.join(',')}],"metadata":{}}`;
-const extract = ['extract', 'x_followers', 'ada'];
+const extract = 'extract x_followers ada';
 
 describe('200 kB of prose in the sheet of a single answer', () => {
-  it.each<[string, string[], object]>([
-    ['enrich', enrich, { success: true, answer: { notes: prose } }],
-    ['contact', ['contact', 'email', 'x'], { result: { content: prose, reference: null } }],
-    ['balance', ['balance'], { object: 'credit_balance', available_credits: 1, updated_at: prose }],
-  ])('is shown at once, as far as anyone reads it: %s', async (_name, args, answer) => {
-    const env = await serve(JSON.stringify(answer));
-    const { code, stdout } = await run([...args, '-f', 'table'], { env });
+  it.each<[line: string, answer: object]>([
+    [enrich, enriched],
+    ['contact email x', { result: { content: prose, reference: null } }],
+    ['balance', { object: 'credit_balance', available_credits: 1, updated_at: prose }],
+  ])('is shown at once, as far as anyone reads it: %s', async (line, answer) => {
+    const at = await serve(answer);
+    const { code, stdout } = await at.run(`${line} -f table`);
     expect(code).toBe(0);
     expect(stdout.match(/Some ordinary words/g)?.length).toBeGreaterThan(500);
     expect(stdout.split('\n').length).toBeLessThan(510);
@@ -54,12 +48,10 @@ describe('200 kB of prose in the sheet of a single answer', () => {
   });
 
   it('and again by history show', async () => {
-    const env = await serve(enriched);
-    expect(await run([...enrich, '-f', 'jsonl'], { env })).toMatchObject({ code: 0 });
-    expect(await run(['history', 'show', operationIn(env), '-f', 'table'], { env })).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('notes  Some ordinary'),
-    });
+    const at = await serve(enriched);
+    expect(await at.run(`${enrich} -f jsonl`)).toMatchObject({ code: 0 });
+    const shown = await at.run('history show -f table');
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('notes  Some ordinary') });
   });
 });
 
@@ -69,99 +61,68 @@ describe('a signal ends a run that computes', () => {
     ['csv', 'SIGINT', 130],
     ['table', 'SIGTERM', 143],
   ] as const)('90,000,000 cells as %s, %s: %i', async (format, signal, code) => {
-    const env = await serve(extracted);
-    const child = start([...extract, '-f', format], { env });
+    const at = await serve(extracted);
+    const child = at.start(`${extract} -f ${format}`);
     const ended = resultOf(child);
     await once(child.stdout, 'data');
     const memory = readFileSync(`/proc/${child.pid}/status`, 'utf8');
     child.kill(signal);
-    const { stderr, code: exit } = await ended;
-    expect(exit).toBe(code);
     // It ended in order, and not because its time was up.
-    expect(stderr).toContain(`leadpipe history show ${operationIn(env)}`);
+    expect(await ended).toMatchObject(ending(code, `leadpipe history show ${operationIn(at)}`));
     expect(Number(/VmHWM:\s+(\d+) kB/.exec(memory)?.[1])).toBeLessThan(700_000);
   });
 
   it('into a file: the rows that are in it stay, each of them whole', async () => {
-    const env = await serve(extracted);
-    const cwd = temporaryFolder();
-    const child = start([...extract, '-o', 'items.csv'], { env, cwd });
+    const at = await serve(extracted);
+    const child = at.start(`${extract} -o items.csv`);
     const ended = resultOf(child);
-    const part = join(cwd, 'items.csv.part');
-    await waitFor(() => existsSync(part) && readFileSync(part).length > 0);
+    await until(() => rowsIn(at, 'items.csv.part').length > 1);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject(ending(130, `leadpipe history show ${operationIn(env)}`));
-    const rows = readFileSync(part, 'utf8').split('\r\n');
+    expect(await ended).toMatchObject(ending(130, `leadpipe history show ${operationIn(at)}`));
+    const rows = rowsIn(at, 'items.csv.part');
     expect(rows.pop()).toBe('');
     for (const row of rows) expect(row.split(',')).toHaveLength(30_000);
   });
 
   it('half-way through a batch: the search that is continued has each lead once', async () => {
-    const leads = Array.from({ length: 901 }, (_, at) => `{"name":"N${at}"}`);
+    const leads = Array.from({ length: 901 }, (_, nth) => `{"name":"N${nth}"}`);
     const [first = '', second = '', ...end] = searchFrames([leads.slice(0, 1), leads.slice(1)]);
     let searches = 0;
-    server = await startFaultServer((socket, { method }) => {
+    let goOn = (): unknown => undefined;
+    const at = await machineWith((socket, { method }) => {
       if (method === 'GET') socket.end(errorAnswer('404 Not Found', 'not_found', 'no'));
       else if (searches++ === 0) socket.write(streamStart(first));
       else socket.end(wholeStream(searchFrames([])));
       if (searches === 1) goOn = () => socket.write(chunk(second + end.join('')));
     });
-    let goOn = (): unknown => undefined;
-    const env = { ...pointedAt(server.url), LEADPIPE_STATE_DIR: temporaryFolder() };
-    const cwd = temporaryFolder();
-    const columns = Array.from({ length: 3000 }, (_, at) => `c${at}`).join(',');
-    const args = [
-      'search',
-      'company',
-      'x',
-      '--limit',
-      '1000',
-      '-o',
-      'leads.csv',
-      '--columns',
-      `name,${columns}`,
-    ];
-    const child = start(args, { env, cwd });
+    const columns = Array.from({ length: 3000 }, (_, nth) => `c${nth}`);
+    const child = at.start(`search company x --limit 1000 -o leads.csv --columns name,${columns}`);
     const ended = resultOf(child);
-    const part = join(cwd, 'leads.csv.part');
-    const lines = (): number => readFileSync(part, 'utf8').split('\r\n').length;
-    await waitFor(() => existsSync(part) && lines() === 3);
+    const rows = (): number => rowsIn(at, 'leads.csv.part').length;
+    await until(() => rows() === 3);
     goOn();
-    await waitFor(() => lines() > 3);
+    await until(() => rows() > 3);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({
-      code: 130,
-      stderr: expect.stringContaining('901 leads arrived, but not all of them could be written'),
-    });
-    expect(lines()).toBeLessThan(900);
+    const says = '901 leads arrived, but not all of them could be written';
+    expect(await ended).toMatchObject(ending(130, says));
+    expect(rows()).toBeLessThan(900);
     // What is stored is paid for, printed or not.
-    const listed = await run('history -f jsonl --columns leads,charged', { env });
-    expect(listed.stdout).toBe('{"leads":901,"charged":"yes"}\n');
-    expect(await run(['search', '--continue', operationIn(env)], { env, cwd })).toMatchObject({ code: 0 });
-    const names = readFileSync(join(cwd, 'leads.csv'), 'utf8')
-      .split('\r\n')
-      .map((row) => row.split(',', 1)[0]);
+    expect(await at.history()).toMatchObject([{ leads: 901, charged: 'yes' }]);
+    expect(await at.run(`search --continue ${operationIn(at)}`)).toMatchObject({ code: 0 });
+    const names = rowsIn(at, 'leads.csv').map((row) => row.split(',', 1)[0]);
     expect(names).toEqual(['name', ...leads.map((lead) => JSON.parse(lead).name), '']);
   });
 
   it('an answer that is printed again', async () => {
     const nested = `${'['.repeat(40)}${'0,'.repeat(900_000)}0${']'.repeat(40)}`;
-    const env = await serve(`{"success":true,"answer":${nested}}`);
-    expect(await run('research x -o answer.json', { env })).toMatchObject({ code: 0 });
-    const child = start(['history', 'show', operationIn(env), '-f', 'table'], { env });
-    let bytes = 0;
-    child.stdout.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-    });
+    const at = await serve(`{"success":true,"answer":${nested}}`);
+    expect(await at.run('research x -o answer.json')).toMatchObject({ code: 0 });
+    const child = at.start('history show -f table');
+    const ended = resultOf(child);
     await once(child.stdout, 'data');
     child.kill('SIGINT');
-    const [code] = await once(child, 'close');
+    const { code, stdout } = await ended;
     expect(code).toBe(130);
-    expect(bytes).toBeLessThan(60_000_000);
+    expect(stdout.length).toBeLessThan(60_000_000);
   });
 });
-
-/** Looks again with every turn of the event loop until something outside has happened; the test's time-out bounds it. */
-async function waitFor(happened: () => boolean): Promise<void> {
-  while (!happened()) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { historyOf, runInProcess } from '../helpers/fake-context.ts';
-import { type Answer, errorAnswer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
+import { contactResult, creditBalance } from '../helpers/bodies.ts';
+import { ending, silently } from '../helpers/ending.ts';
+import { type Answer, errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, pointedAt, run, temporaryFolder } from '../helpers/run.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 /** The prices of the local service, as a user would set them. */
 const prices = {
@@ -17,54 +17,44 @@ const prices = {
   'price.extract': 1,
 };
 
-function withPrices(settings: object = prices): Record<string, string> {
-  const env = bareEnvironment(temporaryFolder());
-  mkdirSync(env.LEADPIPE_CONFIG_DIR ?? '', { recursive: true });
-  const content = JSON.stringify({ profiles: { default: settings } });
-  writeFileSync(join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), content);
-  return env;
+/** A machine whose profile has these settings. */
+function priced<M extends Machine>(machine: M, settings: object = prices): M {
+  writeSettings(machine.env, settings);
+  return machine;
 }
 
-const rows: readonly [args: readonly string[], worst: number, setting?: keyof typeof prices][] = [
-  [['search', 'company', 'fintech', '--limit', '5'], 5],
-  [['search', 'company', 'fintech', '--limit', '5', '--enrich-fields', 'headcount'], 10, 'price.search'],
-  [['task', 'run', 'company', 'fintech', '--limit', '5', '--poll-interval', '0.05'], 5],
-  [['task', 'create', 'company', 'fintech', '--limit', '4', '--enable-web-search'], 8, 'price.task'],
-  [['contact', 'email', 'CTO of Nordlicht Pay'], 5, 'price.contact.email'],
-  [['contact', 'phone', 'CTO of Nordlicht Pay'], 10, 'price.contact.phone'],
-  [['research', 'fintech in Berlin'], 20, 'price.research'],
-  [['enrich', 'Kontora 3', '--field', 'city'], 2, 'price.enrich'],
-  [['extract', 'web2list', 'https://a.example/list', '--instruction', 'fintech'], 100, 'price.extract'],
+const rows: readonly [line: string, worst: number, setting?: keyof typeof prices][] = [
+  ['search company fintech --limit 5', 5],
+  ['search company fintech --limit 5 --enrich-fields headcount', 10, 'price.search'],
+  ['task run company fintech --limit 5 --poll-interval 0.05', 5],
+  ['task create company fintech --limit 4 --enable-web-search', 8, 'price.task'],
+  ['contact email "CTO of Nordlicht Pay"', 5, 'price.contact.email'],
+  ['contact phone "CTO of Nordlicht Pay"', 10, 'price.contact.phone'],
+  ['research "fintech in Berlin"', 20, 'price.research'],
+  ['enrich "Kontora 3" --field city', 2, 'price.enrich'],
+  ['extract web2list https://a.example/list --instruction fintech', 100, 'price.extract'],
 ];
 /** Of the prices, only what a plain search needs is known by itself. */
 const plain = rows.filter(([, , setting]) => setting === undefined);
-const priced = rows.flatMap(([args, , setting]) => (setting === undefined ? [] : [[args, setting] as const]));
+const withPrice = rows.flatMap(([line, , setting]) =>
+  setting === undefined ? [] : [[line, setting] as const],
+);
 
 /** A plain search and a plain task cost one credit per lead, and what is not known is dearest. */
 function worstAt(worst: number, setting: string | undefined): number {
   return setting === undefined ? 2 * worst : worst;
 }
 
-/** The one purchase of a machine. */
-async function record(env: Record<string, string>) {
-  const { records } = await historyOf(env);
-  expect(records).toHaveLength(1);
-  return records[0] ?? {};
-}
-const company = ['search', 'company', 'fintech', '--limit'];
-
 describe('--max-credits against a service that keeps a ledger', () => {
   let service: LedgerService;
   beforeAll(async () => {
     service = await startLedgerService({});
   });
-  const atLedger = ({ url } = service) => ({ ...bareEnvironment(), ...pointedAt(url, ledgerKey) });
-
-  it.each(rows)('%j is refused below its worst case, and bought at it', async (args, most, setting) => {
-    const env = { ...withPrices(), ...pointedAt(service.url, ledgerKey) };
+  it.each(rows)('%s is refused below its worst case, and bought at it', async (line, most, setting) => {
+    const at = priced(createMachine(service.url, ledgerKey));
     const worst = worstAt(most, setting);
     const spent = service.spent();
-    const refused = await run([...args, '--max-credits', String(worst - 1), '--json-errors'], { env });
+    const refused = await at.run(`${line} --max-credits ${worst - 1} --json-errors`);
     expect(refused).toMatchObject({ code: 5, stdout: '' });
     expect(JSON.parse(refused.stderr).error).toMatchObject({
       type: 'over_limit',
@@ -73,45 +63,43 @@ describe('--max-credits against a service that keeps a ledger', () => {
       operation_id: null,
     });
     expect(service.spent()).toBe(spent);
-    expect(await run([...args, '--max-credits', String(worst)], { env })).toMatchObject({ code: 0 });
+    expect(await at.run(`${line} --max-credits ${worst}`)).toMatchObject({ code: 0 });
     await service.quiet();
     expect(service.spent() - spent).toBeLessThanOrEqual(worst);
-    const { credits_before, credits_after } = await record(env);
-    expect(credits_before).toBe(100_000_000 - spent);
+    const after = 100_000_000 - service.spent();
     // A task that was only created still has its worst case reserved.
-    if (args[1] !== 'create') expect(credits_after).toBe(100_000_000 - service.spent());
+    const credits_after = line.startsWith('task create') ? expect.anything() : after;
+    expect(await at.history()).toMatchObject([{ credits_before: 100_000_000 - spent, credits_after }]);
   });
 
-  it.each(plain)('%j needs no price', async (args, worst) => {
-    const env = atLedger();
+  it.each(plain)('%s needs no price', async (line, worst) => {
+    const at = createMachine(service.url, ledgerKey);
     const spent = service.spent();
-    expect((await run([...args, '--max-credits', String(worst - 1)], { env })).code).toBe(5);
+    expect((await at.run(`${line} --max-credits ${worst - 1}`)).code).toBe(5);
     expect(service.spent()).toBe(spent);
-    expect((await run([...args, '--max-credits', String(worst)], { env })).code).toBe(0);
+    expect((await at.run(`${line} --max-credits ${worst}`)).code).toBe(0);
     expect(service.spent() - spent).toBe(worst);
   });
 
   it('without it the balance is not asked for, and nothing is known of it later', async () => {
-    const env = atLedger();
-    await run([...company, '1'], { env });
-    expect(await record(env)).toMatchObject({ credits_before: null, credits_after: null });
+    const at = createMachine(service.url, ledgerKey);
+    await at.run('search company fintech --limit 1');
+    expect(await at.history()).toMatchObject([{ credits_before: null, credits_after: null }]);
   });
 
   it('what goes on with an earlier purchase buys nothing, and is not refused', async () => {
     const slow = await startLedgerService({ task_start_ms: 200_000 });
-    const env = atLedger(slow);
-    const file = join(temporaryFolder(), 'leads.csv');
-    const args = ['task', 'run', 'company', 'fintech', '--limit', '5', '--wait-timeout', '0.3', '-o', file];
-    expect((await run([...args, '--max-credits', '5'], { env })).code).toBe(75);
-    const again = { code: 75, stderr: expect.stringContaining('You are not charged again') };
-    expect(await run([...args, '--max-credits', '1'], { env })).toMatchObject(again);
+    const at = createMachine(slow.url, ledgerKey);
+    const task = 'task run company fintech --limit 5 --wait-timeout 0.3 -o leads.csv --max-credits';
+    expect((await at.run(`${task} 5`)).code).toBe(75);
+    expect(await at.run(`${task} 1`)).toMatchObject(ending(75, 'You are not charged again'));
     expect((await slow.close()).size).toBe(1);
   });
 
   it('a purchase that the balance does not cover is refused here, and never reaches the books', async () => {
     const poor = await startLedgerService({ opening_credits: 4 });
-    const args = [...company, '5', '--max-credits', '100', '--json-errors'];
-    const { code, stderr } = await run(args, { env: atLedger(poor) });
+    const at = createMachine(poor.url, ledgerKey);
+    const { code, stderr } = await at.run('search company fintech --limit 5 --max-credits 100 --json-errors');
     expect(code).toBe(5);
     expect(JSON.parse(stderr).error).toMatchObject({
       type: 'insufficient_credits',
@@ -123,15 +111,10 @@ describe('--max-credits against a service that keeps a ledger', () => {
   });
 });
 
-const balance = jsonAnswer({ object: 'credit_balance', available_credits: 50 });
-const contact = jsonAnswer({
-  object: 'contact_search_result',
-  request: { contact_type: 'email', objective: 'x' },
-  result: { content: 'a@b.example', reference: null },
-  created_at: '2026-01-31T09:00:00Z',
-});
-const lookup = ['contact', 'email', 'x', '--json-errors'];
-const limited = [...lookup, '--max-credits', '5'];
+const balance = jsonAnswer(creditBalance(50));
+const contact = jsonAnswer(contactResult('email', 'x', 'a@b.example'));
+const lookup = 'contact email x --json-errors';
+const limited = `${lookup} --max-credits 5`;
 /** What is waited for in vain is not waited for long. */
 const toWait = (ms: number): number => (ms > 1000 ? 50 : ms);
 
@@ -139,28 +122,34 @@ const toWait = (ms: number): number => (ms > 1000 ? 50 : ms);
 const answering: Answer = (socket, { path }) => {
   socket.end(path.endsWith('balance') ? balance : contact);
 };
+/** The second balance is told in another way. */
+function afterwards(then: Answer): Answer {
+  let looks = 0;
+  return (socket, request) =>
+    (request.path.endsWith('balance') && ++looks > 1 ? then : answering)(socket, request);
+}
 
 /** What a run came to, and the paths that were asked for, in order. */
-async function asked(args: readonly string[], settings: object = prices, answer = answering) {
-  const server = await startFaultServer(answer);
-  const env = { ...withPrices(settings), ...pointedAt(server.url) };
-  const { code, stderr, stdout } = await runInProcess(args, { env, toWait });
-  const paths = server.requests.map(({ path }) => path.replace('/v1/', ''));
-  return { code, env, paths, stdout, stderr, error: stderr.startsWith('{') && JSON.parse(stderr).error };
+async function asked(line: string, settings: object = prices, answer = answering) {
+  const at = priced(await machineWith(answer), settings);
+  at.write('rows.csv', 'objective\na\nb\nc\n');
+  const { stderr, ...end } = await at.leadpipe(line, { toWait });
+  const paths = at.requests.map(({ path }) => path.replace('/v1/', ''));
+  return { ...end, at, paths, stderr, error: stderr.startsWith('{') && JSON.parse(stderr).error };
 }
 
 describe('the balance of --max-credits', () => {
   it.each([
     ['before and after, and nowhere else', limited, ['credit/balance', 'contact-search', 'credit/balance']],
-    ['once where no record is kept', [...limited, '--no-history'], ['credit/balance', 'contact-search']],
-  ])('is asked for %s', async (_, args, paths) => {
-    expect(await asked(args)).toMatchObject({ code: 0, paths });
+    ['once where no record is kept', `${limited} --no-history`, ['credit/balance', 'contact-search']],
+  ])('is asked for %s', async (_, line, paths) => {
+    expect(await asked(line)).toMatchObject({ code: 0, paths });
   });
 
-  it.each(priced)(
-    '%j without a price is refused with the name of the setting, and nothing is sent',
-    async (args, setting) => {
-      expect(await asked([...args, '--max-credits', '1000000', '--json-errors'], {})).toMatchObject({
+  it.each(withPrice)(
+    '%s without a price is refused with the name of the setting, and nothing is sent',
+    async (line, setting) => {
+      expect(await asked(`${line} --max-credits 1000000 --json-errors`, {})).toMatchObject({
         code: 5,
         paths: [],
         error: {
@@ -183,50 +172,52 @@ describe('the balance of --max-credits', () => {
     expect(error).toMatchObject({ charged: 'no', operation_id: null });
   });
 
-  it.each([
+  it.each<[string, Answer]>([
     ['does not come', () => {}],
     ['is none', (socket) => void socket.end(contact)],
-  ] satisfies [string, Answer][])(
-    'afterwards, where it %s, is not known, and what was bought is there',
-    async (_, afterwards) => {
-      let looks = 0;
-      const { code, stdout, env } = await asked(limited, prices, (socket, request) => {
-        const answer = request.path.endsWith('balance') && ++looks > 1 ? afterwards : answering;
-        return answer(socket, request);
-      });
-      expect(code).toBe(0);
-      expect(stdout).toContain('a@b.example');
-      expect(await record(env)).toMatchObject({ credits_before: 50, credits_after: null });
-    },
-  );
+  ])('afterwards, where it %s, is not known, and what was bought is there', async (_, then) => {
+    const { code, stdout, at } = await asked(limited, prices, afterwards(then));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('a@b.example') });
+    expect(await at.history()).toMatchObject([{ credits_before: 50, credits_after: null }]);
+  });
+
+  it('afterwards does not hold up the end of a run', async () => {
+    // The second one never comes.
+    const at = priced(await machineWith(afterwards(() => {})));
+    const started = performance.now();
+    expect((await at.leadpipe(limited)).code).toBe(0);
+    expect(at.requests).toHaveLength(3);
+    expect(performance.now() - started).toBeLessThan(2900);
+  });
 
   it('is in the history of a purchase that failed', async () => {
     const failure = errorAnswer('500 Error', 'internal_error', 'no');
-    const { code, env } = await asked(
+    const { code, at } = await asked(
       limited,
       prices,
       (socket, { path }) => void socket.end(path.endsWith('balance') ? balance : failure),
     );
     expect(code).toBe(8);
-    expect(await record(env)).toMatchObject({ charged: 'maybe', credits_before: 50, credits_after: 50 });
+    const record = { charged: 'maybe', credits_before: 50, credits_after: 50 };
+    expect(await at.history()).toMatchObject([record]);
   });
 
   it.each(['-1', '1.5', 'all', ''])('%j is no limit', async (given) => {
-    expect(await asked([...lookup, `--max-credits=${given}`])).toMatchObject({ code: 2, paths: [] });
+    expect(await asked(`${lookup} --max-credits=${given}`)).toMatchObject({ code: 2, paths: [] });
   });
 });
 
 describe('--dry-run', () => {
-  it.each(rows)('%j says what it costs at most, and the balance', async (args, most, setting) => {
-    const { code, paths, stdout } = await asked([...args, '--dry-run']);
+  it.each(rows)('%s says what it costs at most, and the balance', async (line, most, setting) => {
+    const { code, paths, stdout } = await asked(`${line} --dry-run`);
     expect({ code, paths }).toEqual({ code: 0, paths: ['credit/balance'] });
     const shown = JSON.parse(stdout);
     expect(shown).toMatchObject({ worst_case: worstAt(most, setting), available_credits: 50 });
     expect(shown).not.toHaveProperty('needs_setting');
   });
 
-  it.each(priced)('%j names the setting that is missing', async (args, setting) => {
-    const { code, stdout } = await asked([...args, '--dry-run'], {});
+  it.each(withPrice)('%s names the setting that is missing', async (line, setting) => {
+    const { code, stdout } = await asked(`${line} --dry-run`, {});
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: null, needs_setting: setting });
   });
@@ -235,33 +226,32 @@ describe('--dry-run', () => {
     ['4', 5, 'over_limit'],
     ['5', 0, undefined],
   ])('with --max-credits %s it ends as the purchase would: %i', async (limit, exit, type) => {
-    const { code, stdout, stderr, error } = await asked([...lookup, '--dry-run', '--max-credits', limit]);
+    const { code, stdout, stderr, error } = await asked(`${lookup} --dry-run --max-credits ${limit}`);
     expect(code).toBe(exit);
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 5, available_credits: 50 });
     expect(stderr === '' ? undefined : error.type).toBe(type);
   });
 
   it('goes without a service: the balance is not known then', async () => {
-    const { code, stdout } = await asked([...limited, '--dry-run'], prices, () => {});
+    const { code, stdout } = await asked(`${limited} --dry-run`, prices, () => {});
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 5, available_credits: null });
   });
 
   it('says on a terminal which command stores a price that is missing', async () => {
-    const server = await startFaultServer(answering);
-    const env = { ...withPrices({}), ...pointedAt(server.url) };
-    const { stderr } = await runInProcess('research x --dry-run', { env, stderrIsTerminal: true });
+    const at = await machineWith(answering);
+    const { stderr } = await at.leadpipe('research x --dry-run', { stderrIsTerminal: true });
     expect(stderr.replace(/\s+/g, ' ')).toContain('leadpipe config set price.research <credits>');
   });
 });
 
 describe('the setting max_credits', () => {
   it.each(rows.slice(0, 2))(
-    'is the limit of %j, and the refusal names the setting',
-    async (args, most, setting) => {
+    'is the limit of %s, and the refusal names the setting',
+    async (line, most, setting) => {
       const worst = worstAt(most, setting);
       const settings = { ...prices, max_credits: worst - 1 };
-      const { code, paths, error } = await asked([...args, '--json-errors'], settings);
+      const { code, paths, error } = await asked(`${line} --json-errors`, settings);
       expect({ code, paths }).toEqual({ code: 5, paths: [] });
       expect(error).toMatchObject({
         type: 'over_limit',
@@ -275,55 +265,35 @@ describe('the setting max_credits', () => {
 
   it('gives way to --max-credits, above it and below', async () => {
     expect((await asked(limited, { ...prices, max_credits: 1 })).code).toBe(0);
-    const refused = await asked([...lookup, '--max-credits', '4'], { ...prices, max_credits: 100 });
+    const refused = await asked(`${lookup} --max-credits 4`, { ...prices, max_credits: 100 });
     expect(refused.code).toBe(5);
     expect(refused.error.message).toContain('but the limit is 4;');
   });
 
   it('holds for lists, as one limit for all rows, and is said where the list is left', async () => {
-    const file = join(temporaryFolder(), 'rows.csv');
-    writeFileSync(file, 'objective\na\nb\nc\n');
     const settings = { ...prices, max_credits: 14 };
-    const list = ['contact', 'email', '--input', file, '--json-errors'];
+    const list = 'contact email --input rows.csv --json-errors';
     const { code, error, paths } = await asked(list, settings);
     expect({ code, posts: paths.includes('contact-search') }).toEqual({ code: 5, posts: false });
     expect(error.message).toContain('(setting max_credits)');
-    expect((await asked([...list, '--max-credits', '15'], settings)).code).toBe(0);
+    expect((await asked(`${list} --max-credits 15`, settings)).code).toBe(0);
   });
 
   it('holds for conformance, and for what is tried with --local it does not', async () => {
     const settings = { ...prices, max_credits: 1 };
-    const checked = await asked(['conformance', '--only', 'search', '--json-errors'], settings);
+    const checked = await asked('conformance --only search --json-errors', settings);
     expect(checked).toMatchObject({ code: 5, paths: [] });
-    const local = await run([...company, '5', '--local', '-q'], { env: withPrices(settings) });
-    expect({ code: local.code, stderr: local.stderr }).toEqual({ code: 0, stderr: '' });
+    const local = priced(createMachine(), settings);
+    expect(await local.run('search company fintech --limit 5 --local -q')).toMatchObject(silently);
   });
 });
 
-describe('the balance after', () => {
-  it('does not hold up the end of a run', async () => {
-    let looks = 0;
-    const server = await startFaultServer((socket, request) => {
-      // The second one never comes.
-      if (request.path.endsWith('balance') && ++looks > 1) return;
-      answering(socket, request);
-    });
-    const started = performance.now();
-    const { code } = await runInProcess(limited, { env: { ...withPrices(), ...pointedAt(server.url) } });
-    expect({ code, looks }).toEqual({ code: 0, looks: 2 });
-    expect(performance.now() - started).toBeLessThan(2900);
-  });
-});
-
-describe('what is local', () => {
-  it('costs nothing in the closing line, a dry run and the history', async () => {
-    const env = withPrices();
-    const search = [...company, '3', '--local'];
-    expect((await run(search, { env })).stderr).toContain('cost nothing');
-    const { stdout } = await run([...search, '--dry-run'], { env });
-    expect(JSON.parse(stdout)).toMatchObject({ worst_case: 0 });
-    expect(await record(env)).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
-    const [totals] = JSON.parse((await run('history totals --local -f json', { env })).stdout);
-    expect(totals).toMatchObject({ purchases: 1, leads: 3, charged: 0, credits_at_most: 0, unsettled: 0 });
-  });
+it('what is local costs nothing in the closing line, a dry run and the history', async () => {
+  const at = priced(createMachine());
+  const search = 'search company fintech --limit 3 --local';
+  expect((await at.run(search)).stderr).toContain('cost nothing');
+  expect(JSON.parse((await at.run(`${search} --dry-run`)).stdout)).toMatchObject({ worst_case: 0 });
+  expect(await at.history()).toMatchObject([{ service: 'local', charged: 'no', credits_at_most: 0 }]);
+  const [totals] = JSON.parse((await at.run('history totals --local -f json')).stdout);
+  expect(totals).toMatchObject({ purchases: 1, leads: 3, charged: 0, credits_at_most: 0, unsettled: 0 });
 });

@@ -1,164 +1,108 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
-import { ending, silently } from '../helpers/ending.ts';
-import {
-  type FaultServer,
-  searchFrames,
-  startFaultServer,
-  wholeAnswer,
-  wholeStream,
-} from '../helpers/fault-server.ts';
-import { createMachine } from '../helpers/machine.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  type Result,
-  resultOf,
-  run,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { creditBalance } from '../helpers/bodies.ts';
+import { ending } from '../helpers/ending.ts';
+import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
+import { command, type Result, resultOf, run, temporaryFolder } from '../helpers/run.ts';
 
 /** An output, a state or a home that nothing can be written to. */
 
-let server: FaultServer | undefined;
+const isLinux = process.platform === 'linux';
+const leads = ['{"name":"A"}\n', '{"name":"B"}\n'];
+const balance = JSON.stringify(creditBalance(7));
+const search = 'search company x --limit 9';
 
-const leads = ['{"name":"A"}', '{"name":"B"}'];
-const balance =
-  '{"object":"credit_balance","available_credits":7,"updated_at":"2026-01-01T00:00:00Z","next_credit_refresh_at":null}';
-
-async function serve(): Promise<Record<string, string>> {
-  server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.write(wholeAnswer('200 OK', 'application/json', balance));
-    socket.write(wholeStream(searchFrames([leads])));
+const serve = (...batches: string[][]) =>
+  machineWith((socket, { method }) => {
+    if (method === 'GET') return void socket.write(jsonAnswer(balance));
+    socket.write(wholeStream(searchFrames(batches)));
   });
-  return { ...bareEnvironment(), ...pointedAt(server.url) };
-}
+const few = () => serve(leads.map((lead) => lead.trimEnd()));
 
-/** Runs the command as a shell does, with a redirection behind it. */
-function redirected(args: readonly string[], to: string, env: Record<string, string>): Promise<Result> {
-  const words = ['-c', `"$0" "$@" ${to}`, process.execPath, command, ...args];
-  const child = spawn('bash', words, { env, stdio: 'pipe' });
+/** Runs what a shell makes of this; `leadpipe` is the built command. */
+function inShell(script: string, { env, cwd }: Machine): Promise<Result> {
+  const leadpipe = `leadpipe() { '${process.execPath}' '${command}' "$@"; }; ${script}`;
+  const child = spawn('bash', ['-c', leadpipe], { env, cwd, stdio: 'pipe' });
   child.stdin.end();
   return resultOf(child);
 }
 
-const search = ['search', 'company', 'x', '--limit', '9'];
+/** What `history show` prints of the operation that this names. */
+async function shown(at: Machine, stderr: string, named: RegExp): Promise<string> {
+  const [, operation] = named.exec(stderr) ?? [];
+  return (await at.run(`history show ${operation} -f jsonl`)).stdout;
+}
 
-describe.runIf(process.platform === 'linux')('standard output', () => {
+describe.runIf(isLinux)('standard output', () => {
   it('that is full: says what arrived and is kept, and how to read it for nothing', async () => {
-    const env = await serve();
-    const full = await redirected(search, '> /dev/full', env);
-    expect(full).toMatchObject(
-      ending(74, 'no space left on the device. 2 leads arrived, but not all of them could be written'),
-    );
-    const [, operation = ''] =
-      /To print it, for free: leadpipe history show (op_\w+)/.exec(full.stderr) ?? [];
-    expect(full.stderr).toContain('charged: yes');
-    const { stdout } = await run('history list -f jsonl', { env });
-    expect(JSON.parse(stdout)).toMatchObject({ state: 'partial', leads: 2, charged: 'yes' });
-    expect(await run(`history show ${operation} -f jsonl`, { env })).toMatchObject({
-      code: 0,
-      stdout: leads.map((lead) => `${lead}\n`).join(''),
-    });
+    const at = await few();
+    const full = await inShell(`leadpipe ${search} > /dev/full`, at);
+    const says = 'no space left on the device. 2 leads arrived, but not all of them could be written';
+    expect(full).toMatchObject(ending(74, says, 'charged: yes'));
+    expect(await at.history()).toMatchObject([{ state: 'partial', leads: 2, charged: 'yes' }]);
+    const named = /To print it, for free: leadpipe history show (op_\w+)/;
+    expect(await shown(at, full.stderr, named)).toBe(leads.join(''));
   });
 
   it('that is closed loses nothing: what arrives is kept, and without that nothing is bought', async () => {
-    const env = await serve();
-    expect(await redirected([...search, '--no-history'], '>&-', env)).toMatchObject(
-      ending(74, 'standard output is closed', 'charged: no'),
-    );
-    expect(server?.requests).toEqual([]);
-    const closed = await redirected(search, '>&-', env);
-    expect(closed).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('warning: standard output is closed'),
-    });
-    const [, operation = ''] = /operation (op_\w+)/.exec(closed.stderr) ?? [];
-    const shown = await run(`history show ${operation} -f jsonl`, { env });
-    expect(shown.stdout).toBe(leads.map((lead) => `${lead}\n`).join(''));
-    expect(await redirected([...search, '--no-history', '-q'], '> /dev/null', env)).toMatchObject(silently);
+    const at = await few();
+    const unkept = await inShell(`leadpipe ${search} --no-history >&-`, at);
+    expect(unkept).toMatchObject(ending(74, 'standard output is closed', 'charged: no'));
+    expect(at.requests).toEqual([]);
+    const closed = await inShell(`leadpipe ${search} >&-`, at);
+    expect(closed).toMatchObject(ending(0, 'warning: standard output is closed'));
+    expect(await shown(at, closed.stderr, /operation (op_\w+)/)).toBe(leads.join(''));
+    const away = await inShell(`leadpipe ${search} --no-history -q > /dev/null`, at);
+    expect(away).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
-it.runIf(process.platform === 'linux')(
+it.runIf(isLinux)(
   'neither for the output nor for what is kept: says that not all of what arrived is stored',
   async () => {
-    const large = Array.from({ length: 20 }, (_, at) =>
-      JSON.stringify({ name: `${at} ${'x'.repeat(2000)}` }),
+    const large = Array.from({ length: 20 }, (_, nth) =>
+      JSON.stringify({ name: `${nth} ${'x'.repeat(2000)}` }),
     );
-    const { url } = await startFaultServer((socket) => {
-      socket.write(wholeStream(searchFrames([large.slice(0, 10), large.slice(10)])));
-    });
-    const machine = createMachine(url);
-    const words = [
-      '-c',
-      'ulimit -f 30; exec "$0" "$@"',
-      process.execPath,
-      command,
-      ...search,
-      '-o',
-      'a.jsonl',
-    ];
-    const child = spawn('bash', words, { env: machine.env, cwd: machine.cwd, stdio: 'pipe' });
-    child.stdin.end();
-    const { code, stderr } = await resultOf(child);
+    const at = await serve(large.slice(0, 10), large.slice(10));
+    const { code, stderr } = await inShell(`ulimit -f 30; leadpipe ${search} -o a.jsonl`, at);
     expect(code).toBe(74);
-    const [, operation = ''] =
-      /^Not all of what arrived could be stored\. To print what is stored, for free: leadpipe history show (op_\w+)$/m.exec(
-        stderr,
-      ) ?? [];
-    const shown = await machine.run(`history show ${operation} -f jsonl`);
-    const stored = shown.stdout.split('\n').slice(0, -1);
+    const named =
+      /^Not all of what arrived could be stored\. To print what is stored, for free: leadpipe history show (op_\w+)$/m;
+    const stored = (await shown(at, stderr, named)).split('\n').slice(0, -1);
     expect(stored.length).toBeGreaterThan(9);
     expect(stored).toEqual(large.slice(0, stored.length));
   },
 );
 
 it('a home that is no folder: free reads work with a key of the environment; --local says what to do', async () => {
-  const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = await serve();
+  const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = (await few()).env;
   const bare = { PATH, HOME: '/dev/null', LEADPIPE_CONFIG_DIR: '', LEADPIPE_STATE_DIR: '' };
-  expect(await run('balance', { env: { ...bare, LEADPIPE_BASE_URL, LEADPIPE_API_KEY } })).toMatchObject({
-    code: 0,
-    stdout: `${balance}\n`,
-    stderr: '',
-  });
+  const free = await run('balance', { env: { ...bare, LEADPIPE_BASE_URL, LEADPIPE_API_KEY } });
+  expect(free).toEqual({ code: 0, stderr: '', stdout: `${balance}\n` });
   expect(await run('balance --local', { env: bare })).toMatchObject(ending(74, 'LEADPIPE_STATE_DIR'));
 });
 
 it('a full disk under --local is no bug: 74, and what to do', async () => {
-  const machine = createMachine();
-  const args = ['task', 'create', 'company', 'x', '--local', '--no-history'];
-  expect(await machine.run('config set retry.attempts 0')).toMatchObject({ code: 0 });
-  expect(await machine.run(args)).toMatchObject({ code: 0 });
-  for (const at of [1, 2, 3]) {
-    const full = await runWith({ mode: 'ENOSPC', at }, machine, args);
-    expect({ at, ...full }).toMatchObject({
-      at,
-      code: 74,
-      stderr: expect.stringContaining('LEADPIPE_STATE_DIR'),
-    });
+  const at = createMachine();
+  const create = 'task create company x --local --no-history';
+  expect(await at.run('config set retry.attempts 0')).toMatchObject({ code: 0 });
+  expect(await at.run(create)).toMatchObject({ code: 0 });
+  for (const nth of [1, 2, 3]) {
+    const full = await runWith({ mode: 'ENOSPC', at: nth }, at, create.split(' '));
+    expect({ nth, ...full }).toMatchObject({ nth, ...ending(74, 'LEADPIPE_STATE_DIR') });
   }
-  expect(await machine.run(args)).toMatchObject({ code: 0 });
+  expect(await at.run(create)).toMatchObject({ code: 0 });
 });
 
-it.runIf(process.platform === 'linux')(
-  'a folder that was removed under the run is no bug of leadpipe',
-  async () => {
-    const env = await serve();
-    const gone = temporaryFolder();
-    const words = [
-      '-c',
-      `cd "$1" && rmdir "$1" && "$0" "$2" ${search.join(' ')} -o leads.csv`,
-      process.execPath,
-    ];
-    const child = spawn('bash', [...words, gone, command], { env, stdio: 'pipe' });
-    child.stdin.end();
-    const { code, stderr } = await resultOf(child);
-    expect({ code, requests: server?.requests }).toEqual({ code: 74, requests: [] });
-    expect(stderr).toBe(
+it.runIf(isLinux)('a folder that was removed under the run is no bug of leadpipe', async () => {
+  const at = await few();
+  const gone = temporaryFolder();
+  expect(await inShell(`cd ${gone} && rmdir ${gone} && leadpipe ${search} -o leads.csv`, at)).toMatchObject({
+    code: 74,
+    stderr:
       'error: the folder that you are in does not exist any more\nChange to another folder, and run it again.\n',
-    );
-  },
-);
+  });
+  expect(at.requests).toEqual([]);
+});

@@ -1,15 +1,7 @@
 import { spawn } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { FaultServer } from '../helpers/fault-server.ts';
-import {
-  bareEnvironment,
-  command,
-  pointedAt,
-  type Result,
-  resultOf,
-  run,
-  temporaryFolder,
-} from '../helpers/run.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { command, type Result, resultOf, run } from '../helpers/run.ts';
 import { fixedTask, startFixedService } from '../terminal/fixed-service.ts';
 
 /** Every command with something that it can do without standard input, and how that ends with and without a service. */
@@ -55,34 +47,30 @@ const commands: readonly (readonly [line: string, withService: number, without: 
 ];
 
 /** A shell without job control between us and the command: how else would a stream be closed? */
-function inShell(line: string, env: Readonly<Record<string, string>>): Promise<Result> {
-  const child = spawn('sh', ['-c', `exec "$0" "$1" ${line}`, process.execPath, command], {
-    env: { ...bareEnvironment(), ...env },
-    cwd: temporaryFolder(),
-    stdio: 'pipe',
-  });
-  return resultOf(child);
+function inShell(line: string, { env, cwd }: Machine): Promise<Result> {
+  const words = ['-c', `exec "$0" "$1" ${line}`, process.execPath, command];
+  return resultOf(spawn('sh', words, { env, cwd, stdio: 'pipe' }));
 }
 
 describe('standard input that is open and silent', () => {
-  let service: FaultServer;
+  let url: string;
   beforeAll(async () => {
-    service = await startFixedService();
+    ({ url } = await startFixedService());
   });
 
   it('is tried with every command', async () => {
-    const { stdout } = await run('--help');
-    const listed = [
-      ...(stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}(\w+)/gm),
-    ].map((row) => row[1]);
+    const list = (await run('--help')).stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
     const tried = new Set(commands.map(([line]) => line.split(' ')[0]));
+    const listed = [...list.matchAll(/^ {2}(\w+)/gm)].map((row) => row[1]);
     expect(listed.filter((name) => !tried.has(name))).toEqual([]);
   });
 
   it.each(commands)('%s ends, and asks nothing', async (line, withService, without) => {
-    const alone = without === withService ? [] : [[{}, without] as const];
-    for (const [env, code] of [[pointedAt(service.url), withService] as const, ...alone]) {
-      const result = await inShell(line, env);
+    const ends = new Map([[withService, url]]);
+    // Where a service makes no difference, it is tried once.
+    if (without !== withService) ends.set(without, '');
+    for (const [code, service] of ends) {
+      const result = await inShell(line, createMachine(service));
       expect(result.code, result.stderr).toBe(code);
       expect(`${result.stdout}${result.stderr}`).not.toMatch(/[?:] *$/);
     }
@@ -92,7 +80,7 @@ describe('standard input that is open and silent', () => {
     'a stream that is closed, %s, is no bug',
     async (redirect) => {
       for (const line of ['search company fintech', 'balance', 'history', 'search compny x', '--help']) {
-        const { code, stderr } = await inShell(`${line} ${redirect}`, pointedAt(service.url));
+        const { code, stderr } = await inShell(`${line} ${redirect}`, createMachine(url));
         expect({ line, code }).toEqual({ line, code: line.includes('compny') ? 2 : 0 });
         expect(stderr).not.toMatch(/^ +at |a bug/m);
       }

@@ -30,15 +30,15 @@ const answers: readonly [answer: string, terminal: string, csv: string][] = [
 ];
 
 describe('research', () => {
-  const research = (answer: string, ...args: string[]) =>
-    runAnswered(`{"success":true,"answer":${answer}}`, ['research', 'x', ...args]);
+  const research = (answer: string, more = '') =>
+    runAnswered(`{"success":true,"answer":${answer}}`, `research x ${more}`);
 
   it.each(answers)('%s: as it came, readable, and as CSV', async (answer, terminal, csv) => {
     const piped = await research(answer);
     expect(piped).toMatchObject({ code: 0, stdout: `{"success":true,"answer":${answer}}\n` });
-    expect(await research(answer, '-f', 'json')).toMatchObject({ stdout: piped.stdout });
-    expect(await research(answer, '-f', 'table')).toMatchObject({ code: 0, stdout: terminal });
-    expect(await research(answer, '-f', 'csv')).toMatchObject({ stdout: `result,citations\r\n${csv}\r\n` });
+    expect(await research(answer, '-f json')).toMatchObject({ stdout: piped.stdout });
+    expect(await research(answer, '-f table')).toMatchObject({ code: 0, stdout: terminal });
+    expect(await research(answer, '-f csv')).toMatchObject({ stdout: `result,citations\r\n${csv}\r\n` });
   });
 
   it('an answer of null is none: 8, charged', async () => {
@@ -52,7 +52,7 @@ describe('research', () => {
 
   it('sends a query of 4000 astral characters without the line end of a pipe', async () => {
     const stdin = `${'🦊'.repeat(4000)}\n`;
-    const { code, sent } = await runAnswered('{"success":true,"answer":1}', ['research', '-'], { stdin });
+    const { code, sent } = await runAnswered('{"success":true,"answer":1}', 'research -', { stdin });
     expect({ code, sent }).toEqual({ code: 0, sent: { query: '🦊'.repeat(4000) } });
   });
 });

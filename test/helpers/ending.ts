@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 
 declare module 'vitest' {
-  interface AsymmetricMatchersContaining {
+  interface Matchers<T> {
     /** A text with all of these in it. */
-    toSay(...words: readonly (string | RegExp)[]): string;
+    toSay(...words: readonly (string | RegExp)[]): T;
   }
 }
 

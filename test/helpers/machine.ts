@@ -14,8 +14,8 @@ export function createMachine(url?: string, key?: string) {
   mkdirSync(cwd);
   const env: Record<string, string> = { ...bareEnvironment(home), ...(url && pointedAt(url, key)) };
   const pathOf = (name: string): string => join(cwd, name);
-  const begin = (line: Words, more: Readonly<Record<string, string>> = {}) =>
-    start(line, { env: { ...env, ...more }, cwd });
+  const begin = (line: Words, more: Readonly<Record<string, string>> = {}, stdin = '') =>
+    start(line, { env: { ...env, ...more }, cwd, stdin });
   return {
     cwd,
     env,
@@ -28,7 +28,7 @@ export function createMachine(url?: string, key?: string) {
     /** Starts the built command there; nobody reads its output yet. */
     start: begin,
     /** Runs the built command there to its end. */
-    run: (line: Words, more?: Readonly<Record<string, string>>) => resultOf(begin(line, more)),
+    run: (...args: Parameters<typeof begin>) => resultOf(begin(...args)),
     /** Runs the program there, in this process. */
     leadpipe: (line: Words, { env: more, ...options }: FakeOptions = {}) =>
       runInProcess(line, { env: { ...env, ...more }, cwd, ...options }),

@@ -92,3 +92,8 @@ export function run(line: Words, options?: RunOptions): Promise<Result> {
 export function pointedAt(url: string, key = 'test-key-0123456789'): Record<string, string> {
   return { LEADPIPE_BASE_URL: url, LEADPIPE_API_KEY: key };
 }
+
+/** Looks again with every turn of the event loop until something outside has happened; the test's time-out bounds it. */
+export async function until(happened: () => boolean): Promise<void> {
+  while (!happened()) await new Promise((resolve) => setImmediate(resolve));
+}

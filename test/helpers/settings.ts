@@ -2,18 +2,34 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bareEnvironment, type Result } from './run.ts';
 
-/** An environment whose config directory has this file. */
-export function withConfigFile(content: string, name = 'config.json'): Record<string, string> {
-  const env = bareEnvironment();
+/** Writes a file of the config directory of this environment. */
+export function writeConfig(
+  env: Readonly<Record<string, string>>,
+  content: string,
+  name = 'config.json',
+): void {
   const folder = env.LEADPIPE_CONFIG_DIR as string;
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, name), content);
+}
+
+/** Writes the settings of the profile of this environment. */
+export function writeSettings(env: Readonly<Record<string, string>>, settings: object): void {
+  writeConfig(env, JSON.stringify({ profiles: { default: settings } }));
+}
+
+/** An environment whose config directory has this file. */
+export function withConfigFile(content: string, name?: string): Record<string, string> {
+  const env = bareEnvironment();
+  writeConfig(env, content, name);
   return env;
 }
 
 /** An environment whose profile has these settings. */
 export function withSettings(settings: object): Record<string, string> {
-  return withConfigFile(JSON.stringify({ profiles: { default: settings } }));
+  const env = bareEnvironment();
+  writeSettings(env, settings);
+  return env;
 }
 
 /** A run that failed, with what --json-errors said. */

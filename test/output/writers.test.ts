@@ -8,23 +8,22 @@ import { type Format, formats } from '../../src/output/writer.ts';
 import { written } from './gathering-sink.ts';
 
 const list = { layout: entityLayout(), shape: 'list' } as const;
+/** The text that a list with these columns is, or with those of an entity, in one batch. */
+const listed = async (format: Format, records: string[], layout = list.layout, more = {}): Promise<string> =>
+  (await written(format, { layout, shape: 'list', ...more }, records)).text;
 
 describe('JSONL', () => {
   it('is each record as it came, one write per batch', async () => {
-    const sink = await written(
-      'jsonl',
-      list,
-      ['{"id": 12345678901234567890,\n "b":1.10}', '1'],
-      [],
-      ['"\u202e"'],
-    );
-    expect(sink.writes).toEqual(['{"id": 12345678901234567890, "b":1.10}\n1\n', '"\\u202e"\n']);
+    const batches = [['{"id": 12345678901234567890,\n "b":1.10}', '1'], [], ['"\u202e"']];
+    const { writes } = await written('jsonl', list, ...batches);
+    expect(writes).toEqual(['{"id": 12345678901234567890, "b":1.10}\n1\n', '"\\u202e"\n']);
   });
 
   it('with chosen columns is flat objects', async () => {
-    const options = { layout: pathLayout(['b', 'links.id', 'no']), shape: 'list' } as const;
-    const sink = await written('jsonl', options, ['{"links":{"id":12345678901234567890},"b":1.10}']);
-    expect(sink.text).toBe('{"b":1.10,"links.id":12345678901234567890,"no":null}\n');
+    const record = '{"links":{"id":12345678901234567890},"b":1.10}';
+    expect(await listed('jsonl', [record], pathLayout(['b', 'links.id', 'no']))).toBe(
+      '{"b":1.10,"links.id":12345678901234567890,"no":null}\n',
+    );
   });
 
   it('of nothing is nothing', async () => expect((await written('jsonl', list)).writes).toEqual([]));
@@ -32,20 +31,17 @@ describe('JSONL', () => {
 
 describe('JSON', () => {
   it('is an array that grows', async () => {
-    const sink = await written('json', list, ['{"id":12345678901234567890}', '1.10'], [], ['3']);
-    expect(sink.writes).toEqual(['[\n  {"id":12345678901234567890},\n  1.10', ',\n  3', '\n]\n']);
+    const { writes } = await written('json', list, ['{"id":12345678901234567890}', '1.10'], [], ['3']);
+    expect(writes).toEqual(['[\n  {"id":12345678901234567890},\n  1.10', ',\n  3', '\n]\n']);
   });
 
-  it('goes on where it was', async () => {
-    expect((await written('json', { ...list, continued: true }, ['2'])).text).toBe(',\n  2\n]\n');
-  });
-
-  it('of nothing is an empty array', async () => expect((await written('json', list)).text).toBe('[]\n'));
-
-  it('of a single answer is that', async () => {
-    const single = { layout: entityLayout(), shape: 'single' } as const;
-    expect((await written('json', single, ['{"a":1.10}'])).text).toBe('{"a":1.10}\n');
-    expect((await written('json', single)).text).toBe('');
+  it.each([
+    ['that goes on where it was', { continued: true }, ['2'], ',\n  2\n]\n'],
+    ['of nothing', {}, [], '[]\n'],
+    ['of a single answer', { shape: 'single' }, ['{"a":1.10}'], '{"a":1.10}\n'],
+    ['of a single answer that is none', { shape: 'single' }, [], ''],
+  ] as const)('%s', async (_, options, records, text) => {
+    expect(await listed('json', [...records], list.layout, options)).toBe(text);
   });
 });
 
@@ -53,92 +49,76 @@ describe('CSV', () => {
   const header = 'name,description,score,score_reason,website,linkedin_url,links\r\n';
 
   it('has its header once, with the first batch', async () => {
-    const sink = await written(
-      'csv',
-      list,
-      ['{"name":"a,b"}', '{"name":"say \\"x\\"","score":1.10}'],
-      ['{"links":{"id":12345678901234567890}}'],
-    );
-    expect(sink.writes).toEqual([
+    const first = ['{"name":"a,b"}', '{"name":"say \\"x\\"","score":1.10}'];
+    const { writes } = await written('csv', list, first, ['{"links":{"id":12345678901234567890}}']);
+    expect(writes).toEqual([
       `${header}"a,b",,,,,,\r\n"say ""x""",,1.10,,,,\r\n`,
       ',,,,,,"{""id"":12345678901234567890}"\r\n',
     ]);
   });
 
   it('quotes a cell with any line end, whatever its own is', async () => {
-    const layout = memberLayout(['a', 'b']);
     for (const lineEnd of ['\r\n', '\n'] as const) {
-      for (const text of ['x\ny', 'x\ry', 'x\r\ny']) {
-        const options = { layout, shape: 'list', lineEnd } as const;
-        const sink = await written('csv', options, [JSON.stringify({ a: text, b: 1 })]);
-        expect(sink.text).toBe(`a,b${lineEnd}"${text}",1${lineEnd}`);
+      for (const a of ['x\ny', 'x\ry', 'x\r\ny']) {
+        const text = await listed('csv', [JSON.stringify({ a, b: 1 })], memberLayout(['a', 'b']), {
+          lineEnd,
+        });
+        expect(text).toBe(`a,b${lineEnd}"${a}",1${lineEnd}`);
       }
     }
   });
 
-  it('has its header when nothing was found', async () =>
-    expect((await written('csv', list)).text).toBe(header));
-
-  it('that goes on has none, and the line ends of the file', async () => {
-    const options = { ...list, continued: true, lineEnd: '\n' } as const;
-    expect((await written('csv', options, ['{"name":"a"}'])).text).toBe('a,,,,,,\n');
-    expect((await written('csv', options)).text).toBe('');
+  const goingOn = { continued: true, lineEnd: '\n' } as const;
+  it.each([
+    ['has its header when nothing was found', [], {}, header],
+    ['that goes on has none, and the line ends of the file', ['{"name":"a"}'], goingOn, 'a,,,,,,\n'],
+    ['that goes on with nothing is nothing', [], goingOn, ''],
+  ])('%s', async (_, records, options, text) => {
+    expect(await listed('csv', records, list.layout, options)).toBe(text);
   });
 
   it('quotes what another reader would split, so that it sees the same cells', async () => {
     const row = ['a;b', 'c\td', 'e|f', ' ', "g'h"];
-    const layout = memberLayout(['1', '2', '3', '4', '5']);
     const record = JSON.stringify(Object.fromEntries(row.map((text, at) => [String(at + 1), text])));
     for (const csvRaw of [true, false]) {
-      const { text } = await written('csv', { layout, shape: 'list', csvRaw }, [record]);
+      const text = await listed('csv', [record], memberLayout(['1', '2', '3', '4', '5']), { csvRaw });
       expect(text.split('\r\n')[1]).toBe(`"a;b","c\td","e|f", ,g'h`);
       expect(parse(text, { record_delimiter: '\r\n', delimiter: [',', ';', '\t', '|'] })[1]).toEqual(row);
     }
   });
 
   it('has no blank line for an empty cell that is alone', async () => {
-    expect((await written('csv', { layout: pathLayout(['a']), shape: 'list' }, ['{}'])).text).toBe(
-      'a\r\n""\r\n',
-    );
+    expect(await listed('csv', ['{}'], pathLayout(['a']))).toBe('a\r\n""\r\n');
   });
 
-  it('neutralises headers and cells, unless raw', async () => {
-    const layout = memberLayout(['=h']);
-    expect((await written('csv', { layout, shape: 'list' }, ['{"=h":"=c"}'])).text).toBe("'=h\r\n'=c\r\n");
-    expect((await written('csv', { layout, shape: 'list', csvRaw: true }, ['{"=h":"=c"}'])).text).toBe(
-      '=h\r\n=c\r\n',
-    );
+  it.each([
+    [false, "'=h\r\n'=c\r\n"],
+    [true, '=h\r\n=c\r\n'],
+  ])('neutralises headers and cells, unless raw (%s)', async (csvRaw, text) => {
+    expect(await listed('csv', ['{"=h":"=c"}'], memberLayout(['=h']), { csvRaw })).toBe(text);
   });
 
   it('reads back as what it was', async () => {
     const names = ['a', 'b', 'c'];
+    const letters = fc.constantFrom('"', ',', '\n', '\r', '\t', ';', ' ', "'", 'x', '漢');
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 12 }),
-      fc.string({
-        unit: fc.constantFrom('"', ',', '\n', '\r', '\t', ';', ' ', "'", 'x', '漢'),
-        maxLength: 12,
-      }),
+      fc.string({ unit: letters, maxLength: 12 }),
     );
     const number = fc.tuple(fc.bigInt(), fc.nat(999)).map(([whole, part]) => `${whole}.${part}`);
     const value = fc.oneof(
       text.map((each) => JSON.stringify(each)),
       number,
     );
-    const record = fc.array(value, { minLength: 3, maxLength: 3 });
+    const record = fc.tuple(value, value, value);
     await fc.assert(
       fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 5 }), async (rows) => {
-        const records = rows.map(
-          (row) => `{${row.map((each, index) => `"${names[index]}":${each}`).join(',')}}`,
-        );
-        const sink = await written(
-          'csv',
-          { layout: memberLayout(names), shape: 'list', csvRaw: true },
-          records,
-        );
+        const records = rows.map(([a, b, c]) => `{"a":${a},"b":${b},"c":${c}}`);
+        const csv = await listed('csv', records, memberLayout(names), { csvRaw: true });
         const expected = rows.map((row) =>
           row.map((each) => (each.startsWith('"') ? JSON.parse(each) : each)),
         );
-        expect(parse(sink.text, { record_delimiter: '\r\n' })).toEqual([names, ...expected]);
+        expect(parse(csv, { record_delimiter: '\r\n' })).toEqual([names, ...expected]);
       }),
       { numRuns: 200 },
     );
@@ -172,9 +152,7 @@ describe('much at once', () => {
   it('has 20,000 members in each of its objects', async () => {
     const members = Array.from({ length: 20_000 }, (_, at) => `"k${at}":${at}`).join(',');
     const record = `{"name":"n","links":{${members}},"answer":{${members}}}`;
-    for (const format of formats) {
-      expect((await written(format, list, [record])).text).not.toBe('');
-    }
+    for (const format of formats) expect(await listed(format, [record])).not.toBe('');
     const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
     expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
     expect(sheet.text.slice(-40)).toMatch(/\nk49… +4999\n…\n$/);
@@ -184,8 +162,8 @@ describe('much at once', () => {
   it('is nested more deeply than a stack is', async () => {
     const deep = `{"name":${'['.repeat(100_000)}1${']'.repeat(100_000)}}`;
     for (const format of formats) {
-      for (const shape of ['list', 'single'] as const) {
-        expect((await written(format, { layout: entityLayout(), shape }, [deep])).text).not.toBe('');
+      for (const shape of ['list', 'single']) {
+        expect(await listed(format, [deep], list.layout, { shape })).not.toBe('');
       }
     }
   });
@@ -196,7 +174,7 @@ it('each line of JSONL is the record', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(record, { minLength: 1 }), async (records) => {
       const sources = records.map((each) => JSON.stringify(each, null, 1));
-      const lines = (await written('jsonl', list, sources)).text.split('\n');
+      const lines = (await listed('jsonl', sources)).split('\n');
       expect(lines.pop()).toBe('');
       expect(lines.map((line) => JSON.parse(line))).toEqual(sources.map((each) => JSON.parse(each)));
     }),

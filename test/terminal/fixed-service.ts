@@ -1,15 +1,15 @@
-import type { Socket } from 'node:net';
+import { contactResult, creditBalance, taskPage, taskStatus } from '../helpers/bodies.ts';
 import {
-  chunk,
   errorAnswer,
   type FaultServer,
   frame,
-  lastChunk,
+  jsonAnswer,
   type RawRequest,
   searchFrames,
   startFaultServer,
   streamHead,
-  wholeAnswer,
+  streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 
 export const fixedTask = 'ls_00000000-0000-0000-0000-000000000000';
@@ -77,57 +77,39 @@ const enriched = leads.slice(0, 3).map((lead) => ({
 
 const long = `the \u001b[31mobjective ${'and its many words '.repeat(12)}can not be understood`;
 
-const json = (value: unknown): string => JSON.stringify(value);
-const ok = (body: unknown): string =>
-  wholeAnswer('200 OK', 'application/json', json(body), ['X-Request-Id: req_0000-0000-0000-0000']);
-const stream = (...frames: string[]): Buffer[] => [
-  Buffer.from(streamHead),
-  ...frames.map((each) => chunk(each)),
-];
-const batches = (...some: unknown[][]): string[] => searchFrames(some.map((batch) => batch.map(json)));
+const ok = (body: object): string => jsonAnswer(body, ['X-Request-Id: req_0000-0000-0000-0000']);
+const batches = (...some: object[][]): string[] =>
+  searchFrames(some.map((batch) => batch.map((lead) => JSON.stringify(lead))));
+const [someFew = '', ...end] = batches(more);
 
 /** The text of the request says which of these searches it is. */
-const searches: Readonly<Record<string, readonly (Buffer | string)[]>> = {
-  fintech: [...stream(...batches(leads)), lastChunk],
-  'a few': [...stream(...batches(leads.slice(0, 1), more)), lastChunk],
-  enriched: [...stream(...batches(enriched)), lastChunk],
-  nothing: [...stream(...batches()), lastChunk],
-  cut: stream(...batches(more).slice(0, 1)),
-  warned: [
-    ...stream(
-      ...batches(more).slice(0, 1),
-      frame('{"object":"entity_search_note"}'),
-      ...batches(more).slice(1),
-    ),
-    lastChunk,
-  ],
-  'no credit': [
-    errorAnswer('402 Payment Required', 'insufficient_credits', 'not enough credits', [
-      'X-Request-Id: req_402',
-    ]),
-  ],
-  misunderstood: [
-    errorAnswer('422 Unprocessable Entity', 'invalid_request_error', long, ['X-Request-Id: req_422']),
-  ],
+const searches: Readonly<Record<string, string | Buffer>> = {
+  fintech: wholeStream(batches(leads)),
+  'a few': wholeStream(batches(leads.slice(0, 1), more)),
+  enriched: wholeStream(batches(enriched)),
+  nothing: wholeStream(batches()),
+  cut: streamStart(someFew),
+  warned: wholeStream([someFew, frame('{"object":"entity_search_note"}'), ...end]),
+  'no credit': errorAnswer('402 Payment Required', 'insufficient_credits', 'not enough credits', [
+    'X-Request-Id: req_402',
+  ]),
+  misunderstood: errorAnswer('422 Unprocessable Entity', 'invalid_request_error', long, [
+    'X-Request-Id: req_422',
+  ]),
 };
 
 /** The searches of these begin, and never go on. */
-const open: Readonly<Record<string, readonly Buffer[]>> = {
-  silent: stream(),
-  slow: stream(...batches(more).slice(0, 1)),
+const open: Readonly<Record<string, string | Buffer>> = {
+  silent: streamHead,
+  slow: streamStart(someFew),
 };
 
 const answers: Readonly<Record<string, (request: RawRequest) => string>> = {
   '/v1/contact-search': ({ body }) => {
     const { objective, contact_type } = JSON.parse(body);
-    const result = objective.includes('nobody')
-      ? { content: null, reference: null }
-      : {
-          content: 'cto@solaris-ledger.example',
-          reference: `https://www.solaris-ledger.example/${'about-us/'.repeat(6)}team`,
-        };
-    const request = { contact_type, objective };
-    return ok({ object: 'contact_search_result', request, result, created_at: '2026-01-01T00:00:00Z' });
+    if (objective.includes('nobody')) return ok(contactResult(contact_type, objective, null));
+    const reference = `https://www.solaris-ledger.example/${'about-us/'.repeat(6)}team`;
+    return ok(contactResult(contact_type, objective, 'cto@solaris-ledger.example', reference));
   },
   '/v1/deep-search': () =>
     ok({
@@ -159,39 +141,27 @@ const answers: Readonly<Record<string, (request: RawRequest) => string>> = {
       })),
       metadata: { type: 'github_repo_stargazers', target: 'acme/rocket', instruction: null, limit: 100 },
     }),
-  '/v1/credit/balance': () =>
-    ok({ object: 'credit_balance', available_credits: 99970, updated_at: '2026-01-01 00:00:00' }),
+  '/v1/credit/balance': () => ok(creditBalance(99970)),
   '/v1/entity-search/create_task': () => ok({ leads_search_id: fixedTask }),
   '/v1/entity-search/status': ({ path }) =>
     path.includes('ls_test')
       ? errorAnswer('404 Not Found', 'not_found', 'no such task')
-      : ok({ status: { status: 'done', ready_count: 2, verified_count: 2, stop_reason: 'limit' } }),
-  '/v1/entity-search/fetch': () =>
-    ok({
-      object: 'entity_search_items',
-      leads_search_id: fixedTask,
-      status: 'done',
-      pts: 0,
-      num: 500,
-      count: 2,
-      ready_count: 2,
-      limit: 100,
-      entities: more,
-    }),
+      : ok(taskStatus('done', 2)),
+  '/v1/entity-search/fetch': () => ok(taskPage(fixedTask, 'done', more, { pts: 0, num: 500 })),
 };
 
 /** A service that always says the same, so that a screen is always the same. */
 export async function startFixedService(): Promise<FaultServer> {
-  return await startFaultServer((socket: Socket, request) => {
+  return await startFaultServer((socket, request) => {
     const path = request.path.replace(/\?.*/, '');
+    // Some questions are never answered.
+    if (request.body.includes('"never"')) return;
     if (path !== '/v1/entity-search') {
-      // Some questions are never answered.
-      if (request.body.includes('"never"')) return;
-      socket.write(answers[path]?.(request) ?? errorAnswer('404 Not Found', 'not_found', 'not found'));
-      return;
+      const notFound = errorAnswer('404 Not Found', 'not_found', 'not found');
+      return void socket.write(answers[path]?.(request) ?? notFound);
     }
     const { objective } = JSON.parse(request.body);
-    for (const piece of searches[objective] ?? open[objective] ?? []) socket.write(piece);
-    if (open[objective] === undefined) socket.end();
+    if (open[objective] === undefined) socket.end(searches[objective] ?? '');
+    else socket.write(open[objective]);
   });
 }

@@ -18,7 +18,7 @@ const frames = '[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]';
 const lead = (name: string): string => `{"name":"${name}","id":12345678901234567890123}`;
 
 /** The rows come one by one, with time for a line to be drawn between them. */
-async function startSlowService(): Promise<FaultServer & { next(): void }> {
+async function startSlowService() {
   // The line is there before the request is.
   let due = 0;
   let send = (): void => {};
@@ -34,35 +34,31 @@ async function startSlowService(): Promise<FaultServer & { next(): void }> {
     };
     send();
   });
-  return {
-    ...server,
-    next() {
-      due++;
-      send();
-    },
+  const next = (times = 1): void => {
+    due += times;
+    send();
   };
+  return { ...server, next };
 }
 
 describe.skipIf(!needs('script', 'stty'))('the line that says what is going on', () => {
-  const run = (service: FaultServer, args: readonly string[], { env, ...options }: TerminalOptions = {}) =>
-    inTerminal(args, { ...options, env: { ...pointedAt(service.url), ...env } });
+  const run = (service: FaultServer, line: string, { env, ...options }: TerminalOptions = {}) =>
+    inTerminal(line, { ...options, env: { ...pointedAt(service.url), ...env } });
 
   it.each([
     // What reads the pipe prints to the same terminal whenever it likes.
-    ['a pipe', ['-f', 'jsonl'], '| cat', /"name":"Alster Konto"[^\n]*\n/],
-    ['an array of JSON', ['-f', 'json'], '', /Alster Konto[\s\S]*?\}/],
-  ])('is gone for good when rows go to %s', async (_, args, redirect, row) => {
+    ['a pipe', '-f jsonl', '| cat', /"name":"Alster Konto"[^\n]*\n/],
+    ['an array of JSON', '-f json', '', /Alster Konto[\s\S]*?\}/],
+  ])('is gone for good when rows go to %s', async (_, more, redirect, row) => {
     const service = await startSlowService();
-    const terminal = run(service, ['search', 'company', 'x', ...args], { redirect });
+    const terminal = run(service, `search company x ${more}`, { redirect });
     await terminal.waitFor(/searching/);
     service.next();
     const { index } = await terminal.waitFor(row);
     service.next();
     await terminal.waitFor(/Isar Giro/);
-    service.next();
-    service.next();
+    service.next(2);
     const { transcript } = await terminal.ended;
-    await service.close();
     expect(transcript.slice(0, index)).toMatch(RegExp(`${frames}[\\s\\S]*\\r\\x1b\\[K`));
     expect(transcript.slice(index)).not.toMatch(RegExp(frames));
     const { text } = await screenOf(settled(transcript), 80);
@@ -72,53 +68,52 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
 
   it('comes back under the rows of a table', async () => {
     const service = await startSlowService();
-    const terminal = run(service, ['search', 'company', 'x']);
+    const terminal = run(service, 'search company x');
     await terminal.waitFor(/searching/);
     service.next();
     await terminal.waitFor(/Alster Konto[\s\S]*1 of 100 leads · searching/);
-    for (let left = 3; left > 0; left--) service.next();
+    service.next(3);
     const { transcript } = await terminal.ended;
-    await service.close();
     expect((await screenOf(transcript, 80)).text).not.toMatch(RegExp(frames));
   });
 
   const silent = () => startFaultServer(() => {});
   const busy = () =>
-    startFaultServer((socket) => {
-      socket.end(errorAnswer('429 X', 'concurrency_limit', 'busy', ['Retry-After: 5']));
-    });
+    startFaultServer(
+      (socket) => void socket.end(errorAnswer('429 X', 'concurrency_limit', 'busy', ['Retry-After: 5'])),
+    );
   const closed = async () => {
     const service = await silent();
     await service.close();
     return service;
   };
-  const inTls = (url: string): string => url.replace('http:', 'https:');
-  const elsewhere = (): string => 'https://no-such-host.invalid';
-  const itself = (url: string): string => url;
 
-  it.each([
-    [
-      'how long a wait is, and why',
-      busy,
-      itself,
-      /waiting 5 s: (too many requests \(429\))…[\s\S]*waiting 4 s: \1…/,
-    ],
+  it.each<[name: string, start: () => Promise<FaultServer>, said: RegExp, urlOf?: (url: string) => string]>([
+    ['how long a wait is, and why', busy, /waiting 5 s: (too many requests \(429\))…[\s\S]*waiting 4 s: \1…/],
     // It takes the connection, and then says nothing of TLS.
-    ['that a host does not answer', silent, inTls, /connecting to 127\.0\.0\.1:\d+…/],
+    [
+      'that a host does not answer',
+      silent,
+      /connecting to 127\.0\.0\.1:\d+…/,
+      (url) => url.replace('http:', 'https:'),
+    ],
     [
       'why one that is not there is asked again',
       closed,
-      itself,
       /waiting \d s: nothing answers at \S+ \(ECONNREFUSED\)…/,
     ],
-    ['the name of one that is wrong', closed, elsewhere, /waiting \d s: .*no-such-host\.invalid/],
-  ])('says %s', async (_, start, urlOf, said) => {
+    [
+      'the name of one that is wrong',
+      closed,
+      /waiting \d s: .*no-such-host\.invalid/,
+      () => 'https://no-such-host.invalid',
+    ],
+  ])('says %s', async (_, start, said, urlOf = (url) => url) => {
     const service = await start();
-    const terminal = run(service, ['balance'], { env: { LEADPIPE_BASE_URL: urlOf(service.url) } });
+    const terminal = run(service, 'balance', { env: { LEADPIPE_BASE_URL: urlOf(service.url) } });
     await terminal.waitFor(said);
     terminal.type('\x03');
     const { transcript, code } = await terminal.ended;
-    if (start !== closed) await service.close();
     expect(code).toBe(130);
     expect((await screenOf(transcript, 80)).text).toBe('Stopped by Ctrl-C.\ncharged: no\n');
   });
