@@ -302,10 +302,10 @@ function toFailure(results: readonly RowResult[]): LeadpipeError | undefined {
     const named = failures.slice(0, maxNamed).join(', ') + more;
     const words = `the service breaks the interface in ${failures.length} of ${results.length} rows: ${named}`;
     const hint = `To see the requests of the first one: leadpipe conformance … --only ${failures[0]} --verbose`;
-    return new LeadpipeError('interface', words, { type: 'interface', hint, retryable: false });
+    return new LeadpipeError('interface', words, { hint });
   }
   const { length } = results.filter(({ result, got }) => result === 'skipped' && got === noCredits);
   if (length === 0) return undefined;
   const which = length === 1 ? '1 row was' : `${length} rows were`;
-  return new LeadpipeError('partial', `${which} skipped for lack of credits`, { retryable: false });
+  return new LeadpipeError('partial', `${which} skipped for lack of credits`);
 }
