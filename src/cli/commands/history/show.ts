@@ -88,7 +88,7 @@ export const createHistoryShow = defineCommand({
     throw new LeadpipeError('partial', words, {
       type: 'damaged',
       hint: 'The leads that could be read are printed. leadpipe did not change the file.',
-      ...(record.request_id === null ? {} : { requestId: record.request_id }),
+      requestId,
     });
   },
 });
