@@ -209,7 +209,7 @@ export function lockLost(what: string): LeadpipeError {
   return new LeadpipeError(
     'temporary',
     `this process was stopped for so long that another machine or container has taken over ${what}`,
-    { type: 'operation_locked', retryable: true },
+    { type: 'operation_locked' },
   );
 }
 
@@ -219,7 +219,6 @@ function isTaken(folder: string, owner: string, what: string): LeadpipeError {
   return new LeadpipeError('temporary', `${by} is working on ${what}`, {
     type: 'operation_locked',
     charged: 'no',
-    retryable: true,
     hint: isFromHere(owner)
       ? `Wait until it has finished, or stop it: kill ${pid}`
       : 'Wait until it has finished. If it has died, try again in a minute.',
