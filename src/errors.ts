@@ -146,13 +146,13 @@ export interface ErrorDetails {
   readonly hint?: string | undefined;
   readonly facts?: Facts | undefined;
   readonly status?: number | undefined;
-  /** The service's error type, or leadpipe's own name where the service gave none. */
+  /** The service's error type, or leadpipe's own name; by default that of the outcome. */
   readonly type?: string | undefined;
   readonly requestId?: string | undefined;
   readonly operationId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly charged?: Charged | undefined;
-  /** Whether the same command can be run again as it is. */
+  /** Whether the same command can be run again as it is; by default where the outcome is `temporary`. */
   readonly retryable?: boolean | undefined;
   /** The technical cause (method, path, status, type), shown after the words. */
   readonly technical?: string | undefined;
@@ -176,7 +176,7 @@ export class LeadpipeError extends Error {
     this.name = new.target.name;
     this.outcome = outcome;
     this.words = words;
-    this.details = withoutUndefined(details);
+    this.details = { type: outcome, retryable: outcome === 'temporary', ...withoutUndefined(details) };
   }
 
   /** The same error, of the same class, with more details, and perhaps with other words. A new hint or new facts replace both. */
@@ -204,20 +204,14 @@ export class StoppedError extends LeadpipeError {
 /** Bad input, found before anything was sent. */
 export class UsageError extends LeadpipeError {
   constructor(message: string, more?: string | Facts) {
-    super('usage', message, { type: 'usage', charged: 'no', retryable: false, ...toAdvice(more) });
+    super('usage', message, { charged: 'no', ...toAdvice(more) });
   }
 }
 
 /** No address, no key, a refused address, a corrupt settings file. */
 export class ConfigurationError extends LeadpipeError {
   constructor(message: string, more?: string | Facts, cause?: unknown) {
-    super('configuration', message, {
-      type: 'configuration',
-      charged: 'no',
-      retryable: false,
-      ...toAdvice(more),
-      cause,
-    });
+    super('configuration', message, { charged: 'no', ...toAdvice(more), cause });
   }
 }
 
@@ -230,7 +224,7 @@ export const tornRow = 'torn_row';
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {
   constructor(message: string, details: ErrorDetails = {}) {
-    super('local_io', message, { type: 'local_io', retryable: false, ...details });
+    super('local_io', message, details);
   }
 }
 

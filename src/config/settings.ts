@@ -15,7 +15,8 @@ export interface Profile {
 
 export type SettingValue = string | number;
 
-interface Kind<Value extends SettingValue> {
+interface Setting<Value extends SettingValue> {
+  readonly meaning: string;
   /** What it takes, in words. */
   readonly takes: string;
   /** The only words that it takes. */
@@ -25,42 +26,41 @@ interface Kind<Value extends SettingValue> {
   accepts(value: unknown): value is Value;
 }
 
-const oneOf = <Word extends string>(...words: readonly Word[]): Kind<Word> => ({
+const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Setting<Word> => ({
+  meaning,
   takes: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   words,
   accepts: (value): value is Word => words.some((word) => word === value),
 });
 
-const text = (takes: string, parse: (given: string) => string): Kind<string> => ({
+const text = (takes: string, parse: (given: string) => string, meaning: string): Setting<string> => ({
+  meaning,
   takes,
   parse,
   accepts: (value): value is string => typeof value === 'string' && value !== '',
 });
 
-const address = text(
-  'an address that begins with https:// (http:// only for this machine)',
-  // As it was written, since it is compared with the origin of a stored key.
-  (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
-);
+const numberOf = (takes: string, isRight: (value: number) => boolean) => {
+  return (meaning: string): Setting<number> => ({
+    meaning,
+    takes,
+    parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) ? Number(given) : given),
+    accepts: (value): value is number => typeof value === 'number' && isRight(value),
+  });
+};
 
-// Absolute, since runs in other folders read the same file.
-const file = text('a file', (given) => given && resolve(given));
+const wholeNumber = (max: number) =>
+  numberOf(
+    `a whole number from 0 to ${max}`,
+    (value) => Number.isInteger(value) && value >= 0 && value <= max,
+  );
 
-const number = (takes: string, isRight: (value: number) => boolean): Kind<number> => ({
-  takes,
-  parse: (given) => (/^\d+(?:\.\d+)?$/.test(given) ? Number(given) : given),
-  accepts: (value): value is number => typeof value === 'number' && isRight(value),
-});
-
-const wholeNumber = (max: number): Kind<number> =>
-  number(`a whole number from 0 to ${max}`, (value) => Number.isInteger(value) && value >= 0 && value <= max);
-
-const seconds = number(
+const seconds = numberOf(
   'a number of seconds above 0 and at most 86400',
   (value) => value > 0 && value <= 86_400,
 );
 
-const credits = number(
+const credits = numberOf(
   'a number of credits from 0 to 100000, with up to 6 decimals',
   (value) => value >= 0 && value <= 100_000 && Number(value.toFixed(6)) === value,
 );
@@ -69,48 +69,42 @@ const limit = wholeNumber(1_000_000_000);
 
 /** Everything that a profile can set: what it takes and what it means, for checks, helps and completion. */
 export const settingTable = {
-  base_url: { ...address, meaning: 'the address of the service' },
-  auth_header: {
-    ...oneOf('x-api-key', 'bearer', 'auto'),
-    meaning: 'x-api-key, bearer or auto: the header of the key',
-  },
-  format: { ...oneOf(...printedFormats), meaning: 'the output format, unless -f or the name of -o says it' },
-  credential_store: {
-    ...oneOf('keychain', 'file'),
-    meaning: 'keychain or file: where new API keys are stored',
-  },
-  ca_file: { ...file, meaning: 'a PEM file with more certificates to trust' },
-  'timeout.connect': { ...seconds, meaning: 'seconds to wait for a connection' },
-  'timeout.headers': { ...seconds, meaning: 'seconds to wait for the beginning of an answer' },
-  'timeout.idle': { ...seconds, meaning: 'seconds to wait for more data of an answer' },
-  'timeout.event': { ...seconds, meaning: 'seconds to wait for more leads of a search' },
-  'timeout.total': { ...seconds, meaning: 'seconds to wait for the end of an answer' },
-  'retry.attempts': { ...wholeNumber(20), meaning: 'the most retries of one request; for some errors fewer' },
-  'retry.budget': {
-    ...wholeNumber(86_400),
-    meaning: 'the most seconds to wait before retries, all together',
-  },
-  'poll.interval': {
-    ...seconds,
-    meaning: 'seconds between two checks of a task; the first three come sooner',
-  },
-  'poll.max': { ...seconds, meaning: 'seconds between two checks of a task, at most' },
-  'price.search': { ...credits, meaning: 'the most that a lead of a search costs, in credits' },
-  'price.task': { ...credits, meaning: 'the most that a lead of a task costs, in credits' },
-  'price.contact.email': { ...credits, meaning: 'credits per email address that is looked up' },
-  'price.contact.phone': { ...credits, meaning: 'credits per phone number that is looked up' },
-  'price.research': { ...credits, meaning: 'credits per research question' },
-  'price.enrich': { ...credits, meaning: 'credits per enrich request' },
-  'price.extract': { ...credits, meaning: 'credits per extracted item' },
-  max_credits: { ...limit, meaning: 'refuse a run that can cost more, in credits' },
-  max_credits_per_day: { ...limit, meaning: 'refuse more than this since midnight, all runs together' },
+  base_url: text(
+    'an address that begins with https:// (http:// only for this machine)',
+    // As it was written, since it is compared with the origin of a stored key.
+    (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
+    'the address of the service',
+  ),
+  auth_header: oneOf(['x-api-key', 'bearer', 'auto'], 'x-api-key, bearer or auto: the header of the key'),
+  format: oneOf(printedFormats, 'the output format, unless -f or the name of -o says it'),
+  credential_store: oneOf(['keychain', 'file'], 'keychain or file: where new API keys are stored'),
+  // Absolute, since runs in other folders read the same file.
+  ca_file: text('a file', (given) => given && resolve(given), 'a PEM file with more certificates to trust'),
+  'timeout.connect': seconds('seconds to wait for a connection'),
+  'timeout.headers': seconds('seconds to wait for the beginning of an answer'),
+  'timeout.idle': seconds('seconds to wait for more data of an answer'),
+  'timeout.event': seconds('seconds to wait for more leads of a search'),
+  'timeout.total': seconds('seconds to wait for the end of an answer'),
+  'retry.attempts': wholeNumber(20)('the most retries of one request; for some errors fewer'),
+  'retry.budget': wholeNumber(86_400)('the most seconds to wait before retries, all together'),
+  'poll.interval': seconds('seconds between two checks of a task; the first three come sooner'),
+  'poll.max': seconds('seconds between two checks of a task, at most'),
+  'price.search': credits('the most that a lead of a search costs, in credits'),
+  'price.task': credits('the most that a lead of a task costs, in credits'),
+  'price.contact.email': credits('credits per email address that is looked up'),
+  'price.contact.phone': credits('credits per phone number that is looked up'),
+  'price.research': credits('credits per research question'),
+  'price.enrich': credits('credits per enrich request'),
+  'price.extract': credits('credits per extracted item'),
+  max_credits: limit('refuse a run that can cost more, in credits'),
+  max_credits_per_day: limit('refuse more than this since midnight, all runs together'),
 };
 
 export type SettingName = keyof typeof settingTable;
 
 /** The settings of one profile; each is optional. */
 export type Settings = {
-  readonly [Name in SettingName]?: (typeof settingTable)[Name] extends Kind<infer Value> ? Value : never;
+  readonly [Name in SettingName]?: (typeof settingTable)[Name] extends Setting<infer Value> ? Value : never;
 };
 
 export const settingNames = Object.keys(settingTable) as SettingName[];

@@ -128,7 +128,6 @@ async function greet(service: TestedService): Promise<void> {
     if (!(error instanceof RowError)) throw error;
     throw new LeadpipeError('temporary', `the service can't be reached: ${error.message}`, {
       charged: 'no',
-      retryable: true,
       cause: error,
     });
   });

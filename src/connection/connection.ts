@@ -182,7 +182,7 @@ function keepBaselineWasm({ nodeVersion }: Context): void {
 export const noTarget = new LeadpipeError(
   'configuration',
   'no service is set up yet: the address and the API key are missing',
-  { type: 'configuration', facts: { is: 'no_target' } },
+  { facts: { is: 'no_target' } },
 );
 
 /** Address and key: given, else from the environment, else from the profile. Throws ConfigurationError, before anything is sent. */

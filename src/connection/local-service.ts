@@ -74,7 +74,7 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
   if (cause instanceof FileError) return new UsageError(message);
   if (cause instanceof SwitchError) return new UsageError(message, { is: 'bad_switch' });
   if (cause instanceof LockTimeout) {
-    return new LeadpipeError('temporary', message, { type: 'temporary', retryable: true, cause });
+    return new LeadpipeError('temporary', message, { cause });
   }
   if (isSqliteError(cause) && unwritable.test(message)) {
     return new LocalIoError(`the local service can't write its state in ${stateDir}: ${message}`, noState);

@@ -205,7 +205,7 @@ function isTaken(path: string, owner: string, what: string): LeadpipeError {
         `another machine or container (${host || 'unknown'})`,
         'Wait until it has finished. If it has died, try again in a minute.',
       ];
-  const details = { type: 'operation_locked', charged: 'no', retryable: true, hint } as const;
+  const details = { type: 'operation_locked', charged: 'no', hint } as const;
   return new LeadpipeError('temporary', `${by} is working on ${what}`, details);
 }
 

@@ -243,9 +243,7 @@ async function toStored(
   const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
     throw new LeadpipeError('no_result', failure || 'finished without a result', {
-      type: 'no_result',
       charged: 'no',
-      retryable: false,
       hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
       operationId,
       requestId: last.answered?.request_id ?? undefined,

@@ -354,5 +354,5 @@ function toDeclined(): LeadpipeError {
 }
 
 function refused(words: string, type: string, hint?: string): LeadpipeError {
-  return new LeadpipeError('credits', words, { type, charged: 'no', retryable: false, hint });
+  return new LeadpipeError('credits', words, { type, charged: 'no', hint });
 }

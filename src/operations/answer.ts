@@ -97,9 +97,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
 function toNoResult(failure: string): LeadpipeError {
   const words = `the service finished without a result${failure === '' ? '' : `: "${failure}"`}`;
   return new LeadpipeError('no_result', words, {
-    type: 'no_result',
     charged: 'maybe',
-    retryable: false,
     facts: { is: 'no_result' },
   });
 }

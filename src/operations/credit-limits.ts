@@ -214,7 +214,7 @@ function refused(
   type: string,
   facts: NonNullable<LeadpipeError['details']['facts']>,
 ): LeadpipeError {
-  return new LeadpipeError('credits', message, { type, charged: 'no', retryable: false, facts });
+  return new LeadpipeError('credits', message, { type, charged: 'no', facts });
 }
 
 /** Pure: `1 is`, `2 are`. */

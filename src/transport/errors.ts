@@ -22,7 +22,6 @@ export class RequestError extends LeadpipeError {
       type: fault,
       ...(rest.hint === undefined && rest.facts === undefined ? toAdvice(hint) : {}),
       charged,
-      retryable: outcome === 'temporary',
       ...rest,
     });
     this.fault = fault;

@@ -38,11 +38,9 @@ interface ConformanceOptions extends ConnectionOptions, RecordOptions {
   readonly maxCredits?: number;
 }
 
-const names = ['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id'];
-
 /** For a failed row, the answer also says what was expected. */
 const layout: Layout = {
-  ...memberLayout(names),
+  ...memberLayout(['row', 'section', 'rule', 'result', 'expected', 'got', 'request_id']),
   table: () => [
     memberColumn('result', { min: 7, max: 7, role: 'detail' }),
     memberColumn('row', { min: 36, max: 46, role: 'title' }),
@@ -99,68 +97,66 @@ export const createCommand = defineCommand({
       rows: Object.entries(furtherKeys),
     },
   ],
-  run: runConformance,
+  async run(context, address: string | undefined, options: ConformanceOptions) {
+    const { local = false, free = false, only, timeout } = options;
+    if (address !== undefined && (local || options.baseUrl !== undefined)) {
+      throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
+    }
+    const connected = address === undefined ? options : { ...options, baseUrl: address };
+    const [{ rows: all, runRows }, { createMask }, { timeLimits }] = await Promise.all([
+      import('../../conformance/run.ts'),
+      import('../../transport/mask.ts'),
+      import('../../transport/time-limits.ts'),
+    ]);
+    const rows = toRows(all, only);
+    const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
+    const notes = createNotes(context, options);
+
+    const check = async (connection: Connection): Promise<void> => {
+      const { route, settings } = connection;
+      const { apiKey, dispatcher } = route;
+      const keys: Keys = { ...(local ? furtherKeysOfLocalService : {}), ...further, main: apiKey };
+      const bound = toBound(free ? [] : rows, settings);
+      const budget = local ? undefined : toBudget(bound, options.maxCredits, settings);
+      if (!local && bound.units !== '') notes.warn(toAnnouncement(bound));
+      const masks = Object.values(keys).map(createMask);
+      const results: RowResult[] = [];
+      const run = runRows(rows, {
+        ...route,
+        ...context,
+        // Certificates are checked, and the proxy of the environment is used. Node's fetch accepts a dispatcher, which its type does not say.
+        fetch: (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) }),
+        newKey: context.ids.idempotencyKey,
+        userAgent: `leadpipe/${context.version}`,
+        keys,
+        secondsFor: (endpoint) => timeout ?? timeLimits[endpoint].total,
+        free,
+        budget,
+        pollMs: local ? pollMs.local : pollMs.remote,
+        trace: notes.trace,
+        mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
+      });
+      const line = (seconds: number) => toCounted({ unit: 'row' }, results.length, 'checking', seconds);
+      const work = () =>
+        withOutput(context, options, { shape: 'list', layout, settings }, (output) =>
+          withStatus(context, options, line, async (update) => {
+            for await (const result of run) {
+              await output.write([JSON.stringify(result)]);
+              results.push(result);
+              update();
+            }
+            return results;
+          }),
+        );
+      if (bound.units === '') await work();
+      else await withRecord(context, connection, bound, work);
+      notes.say(toClosingLine(results));
+      const failure = toFailure(results);
+      if (failure !== undefined) throw failure;
+    };
+    await withConnection(context, connected, check, { local: { alone: true, set: quickly } });
+  },
 });
-
-async function runConformance(context: Context, address: string | undefined, options: ConformanceOptions) {
-  const { local = false, free = false, only, timeout } = options;
-  if (address !== undefined && (local || options.baseUrl !== undefined)) {
-    throw new UsageError(`the address is given twice: as the argument ${address} and as an option`);
-  }
-  const connected = address === undefined ? options : { ...options, baseUrl: address };
-  const [{ rows: all, runRows }, { createMask }, { timeLimits }] = await Promise.all([
-    import('../../conformance/run.ts'),
-    import('../../transport/mask.ts'),
-    import('../../transport/time-limits.ts'),
-  ]);
-  const rows = toRows(all, only);
-  const further = options.keys === undefined ? {} : await readFurtherKeys(options.keys);
-  const notes = createNotes(context, options);
-
-  const check = async (connection: Connection): Promise<void> => {
-    const { route, settings } = connection;
-    const { apiKey, dispatcher } = route;
-    const keys: Keys = { ...(local ? furtherKeysOfLocalService : {}), ...further, main: apiKey };
-    const bound = toBound(free ? [] : rows, settings);
-    const budget = local ? undefined : toBudget(bound, options.maxCredits, settings);
-    if (!local && bound.units !== '') notes.warn(toAnnouncement(bound));
-    const masks = Object.values(keys).map(createMask);
-    const results: RowResult[] = [];
-    const run = runRows(rows, {
-      ...route,
-      ...context,
-      // Certificates are checked, and the proxy of the environment is used. Node's fetch accepts a dispatcher, which its type does not say.
-      fetch: (input, init) => context.fetch(input, { ...init, ...({ dispatcher } as object) }),
-      newKey: context.ids.idempotencyKey,
-      userAgent: `leadpipe/${context.version}`,
-      keys,
-      secondsFor: (endpoint) => timeout ?? timeLimits[endpoint].total,
-      free,
-      budget,
-      pollMs: local ? pollMs.local : pollMs.remote,
-      trace: notes.trace,
-      mask: (text) => masks.reduce((rest, mask) => mask(rest), text),
-    });
-    const line = (seconds: number) => toCounted({ unit: 'row' }, results.length, 'checking', seconds);
-    const work = () =>
-      withOutput(context, options, { shape: 'list', layout, settings }, (output) =>
-        withStatus(context, options, line, async (update) => {
-          for await (const result of run) {
-            await output.write([JSON.stringify(result)]);
-            results.push(result);
-            update();
-          }
-          return results;
-        }),
-      );
-    if (bound.units === '') await work();
-    else await withRecord(context, connection, bound, work);
-    notes.say(toClosingLine(results));
-    const failure = toFailure(results);
-    if (failure !== undefined) throw failure;
-  };
-  await withConnection(context, connected, check, { local: { alone: true, set: quickly } });
-}
 
 /** Pure: the rows of a section, or those whose names begin with `only`. Throws UsageError when there are none. */
 function toRows(all: readonly Row[], only: string | undefined): readonly Row[] {
@@ -302,10 +298,10 @@ function toFailure(results: readonly RowResult[]): LeadpipeError | undefined {
     const named = failures.slice(0, maxNamed).join(', ') + more;
     const words = `the service breaks the interface in ${failures.length} of ${results.length} rows: ${named}`;
     const hint = `To see the requests of the first one: leadpipe conformance … --only ${failures[0]} --verbose`;
-    return new LeadpipeError('interface', words, { type: 'interface', hint, retryable: false });
+    return new LeadpipeError('interface', words, { hint });
   }
   const { length } = results.filter(({ result, got }) => result === 'skipped' && got === noCredits);
   if (length === 0) return undefined;
   const which = length === 1 ? '1 row was' : `${length} rows were`;
-  return new LeadpipeError('partial', `${which} skipped for lack of credits`, { retryable: false });
+  return new LeadpipeError('partial', `${which} skipped for lack of credits`);
 }

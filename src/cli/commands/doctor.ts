@@ -80,7 +80,7 @@ export const createCommand = defineCommand({
     throw new LeadpipeError(
       first.outcome ?? 'configuration',
       `the next search would fail: see ${failures.map(({ check }) => check).join(', ')} above`,
-      { type: 'unhealthy', ...(first.fix ? { hint: first.fix } : {}) },
+      { type: 'unhealthy', hint: first.fix || undefined },
     );
   },
 });

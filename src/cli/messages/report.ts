@@ -89,7 +89,7 @@ export function toErrorFields(thrown: unknown, ran?: Ran) {
   const clean = (text: string | undefined): string | null =>
     text === undefined ? null : toTerminalText(text);
   return {
-    type: clean(details.type ?? outcome),
+    type: clean(details.type),
     status: details.status ?? null,
     message: clean(toCause(error)),
     exit: exitCodeOf(outcome),
@@ -97,7 +97,7 @@ export function toErrorFields(thrown: unknown, ran?: Ran) {
     operation_id: clean(details.operationId),
     idempotency_key: clean(details.idempotencyKey),
     charged: details.charged ?? (unsent.includes(outcome) ? 'no' : null),
-    retryable: details.retryable ?? false,
+    retryable: details.retryable,
     hint: toHint(error, ran)?.split('\n').map(toTerminalText).join('\n') ?? null,
   };
 }

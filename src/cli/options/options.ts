@@ -4,8 +4,12 @@ import { type SettingValue, toSettingValue } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { type Format, formats } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
-import type { InputNames } from '../../requests/within-limits.ts';
-import { checkIdempotencyKey, checkNumber, checkOneOf } from '../../requests/within-limits.ts';
+import {
+  checkIdempotencyKey,
+  checkNumber,
+  checkOneOf,
+  type InputNames,
+} from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { checkFileName, readNamedFile } from './inputs.ts';
 
@@ -170,9 +174,6 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
   command.hook('preAction', async (_, action) => {
     const options = action.opts<RecordOptions>();
     if (options.columns !== undefined) action.setOptionValue('columns', await readColumns(options.columns));
-    if (options.append && fileOf(options) === undefined) {
-      throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
-    }
     // Before standard input is read in vain.
     toFormat(options, false, undefined);
   });
@@ -205,8 +206,11 @@ export function fileOf({ output }: RecordOptions): string | undefined {
  */
 export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, preferred: Format | undefined) {
   const file = fileOf(options);
+  if (options.append && file === undefined) {
+    throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
+  }
   const extension = extname(file ?? '').toLowerCase();
-  const named = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
+  const named = extensions[extension];
   if (options.format === undefined && named === undefined && extension !== '') {
     // The file would hold something else than its name says.
     throw new UsageError(

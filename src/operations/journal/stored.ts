@@ -69,7 +69,6 @@ export function toUnknownOperation(operationId: string | undefined, known: reado
   return new LeadpipeError('not_found', `there is ${which} on this machine`, {
     type: 'operation_not_found',
     facts: { is: 'no_operation', operationId: operationId ?? '', known },
-    retryable: false,
   });
 }
 

@@ -97,7 +97,6 @@ export function toMissing(
     type: 'rows_failed',
     operationId,
     charged: cost.charged,
-    retryable: false,
     facts: { is: 'rows_failed', operationId, ...failures, isIdle },
   });
 }

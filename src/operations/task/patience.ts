@@ -102,7 +102,6 @@ export class PageError extends LeadpipeError {
     super('interface', message, {
       type: empty ? 'page_empty' : 'page_impossible',
       charged: 'no',
-      retryable: false,
       ...(requestId === undefined ? {} : { requestId }),
     });
     this.empty = empty;

@@ -266,7 +266,6 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
-    retryable: false,
     hint: 'You pay for the leads that it found. To search again is a new purchase.',
     ...(requestId === undefined ? {} : { requestId }),
   });

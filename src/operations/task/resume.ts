@@ -87,7 +87,6 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
     throw new LeadpipeError(outcome, `${operationId} is finished: its task ended in error${at}`, {
       type: 'task_error',
       charged,
-      retryable: false,
     });
   }
   if (outcome !== 'complete') {
@@ -217,7 +216,6 @@ function tooOld(operationId: string): LeadpipeError {
     {
       type: 'replay_too_old',
       charged: 'maybe',
-      retryable: false,
       facts: { is: 'replay_too_old', operationId },
     },
   );

@@ -87,9 +87,8 @@ export const createHistoryShow = defineCommand({
     const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
     throw new LeadpipeError('partial', words, {
       type: 'damaged',
-      retryable: false,
       hint: 'The leads that could be read are printed. leadpipe did not change the file.',
-      ...(record.request_id === null ? {} : { requestId: record.request_id }),
+      requestId,
     });
   },
 });
@@ -162,7 +161,7 @@ function toNothingKept(record: HistoryRecord, { entries, last }: StoredOperation
     : last.answered || last.batch
       ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
       : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
-  return new LeadpipeError('not_found', message, { type, hint, retryable: false });
+  return new LeadpipeError('not_found', message, { type, hint });
 }
 
 /** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
