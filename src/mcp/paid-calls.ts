@@ -236,7 +236,8 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   ): Promise<Result> {
     const { answer, charged, error, operationId = '', stored, warnings = [] } = bought;
     const { state } = context.directories;
-    const operation = await readOperation(state, operationId);
+    // What is paid for is returned, even if its journal can't be read.
+    const operation = await readOperation(state, operationId).catch(() => undefined);
     const chain = operation === undefined ? [] : await readChainTo(context, operation);
     const known = operation && (await readHistoryRecord(state, operation));
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
-import { gap, type PlannedColumn } from './table-plan.ts';
+import type { PlannedColumn } from './table-plan.ts';
+import { gap } from './text-width.ts';
 
 /** One clean line of text, cut to its column and coloured. `address`: where it leads, on a terminal with links. */
 export interface GridCell {

@@ -5,8 +5,8 @@ import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
 import { addressIn, linked } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
-import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
-import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
+import { cannotFit, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
+import { cutTo, defaultWidth, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** The rows that decide the widths. */
@@ -25,12 +25,13 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
   const { links = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
-  let planned: readonly PlannedColumn[] | undefined;
-  let hasCards = wantsCards || cannotFit(columns, width);
+  /** Undefined before the first records are known. */
+  let plan: readonly PlannedColumn[] | 'cards' | undefined =
+    wantsCards || cannotFit(columns, width) ? 'cards' : undefined;
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(plan: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
-    const cells = plan.map((each) => {
+  function* rowsOf(planned: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
+    const cells = planned.map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -44,15 +45,15 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(plan: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
+  function* rows(planned: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
     if (!isBegun) {
-      yield plan.map(({ column, width }) => ({
+      yield planned.map(({ column, width }) => ({
         text: styles.bold(cutTo(toTerminalText(column.header), width)),
       }));
-      yield plan.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
+      yield planned.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
     }
     isBegun = true;
-    for (const record of records) yield* rowsOf(plan, new JsonView(record));
+    for (const record of records) yield* rowsOf(planned, new JsonView(record));
   }
 
   function* cards(records: Records): Generator<string, void> {
@@ -65,11 +66,8 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
 
   return {
     *lines(records) {
-      if (!hasCards && planned === undefined) {
-        planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
-        hasCards = planned === undefined;
-      }
-      yield* planned === undefined ? cards(records) : drawRows(planned, rows(planned, records));
+      plan ??= planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
+      yield* plan === 'cards' ? cards(records) : drawRows(plan, rows(plan, records));
     },
   };
 }
