@@ -53,33 +53,27 @@ export interface Bought {
   readonly error?: LeadpipeError | undefined;
 }
 
-/** What a purchase would cost. `isCounted`: the session's limit has counted it already. */
-export interface Cost {
+/** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
+export interface Unbought {
   readonly worst: WorstCase;
   readonly isCounted: boolean;
 }
 
-/** The possible cost of a purchase; undefined where nothing would be bought. */
-export async function costOf(buyer: Buyer, wanted: Wanted, again: boolean): Promise<Cost | undefined> {
-  const earlier = again ? anew : await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
-  if (earlier.is === 'stored' || earlier.is === 'lost' || earlier.is === 'running') return undefined;
-  const { connection, spending } = buyer;
-  const missing = earlier.is === 'rest' ? earlier.rest.request : undefined;
-  const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
-  return {
-    worst: toWorstCase(wanted.kind, missing ?? wanted.body, connection.settings),
-    isCounted: spending?.inDoubt.has(key ?? '') === true,
-  };
+/** How a purchase is settled: whether it is bought again in any case, and whether it may be bought at all. */
+export interface Terms {
+  readonly again: boolean;
+  readonly mayBuy: boolean;
+  readonly tell: Tell;
 }
 
 const lookAgainMs = 500;
 
 /**
- * Returns what is stored, continues what was left, or buys; with `again`, buys in any case. If several processes are asked for the same at
- * the same time, only one buys: the others look again when its purchase is recorded.
+ * Returns what is stored, continues what was left, or buys. Where it may not buy, returns the possible cost. If several processes are asked
+ * for the same at the same time, only one buys: the others look again when its purchase is recorded.
  */
-export async function settle(buyer: Buyer, wanted: Wanted, again: boolean, tell: Tell): Promise<Bought> {
-  if (again) return await buy(buyer, wanted, anew, tell);
+export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | Unbought> {
+  if (terms.again) return await settleAs(buyer, wanted, terms, anew);
   const { clock, directories, pid, random, signal } = buyer.context;
   const name = hash('sha256', `${buyer.connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
   const folder = join(directories.state, 'beginning');
@@ -94,30 +88,35 @@ export async function settle(buyer: Buyer, wanted: Wanted, again: boolean, tell:
     }
     try {
       const earlier = await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
-      if (earlier.is === 'stored') return await toStored(buyer, earlier);
-      if (earlier.is === 'lost') throw toLost(earlier);
-      if (earlier.is !== 'running') return await buy(buyer, wanted, earlier, tell, lock.release);
+      if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, lock.release);
     } finally {
       lock.release();
     }
-    tell('the same purchase is under way elsewhere');
+    terms.tell('the same purchase is under way elsewhere');
     await pause(clock, lookAgainMs, signal);
   }
 }
 
 /** `begun` is called when the purchase has been recorded. */
-async function buy(
+async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
-  earlier: Earlier,
-  tell: Tell,
+  { mayBuy, tell }: Terms,
+  earlier: Exclude<Earlier, { is: 'running' }>,
   begun = (): void => {},
-): Promise<Bought> {
-  const { kind } = wanted;
-  const arrived = earlier.is === 'rest' ? earlier.rest.arrived : 0;
+): Promise<Bought | Unbought> {
+  if (earlier.is === 'stored') return await toStored(buyer, earlier);
+  if (earlier.is === 'lost') throw toLost(earlier);
+  const { kind, body } = wanted;
+  const rest = earlier.is === 'rest' ? earlier.rest : undefined;
+  if (!mayBuy) {
+    const worst = toWorstCase(kind, rest?.request ?? body, buyer.connection.settings);
+    const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
+    return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
+  }
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
-  const { follow, waits } = createProgress(buyer.context.clock, tell, arrived);
+  const { follow, waits } = createProgress(buyer.context.clock, tell, rest?.arrived);
   const watch: Watch = (operation, show) =>
     follow(kind === 'search' ? 'searching' : 'at work', operation, (event) => {
       if (event.is === 'begun') begun();

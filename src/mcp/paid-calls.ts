@@ -19,7 +19,7 @@ import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue, toCallResult } from './agent-json.ts';
-import { type Bought, type Cost, costOf, settle, type Wanted } from './buying.ts';
+import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
 import type { Tell } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
@@ -50,7 +50,7 @@ interface Errand {
 }
 
 type Outcome = Bought | LeadpipeError;
-type Outcomes = ReadonlyMap<string, Outcome>;
+type Outcomes<Settled = Outcome> = ReadonlyMap<string, Settled>;
 /** What came of a run, or the question that the client must ask the person before it calls again. */
 type Came =
   | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
@@ -136,16 +136,10 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     // An answer is valid once, and only for what was asked.
     const isAnswered = questions.get(mark) === errand.name && questions.delete(mark);
     if (isAnswered && action !== 'accept') throw toDeclined();
-    const find = (): Run | undefined => {
-      if (errand.again || isAnswered) return undefined;
-      return [...runs].findLast((one) => one.errand.name === errand.name && !one.errand.again);
-    };
-    let run = find();
-    while (run?.stop.signal.aborted && !isClosed) {
-      // That run is ending, and storing what arrived. After that it can be continued.
-      await run.done.catch(() => undefined);
-      run = find();
-    }
+    // A run that is ending stores what arrived. Another one waits for that, and continues it.
+    const isSame = (one: Run): boolean =>
+      one.errand.name === errand.name && !one.errand.again && !one.stop.signal.aborted;
+    const run = errand.again || isAnswered ? undefined : [...runs].find(isSame);
     const { tellers, stop, done } = run ?? begin(errand, confirm && !isAnswered ? caller : undefined);
     tellers.add(tell);
     // When the last caller gives up, the run is stopped.
@@ -182,18 +176,20 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
 
   async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
     // If a limit refuses many, this is found before the first is bought.
-    if (asker !== undefined || (errand.isRows && buyer.spending !== undefined)) {
-      const costs = await costsOf(buyer, errand);
-      if (buyer.spending !== undefined && costs.length > 0) {
-        const uncounted = sumOf(costs.filter(({ isCounted }) => !isCounted));
-        await checkCovered(buyer, uncounted, await glanceAtBalance(buyer));
-      }
-      const question = asker && costs.length > 0 && (await ask(asker, errand, sumOf(costs)));
-      if (question) return { question };
+    const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
+    let settled = await settleAll(buyer, errand, !looksFirst, tell);
+    const unbought = [...settled.values()].filter((one) => 'worst' in one);
+    if (unbought.length > 0) {
+      const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
+      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
+      const question = asker && (await ask(asker, errand, sumOf(unbought)));
+      if (question !== undefined) return { question };
+      settled = await settleAll(buyer, errand, true, tell);
     }
-    const outcomes = await settleAll(buyer, errand, tell);
-    const bought = [...outcomes.values()].filter((one) => !(one instanceof LeadpipeError));
-    return { outcomes, creditsLeft: chargedOf(bought) === 'no' ? undefined : await glanceAtBalance(buyer) };
+    const outcomes = settled as Outcomes;
+    const isBought =
+      chargedOf([...outcomes.values()].filter((one) => !(one instanceof LeadpipeError))) !== 'no';
+    return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
@@ -236,7 +232,8 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   ): Promise<Result> {
     const { answer, charged, error, operationId = '', stored, warnings = [] } = bought;
     const { state } = context.directories;
-    const operation = await readOperation(state, operationId);
+    // What is paid for is returned, even if its journal can't be read.
+    const operation = await readOperation(state, operationId).catch(() => undefined);
     const chain = operation === undefined ? [] : await readChainTo(context, operation);
     const known = operation && (await readHistoryRecord(state, operation));
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
@@ -299,19 +296,14 @@ async function toRecords(
   };
 }
 
-/** What would be bought. What can't be looked for is reported when it is settled. */
-async function costsOf(buyer: Buyer, { wanted, again }: Errand): Promise<Cost[]> {
-  const costs: Cost[] = [];
-  for (const one of wanted.values()) {
-    const cost = await costOf(buyer, one, again).catch(() => undefined);
-    if (cost !== undefined) costs.push(cost);
-  }
-  return costs;
-}
-
 /** Each row has its own error. After an error that concerns all rows, the others are not tried. */
-async function settleAll(buyer: Buyer, { wanted, again, isRows }: Errand, tell: Tell): Promise<Outcomes> {
-  const outcomes = new Map<string, Outcome>();
+async function settleAll(
+  buyer: Buyer,
+  { wanted, again, isRows }: Errand,
+  mayBuy: boolean,
+  tell: Tell,
+): Promise<Outcomes<Outcome | Unbought>> {
+  const outcomes = new Map<string, Outcome | Unbought>();
   const left = wanted.entries();
   let stop: LeadpipeError | undefined;
   const failed = (error: unknown): LeadpipeError => {
@@ -323,9 +315,10 @@ async function settleAll(buyer: Buyer, { wanted, again, isRows }: Errand, tell: 
     return error;
   };
   const tellRows = (): void => tell(`${outcomes.size} of ${wanted.size} rows`, outcomes.size);
+  const terms = { again, mayBuy, tell: isRows ? tellRows : tell };
   const work = async (): Promise<void> => {
     for (const [body, one] of left) {
-      outcomes.set(body, stop ?? (await settle(buyer, one, again, isRows ? tellRows : tell).catch(failed)));
+      outcomes.set(body, stop ?? (await settle(buyer, one, terms).catch(failed)));
       if (isRows) tellRows();
     }
   };
@@ -339,9 +332,9 @@ function chargedOf(outcomes: readonly Outcome[]) {
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
 }
 
-function sumOf(costs: readonly Cost[]): WorstCase {
+function sumOf(unbought: readonly Unbought[]): WorstCase {
   let credits = 0;
-  for (const { worst } of costs) {
+  for (const { worst } of unbought) {
     if (worst.credits === null) return worst;
     credits = exact(credits + worst.credits);
   }

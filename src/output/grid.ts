@@ -1,6 +1,5 @@
 import Table from 'cli-table3';
-import { gap } from './table-plan.ts';
-import { textWidth } from './text-width.ts';
+import { gap, textWidth } from './text-width.ts';
 
 /** One clean line of text, cut to its column and coloured. `address`: where it leads, on a terminal with links. */
 export interface GridCell {

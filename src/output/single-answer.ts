@@ -6,8 +6,7 @@ import { drawRows, type GridCell } from './grid.ts';
 import type { Column } from './layout.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
-import { defaultWidth, gap } from './table-plan.ts';
-import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
+import { cutTo, defaultWidth, gap, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Lines of a value: nobody reads more in a table, and every other format has all of it. */

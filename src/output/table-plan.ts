@@ -1,4 +1,5 @@
 import type { TableColumn } from './layout.ts';
+import { gap } from './text-width.ts';
 
 export interface PlannedColumn {
   readonly column: TableColumn;
@@ -6,9 +7,6 @@ export interface PlannedColumn {
   readonly align: 'left' | 'right';
 }
 
-export const gap = 2;
-/** For an output that is not a terminal. */
-export const defaultWidth = 100;
 /** In less than this, rows of leads are hard to read, and so are other rows if their cells are cut. */
 const narrowForLeads = 100;
 const narrow = 70;
@@ -49,8 +47,8 @@ export function cannotFit(columns: readonly TableColumn[], width: number): boole
   return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
 }
 
-/** The columns of a table in this width, and how wide they are, each as narrow as its content; undefined where cards are better. */
-export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[] | undefined {
+/** The columns of a table in this width, and how wide they are, each as narrow as its content; or cards, where these are better. */
+export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[] | 'cards' {
   let left = seen
     .map(toWanted)
     .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);
@@ -62,9 +60,9 @@ export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[]
     if (next === undefined || roomLeft(left, width, needs) >= 0) break;
     left = left.filter((one) => one !== next);
   }
-  if (roomLeft(left, width, ({ least }) => least) < 0) return undefined;
+  if (roomLeft(left, width, ({ least }) => least) < 0) return 'cards';
   const isWhole = roomLeft(left, width, ({ most }) => most) >= 0;
-  if (width < narrow && left.length > 2 && !isWhole) return undefined;
+  if (width < narrow && left.length > 2 && !isWhole) return 'cards';
   return share(left, width);
 }
 

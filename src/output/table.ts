@@ -5,8 +5,8 @@ import { drawRows, type GridCell } from './grid.ts';
 import type { TableColumn } from './layout.ts';
 import { addressIn } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
-import { cannotFit, defaultWidth, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
-import { cutTo, textWidth, wrapTo, wrapWords } from './text-width.ts';
+import { cannotFit, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
+import { cutTo, defaultWidth, textWidth, wrapTo, wrapWords } from './text-width.ts';
 import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** The rows that decide the widths. */
@@ -25,12 +25,13 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
   const { links = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
-  let planned: readonly PlannedColumn[] | undefined;
-  let hasCards = wantsCards || cannotFit(columns, width);
+  /** Undefined before the first records are known. */
+  let plan: readonly PlannedColumn[] | 'cards' | undefined =
+    wantsCards || cannotFit(columns, width) ? 'cards' : undefined;
   let isBegun = options.continued ?? false;
 
-  function* rowsOf(record: JsonView): Generator<GridCell[], void> {
-    const cells = (planned ?? []).map((each) => {
+  function* rowsOf(planned: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
+    const cells = planned.map((each) => {
       const lines = cellLines(each, record);
       const tone = each.column.tone?.(lines[0] ?? '');
       return {
@@ -44,28 +45,29 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
     }
   }
 
-  function* rows(records: Records): Generator<GridCell[], void> {
-    if (planned !== undefined && !isBegun) {
-      yield planned.map((each) => ({
-        text: styles.bold(cutTo(toTerminalText(each.column.header), each.width)),
+  function* rows(planned: readonly PlannedColumn[], records: Records): Generator<GridCell[], void> {
+    if (!isBegun) {
+      yield planned.map(({ column, width }) => ({
+        text: styles.bold(cutTo(toTerminalText(column.header), width)),
       }));
-      yield planned.map((each) => ({ text: styles.dim('─'.repeat(each.width)) }));
+      yield planned.map(({ width }) => ({ text: styles.dim('─'.repeat(width)) }));
     }
+    isBegun = true;
+    for (const record of records) yield* rowsOf(planned, new JsonView(record));
+  }
+
+  function* cards(records: Records): Generator<GridCell[], void> {
     for (const record of records) {
-      const view = new JsonView(record);
-      if (hasCards && isBegun) yield [{ text: '' }];
+      if (isBegun) yield [{ text: '' }];
       isBegun = true;
-      yield* hasCards ? cardRows(columns, view, width, styles, links) : rowsOf(view);
+      yield* cardRows(columns, new JsonView(record), width, styles, links);
     }
   }
 
   return {
     *lines(records) {
-      if (!hasCards && planned === undefined) {
-        planned = planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
-        hasCards = planned === undefined;
-      }
-      yield* drawRows(planned ?? [{}], rows(records));
+      plan ??= planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
+      yield* plan === 'cards' ? drawRows([{}], cards(records)) : drawRows(plan, rows(plan, records));
     },
   };
 }

@@ -5,6 +5,11 @@ import stringWidth from 'string-width';
  * segmented, so a description of a megabyte takes no longer than one of a kilobyte.
  */
 
+/** For an output that is not a terminal. */
+export const defaultWidth = 100;
+/** Between two columns of a table. */
+export const gap = 2;
+
 // A family of four with skin tones is 15 code units in two columns.
 const unitsPerColumn = 16;
 const segmenter = new Intl.Segmenter();
