@@ -2,11 +2,14 @@ import { isAlive } from '../files/folder-lock.ts';
 import type { Rows } from './database.ts';
 import type { Caller, Service } from './service.ts';
 
+/** What it takes to bring the state up to date. */
+type Books = Pick<Service, 'store' | 'answering' | 'switches' | 'now'>;
+
 /**
  * A transaction on the state as it is by now: what has ended by itself is settled first, and what is old forgotten. Nothing else needs to
  * watch over it, since whoever asks looks here.
  */
-export function transactionNow<Result>(service: Service, work: (rows: Rows) => Result): Result {
+export function transactionNow<Result>(service: Books, work: (rows: Rows) => Result): Result {
   return service.store.transaction((rows) => {
     forgetOld(rows, service.now());
     endOrphans(service, rows);
@@ -74,7 +77,7 @@ export function endStream(
  * Ends requests that nobody works on, because their process has ended or their settlement failed: streams as dropped, all others without a
  * charge. A search that has brought nothing is removed: the same request may come again.
  */
-function endOrphans(service: Service, rows: Rows): void {
+function endOrphans(service: Books, rows: Rows): void {
   const { store, answering, now } = service;
   type Running = Readonly<Record<'id' | 'operation' | 'owner', string>> & {
     readonly searchId: string | null;
@@ -126,7 +129,7 @@ export type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reaso
  * sees the end.
  */
 // rule: general.task-settles, states.background, states.error
-function advanceTasks({ switches, now }: Service, rows: Rows): void {
+function advanceTasks({ switches, now }: Books, rows: Rows): void {
   const tasks = rows.all<SearchRow & { readonly price: number }>(
     `SELECT price, searches.* FROM searches JOIN requests USING (request_id)
      WHERE status IN ('created', 'running') AND form = 'task'`,

@@ -1,6 +1,7 @@
 import { loadSqlite } from '../../src/local-service/database.ts';
+import { transactionNow } from '../../src/local-service/ledger.ts';
 import { openStore } from '../../src/local-service/store.ts';
-import type { Switches } from '../../src/local-service/switches.ts';
+import { createSwitches, type Switches } from '../../src/local-service/switches.ts';
 import { audit } from './audit.ts';
 import { closing } from './closing.ts';
 import { type ServiceOptions, startService } from './local-service.ts';
@@ -27,16 +28,14 @@ export async function startLedgerService(
   faults: readonly object[] = [],
   place: Pick<ServiceOptions, 'port' | 'stateDir'> = {},
 ) {
-  const service = await startService({
-    ...place,
-    leads: someLeads(),
-    faults,
-    switches: { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches },
-  });
+  const own = { opening_credits: 100_000_000, task_start_ms: 1, task_step_ms: 1, ...switches };
+  const service = await startService({ ...place, leads: someLeads(), faults, switches: own });
   const { stateDir } = service;
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
+  // As any process that looks at the state: tasks go on by themselves, and whoever looks writes it down.
+  const books = { store, answering: new Map(), switches: createSwitches(own), now: Date.now };
   const get = <T>(sql: string, ...values: string[]): T | undefined =>
-    store.transaction((rows) => rows.get<T>(sql, values.length > 0 ? values : undefined));
+    transactionNow(books, (rows) => rows.get<T>(sql, values.length > 0 ? values : undefined));
   const expectToAddUp = (): void => {
     const { faults } = audit(store);
     if (faults.length > 0) throw new Error(faults.join('\n'));
