@@ -230,10 +230,10 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     bought: Bought,
     signal: AbortSignal,
   ): Promise<Result> {
-    const { answer, charged, error, operationId = '', stored, warnings = [] } = bought;
+    const { answer, charged, error, operationId, stored, warnings = [] } = bought;
     const { state } = context.directories;
     // What is paid for is returned, even if its journal can't be read.
-    const operation = await readOperation(state, operationId).catch(() => undefined);
+    const operation = await readOperation(state, operationId ?? '').catch(() => undefined);
     const chain = operation === undefined ? [] : await readChainTo(context, operation);
     const known = operation && (await readHistoryRecord(state, operation));
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
@@ -241,7 +241,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       ...(await toRecords(tool, args.show, bought, readStored(state, chain, signal), signal)),
       complete: error === undefined,
       charged,
-      operation_id: chain[0]?.operationId,
+      operation_id: chain[0]?.operationId ?? operationId,
       stored,
       request_id: known?.request_id ?? undefined,
       leads_search_id: known?.leads_search_id ?? undefined,

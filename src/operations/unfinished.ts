@@ -41,16 +41,22 @@ function canGoOn({ kind }: Begun): boolean {
 }
 
 /**
- * Of these runs of a list, those that were killed, oldest first: what they brought counts as delivered, but perhaps not all of it is in
- * their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
+ * Of these runs of a list, those that were killed and not resumed, oldest first: what they brought counts as delivered, but perhaps not all
+ * of it is in their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
 export async function killedRuns(context: IndexContext, ids: readonly string[]): Promise<string[]> {
+  const runs = new Set(ids);
   const killed: string[] = [];
-  // The history reports those that are damaged.
-  for await (const { folder, isSearch, last, operationId } of readUnfinished(context, () => {})) {
-    if (last.terminal !== undefined || !ids.includes(operationId)) continue;
-    if (isLocked(folder) || (isSearch && (await sizeOfStoredLeads(folder)) === undefined)) continue;
-    killed.unshift(operationId);
+  for (const line of (await openIndex(context)).newest()) {
+    if (line.is === 'ended') runs.delete(line.op);
+    // Only journals of these runs are read, however many other operations there are.
+    if (line.is !== 'begun' || !runs.has(line.op)) continue;
+    // The history reports those that are damaged.
+    const operation = await readOperation(context.directories.state, line.op).catch(() => undefined);
+    if (operation === undefined || isLocked(operation.folder)) continue;
+    const { folder, isSearch, last } = operation;
+    if (last.terminal !== undefined || last.continued !== undefined) continue;
+    if (!isSearch || (await sizeOfStoredLeads(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;
 }

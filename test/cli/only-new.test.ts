@@ -1,5 +1,6 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
@@ -246,6 +247,23 @@ describe('a list', () => {
     await serve([]);
     expect(await at.leadpipe(`search ${words}`)).toMatchObject(ending(2, says));
     expect(asked()).toEqual([]);
+  });
+
+  it('costs the same however many other operations there are: their journals are not read', async () => {
+    const refusal = errorAnswer('402 Payment Required', 'insufficient_credits', 'none');
+    pointAt(await startFaultServer((socket) => void socket.end(refusal)));
+    expect(await at.leadpipe('search person y')).toMatchObject({ code: 5 });
+    const operations = join(at.state, 'operations');
+    const journal = join(operations, readdirSync(operations)[0] ?? '', 'journal.jsonl');
+    rmSync(journal);
+    execFileSync('mkfifo', [journal]);
+    // Ends as soon as anybody reads it.
+    const writer = spawn('sh', ['-c', ': > "$0"', journal]);
+    await serve(leadsOf(0, 2), leadsOf(2, 3));
+    expect(await search()).toMatchObject({ code: 0 });
+    expect(await onlyNew()).toMatchObject({ code: 0, stdout: linesOf(2, 3) });
+    expect(writer.exitCode).toBeNull();
+    writer.kill();
   });
 
   it('--dry-run shows what would be left out, and counts nothing', async () => {

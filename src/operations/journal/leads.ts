@@ -45,8 +45,9 @@ export async function sizeOfStoredLeads(folder: string): Promise<number | undefi
 }
 
 /**
- * The leads as the service wrote them, some at a time; none where there are none, or no longer any. Leaves out an incomplete last line, which was never printed; a damaged line, of
- * which `damaged` gets the number and the path; and dropped leads, which `dropped` gets. Throws what `damaged` throws, LocalIoError.
+ * The leads as the service wrote them, some at a time; none where there are none, or no longer any. Leaves out an incomplete last line,
+ * which was never printed; a damaged line, of which `damaged` gets the number and the path; and dropped leads, which `dropped` gets. Throws
+ * what `damaged` throws, LocalIoError.
  */
 export async function* readStoredLeads(
   folder: string,
