@@ -114,15 +114,15 @@ async function openFile(
   const options = { lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, options);
   if (format !== 'csv') return await createFileSink(file, { ...options, append: {} });
-  const known = typeof layout === 'function' ? undefined : layout.columns.map(({ header }) => header);
-  const headers = columns ?? known;
-  if (headers === undefined) {
+  const known = columns === undefined ? layout : pathLayout(columns);
+  if (typeof known === 'function') {
     // If this was found after the answer, rows that are paid for would have no place.
     throw new UsageError(
       'the columns are not known before the rows arrive: to append to CSV, name the columns',
       { is: 'columns_unknown' },
     );
   }
+  const headers = known.columns.map((column) => column.header);
   const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
   return await createFileSink(file, { ...options, append: { header } });
 }

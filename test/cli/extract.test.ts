@@ -151,7 +151,7 @@ describe('extract', () => {
   it('appends to CSV with chosen columns', async () => {
     const file = fileOf('out.csv', '');
     for (const _ of [1, 2]) {
-      expect((await extract('[{"id":1}]', `${ada} -o ${file} --append --columns id`)).code).toBe(0);
+      expect((await extract('[{"id":1}]', `${ada} -o ${file} --append --columns id,id`)).code).toBe(0);
     }
     expect(readFileSync(file, 'utf8')).toBe('id\r\n1\r\n1\r\n');
   });
