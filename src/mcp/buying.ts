@@ -111,7 +111,7 @@ async function settleAs(
   const rest = earlier.is === 'rest' ? earlier.rest : undefined;
   if (!mayBuy) {
     const worst = toWorstCase(kind, rest?.request ?? body, buyer.connection.settings);
-    const key = earlier.is === 'repeat' ? earlier.operation.entries[0].idempotency_key : undefined;
+    const key = earlier.is === 'repeat' ? earlier.operation.intent.idempotency_key : undefined;
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
   const warnings: string[] = [];
@@ -218,7 +218,7 @@ function openInto(delivered: JsonText[]): OpenDelivery {
 
 function toOrder<Kind extends ToolKind>({ kind, body, onlyNew }: Wanted, earlier?: Earlier): Order<Kind> {
   const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
-  const sent = again?.entries[0];
+  const sent = again?.intent;
   return {
     kind: kind as Kind,
     // Exactly what was sent, without what its list has got since.
@@ -236,8 +236,8 @@ async function toStored(
   { context }: Buyer,
   { operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Bought> {
-  const { entries, last, operationId } = operation;
-  const [{ command }] = entries;
+  const { intent, operationId, progress } = operation;
+  const { command } = intent;
   const answer = await readAnswer(folderOf(context.directories.state, operationId));
   const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
@@ -245,7 +245,7 @@ async function toStored(
       charged: 'no',
       hint: 'This is the stored answer of an earlier call, and cost nothing now. If the person wants to buy it again anyway, repeat the call with again: true.',
       operationId,
-      requestId: last.answered?.request_id ?? undefined,
+      requestId: progress.requestId,
     });
   }
   return { operationId, charged: 'no', stored: true, answer };
@@ -253,15 +253,15 @@ async function toStored(
 
 /** The error with which the operation ended, again. */
 function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
-  const { outcome, message, error_type, request_id, charged } = failed;
-  const { idempotency_key: idempotencyKey = '' } = operation.entries[0];
+  const { outcome, message, errorType, requestId, charged } = failed;
+  const { idempotency_key: idempotencyKey = '' } = operation.intent;
   return new LeadpipeError(outcome, message, {
     charged: charged ?? 'maybe',
     retryable: false,
     operationId: operation.operationId,
     idempotencyKey,
-    type: error_type,
-    requestId: request_id ?? undefined,
+    type: errorType,
+    requestId,
     facts: { is: 'key_used' },
   });
 }

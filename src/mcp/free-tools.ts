@@ -7,8 +7,8 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { readChainFrom } from '../operations/journal/chain.ts';
 import { readHistory, readHistoryRecord } from '../operations/journal/history.ts';
-import { readKnown, type StoredOperation } from '../operations/journal/stored.ts';
 import { isTask } from '../operations/kinds.ts';
+import { type Operation, readKnown } from '../operations/operation.ts';
 import { readPage } from '../operations/task/follow.ts';
 import { checkText } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
@@ -156,7 +156,7 @@ export const freeTools: readonly FreeRow[] = [
       if (some === undefined) throw toNothingKept(first, last.leads_search_id);
       const { records, count } = some;
       const next = from + records.length;
-      const saved = () => options.save(output, first.entries[0], readStored(state, chain, signal));
+      const saved = () => options.save(output, first.intent, readStored(state, chain, signal));
       return {
         output: output === undefined ? undefined : await saved(),
         records: records.map(toAgentValue),
@@ -177,8 +177,8 @@ function isEnded(status: string): boolean {
   return terminalTaskStates.some((one) => one === status);
 }
 
-function toNothingKept({ operationId, entries }: StoredOperation, leadsSearchId: string | null) {
-  const isElsewhere = isTask(entries[0].command) && leadsSearchId !== null;
+function toNothingKept({ operationId, intent }: Operation, leadsSearchId: string | null) {
+  const isElsewhere = isTask(intent.command) && leadsSearchId !== null;
   const [words, hint] = isElsewhere
     ? [
         `the leads of ${operationId} are at the service, not here`,

@@ -3,8 +3,8 @@ import { readAnswer } from '../operations/journal/answers.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
-import type { StoredOperation } from '../operations/journal/stored.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
+import type { Operation } from '../operations/operation.ts';
 
 /**
  * All records of an operation and of those that continued it, some at a time. Yields nothing, not even an empty batch, where nothing is
@@ -12,13 +12,13 @@ import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
  */
 export async function* readStored(
   stateDir: string,
-  chain: readonly StoredOperation[],
+  chain: readonly Operation[],
   signal: AbortSignal,
   damaged = (): void => {},
 ): AsyncGenerator<readonly JsonText[]> {
-  for (const { operationId, entries } of chain) {
+  for (const { operationId, intent } of chain) {
     const folder = folderOf(stateDir, operationId);
-    const [{ command }] = entries;
+    const { command } = intent;
     const list = rowsOf(command);
     if (list !== undefined) {
       if (!(await hasRows(folder))) continue;

@@ -2,7 +2,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { WaitListener } from '../transport/retry.ts';
-import type { StoredOperation } from './journal/stored.ts';
+import type { Operation } from './operation.ts';
 import type { Spending } from './spending.ts';
 
 /** What it takes to buy. Several purchases can share one; it keeps nothing about any of them. */
@@ -17,7 +17,7 @@ export interface Buyer {
 
 export function isSameBuyer(
   { connection }: Buyer,
-  { operationId, intent: { origin, key_fingerprint } }: StoredOperation,
+  { operationId, intent: { origin, key_fingerprint } }: Operation,
 ): boolean {
   return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
 }
@@ -25,7 +25,7 @@ export function isSameBuyer(
 /** Throws ConfigurationError where an operation was bought with another key or from another address: only those know what it bought. */
 export function checkSameBuyer(
   { connection }: Buyer,
-  { operationId, intent: { origin, key_fingerprint, profile } }: StoredOperation,
+  { operationId, intent: { origin, key_fingerprint, profile } }: Operation,
 ): void {
   const made = profile === null ? '' : ` (profile ${profile})`;
   if (origin !== connection.origin) {

@@ -5,20 +5,20 @@ import { readHistoryRecord } from './journal/history.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { countRows } from './journal/rows.ts';
-import type { StoredOperation } from './journal/stored.ts';
 import { rowsOf } from './kinds.ts';
+import type { Operation } from './operation.ts';
 import { exact } from './spending.ts';
 
 export async function checkDroppable(
   { directories: { state } }: IndexContext,
-  operation: StoredOperation,
+  operation: Operation,
 ): Promise<void> {
   const { operationId } = operation;
   const last = (await readChainFrom(state, operation)).at(-1) ?? operation;
   if (last !== operation) {
     throw new UsageError(`${operationId} was resumed by ${last.operationId}: that one can be dropped`);
   }
-  if (operation.isUnfinished) return;
+  if (operation.resumes !== 'no') return;
   const record = await readHistoryRecord(state, operation);
   throw new UsageError(`${operationId} is not unfinished (state: ${record.state}): there is nothing to drop`);
 }

@@ -3,12 +3,12 @@ import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
-import type { EntryOf } from './journal/entries.ts';
 import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
+import { lastWritten } from './journal/journal-file.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import type { OperationIndex } from './journal/operation-index.ts';
-import { lastWritten, readOperation, type StoredOperation } from './journal/stored.ts';
 import { isTask, kindOf, rowsOf } from './kinds.ts';
+import { type Failed, type Operation, readOperation } from './operation.ts';
 import { replacedBy } from './output-owner.ts';
 import type { RestOfSearch } from './rest-of-search.ts';
 
@@ -18,7 +18,7 @@ export interface Wanted extends Ordered {
   /** Whether a record is kept. Without one, nothing can be resumed. */
   readonly keep: boolean;
   /** For lists: whether the input has a row that the operation has sent; undefined where it has sent none. */
-  readonly hasRow?: ((operation: StoredOperation) => Promise<boolean | undefined>) | undefined;
+  readonly hasRow?: ((operation: Operation) => Promise<boolean | undefined>) | undefined;
 }
 
 export type Earlier =
@@ -26,9 +26,9 @@ export type Earlier =
   | {
       readonly is: 'new';
       /** An unfinished operation that looks like it. It is only resumed when the user asks for it. */
-      readonly alike?: StoredOperation | undefined;
+      readonly alike?: Operation | undefined;
       /** The same was bought to its end within the last day. */
-      readonly recent?: StoredOperation | undefined;
+      readonly recent?: Operation | undefined;
       /** A run of the same order that can't be resumed, and why. It may have been charged. */
       readonly left?: Left | undefined;
       readonly answers: Answers;
@@ -38,25 +38,25 @@ export type Earlier =
   /** A search of which only the rest is bought. */
   | (InFile & { readonly is: 'rest'; readonly rest: RestOfSearch })
   /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | { readonly is: 'repeat'; readonly operation: StoredOperation }
+  | { readonly is: 'repeat'; readonly operation: Operation }
   /** Another process is working on it. Only agents get this; the command line finds the output locked. */
   | { readonly is: 'running' }
   /** It was bought, and what arrived is stored here. */
-  | { readonly is: 'stored'; readonly operation: StoredOperation; readonly first: StoredOperation }
+  | { readonly is: 'stored'; readonly operation: Operation; readonly first: Operation }
   /** Its answer was lost, and the service said that it does not send it again. */
-  | { readonly is: 'lost'; readonly operation: StoredOperation; readonly failed: EntryOf<'failed'> };
+  | { readonly is: 'lost'; readonly operation: Operation; readonly failed: Failed };
 
 /** For a named run: operations that have bought rows of it, newest first. */
-type Answers = readonly StoredOperation[];
+type Answers = readonly Operation[];
 
 interface InFile {
-  readonly operation: StoredOperation;
+  readonly operation: Operation;
   /** Whether the .part beside the output holds rows of this operation. */
   readonly isOurs: boolean;
 }
 
 interface Left {
-  readonly operation: StoredOperation;
+  readonly operation: Operation;
   /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
   readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
 }
@@ -74,7 +74,7 @@ export async function findAmong(asking: Asking): Promise<Earlier> {
   if (options.tool === true) return await findForTool(asking);
   const unanswered = await findUnanswered(asking);
   if (unanswered !== undefined) return { is: 'repeat', operation: unanswered };
-  const answers: StoredOperation[] = [];
+  const answers: Operation[] = [];
   for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
   const found = await (command === 'search' ? findRest(asking) : findUnfinished(asking));
   if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
@@ -110,7 +110,7 @@ async function* operationsBy(
   { digests, index, buyer, wanted }: Asking,
   key: keyof Asking['digests'],
   most = Number.POSITIVE_INFINITY,
-): AsyncGenerator<StoredOperation> {
+): AsyncGenerator<Operation> {
   let read = 0;
   const complete = new Set<string>();
   for (const line of digests[key] === undefined ? [] : index.find(key, digests[key])) {
@@ -131,7 +131,7 @@ async function* operationsBy(
 }
 
 /** Operations that asked for the same in the last day, newest first. An older one is no surprise to the user. */
-async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
+async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
   const { buyer, wanted } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
@@ -142,15 +142,15 @@ async function* sameOfDay(asking: Asking): AsyncGenerator<StoredOperation> {
 }
 
 async function firstOf(
-  operations: AsyncIterable<StoredOperation>,
-  isMeant: (operation: StoredOperation) => boolean | Promise<boolean>,
-): Promise<StoredOperation | undefined> {
+  operations: AsyncIterable<Operation>,
+  isMeant: (operation: Operation) => boolean | Promise<boolean>,
+): Promise<Operation | undefined> {
   for await (const operation of operations) if (await isMeant(operation)) return operation;
   return undefined;
 }
 
 /** A request that was sent, and whose answer never came. Sent again with its key, it is not charged twice. */
-async function findUnanswered(asking: Asking): Promise<StoredOperation | undefined> {
+async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
   const { index, buyer, wanted } = asking;
   const { body, command, idempotencyKey, output } = wanted;
   if (idempotencyKey !== undefined) {
@@ -175,10 +175,10 @@ async function findUnanswered(asking: Asking): Promise<StoredOperation | undefin
 async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 'go_on' }) | undefined> {
   const { buyer, wanted } = asking;
   const { command, hasRow, idempotencyKey } = wanted;
-  let found: StoredOperation | undefined;
+  let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
     const isOther = idempotencyKey !== undefined && idempotencyKey !== operation.intent.idempotency_key;
-    if (isOther || !operation.isUnfinished) continue;
+    if (isOther || operation.resumes === 'no') continue;
     const isAsked = rowsOf(command) === undefined || (await hasRow?.(operation));
     // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
     if (isAsked !== false) found = isAsked ? operation : (found ?? operation);
@@ -207,19 +207,19 @@ async function findRest(
     throw error;
   }
   if (!rest.isKept) return { operation, why: 'not_kept' };
-  if (rest.arrived === 0) return operation.isInDoubt ? { operation, why: 'in_doubt' } : undefined;
+  if (rest.arrived === 0) return operation.phase === 'sent' ? { operation, why: 'in_doubt' } : undefined;
   const later = await replacedBy(context, operation, idsOf(rest));
   return { is: 'rest', operation, rest, isOurs: later === undefined };
 }
 
 /** An unfinished operation that asks for the same, and that nothing has continued. */
-async function findAlike(asking: Asking): Promise<StoredOperation | undefined> {
+async function findAlike(asking: Asking): Promise<Operation | undefined> {
   const { command, options } = asking.wanted;
   const isList = rowsOf(command) !== undefined;
   // Standard input can't be read a second time.
   if (isList && options.input === '-') return undefined;
   return await firstOf(operationsBy(asking, 'like', mostAlike), async (operation) => {
-    if (!operation.isUnfinished || operation.isReaderGone || isLocked(operation.folder)) return false;
+    if (operation.resumes === 'no' || operation.isReaderGone || isLocked(operation.folder)) return false;
     if (isList && operation.intent.options.input !== options.input) return false;
     return (await readChainFrom(asking.buyer.context.directories.state, operation)).length === 1;
   });
@@ -236,7 +236,7 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   const chain = await readChainFrom(state, first);
   const operation = chain.at(-1) ?? first;
   if (isLocked(operation.folder)) return { is: 'running' };
-  const age = context.clock.now().getTime() - (await lastWritten(operation)).getTime();
+  const age = context.clock.now().getTime() - (await lastWritten(operation.folder)).getTime();
   const isFresh = age < storedMs;
   if (!first.isBegun || operation.isDropped) return anew;
   const stored = { is: 'stored', operation, first } as const;
@@ -245,29 +245,27 @@ async function findForTool(asking: Asking): Promise<Earlier> {
     if (operation.isComplete) return isFresh ? stored : anew;
     const counts = await countStoredLeads(operation.folder);
     const isEmpty = counts.delivered + counts.excluded === 0;
-    if (isEmpty && operation.isInDoubt) return toRepeated(operation);
+    if (isEmpty && operation.phase === 'sent') return toRepeated(operation);
     const { readRestOf } = await import('./rest-of-search.ts');
     const rest = await readRestOf(chain);
     if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
     return isFresh ? stored : anew;
   }
   const isAnswered =
-    command === 'task create'
-      ? first.last.created !== undefined
-      : (await readAnswer(first.folder)) !== undefined;
-  if (!isAnswered) return first.isInDoubt ? toRepeated(first) : anew;
-  return first.last.terminal && !isFresh ? anew : stored;
+    command === 'task create' ? first.progress.isNamed : (await readAnswer(first.folder)) !== undefined;
+  if (!isAnswered) return first.phase === 'sent' ? toRepeated(first) : anew;
+  return first.phase === 'ended' && !isFresh ? anew : stored;
 }
 
 /** Nothing arrived, and it may have been charged: it is never bought with another key. */
-function toRepeated(operation: StoredOperation): Earlier {
-  const { failed } = operation.last;
-  return failed?.gone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
+function toRepeated(operation: Operation): Earlier {
+  const { failed } = operation;
+  return failed?.isGone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
 }
 
 /** Whether it was sent, no answer is known, and no process is working on it. */
-function isLost({ folder, isInDoubt }: StoredOperation): boolean {
-  return isInDoubt && !isLocked(folder);
+function isLost({ folder, phase }: Operation): boolean {
+  return phase === 'sent' && !isLocked(folder);
 }
 
 /** Pure: whether the service still knows the key. After a day, sending it again may buy again. */

@@ -4,7 +4,7 @@ import { realPathOf } from '../files/target.ts';
 import { digestOf, toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex } from './journal/operation-index.ts';
-import { readOperation, type StoredOperation } from './journal/stored.ts';
+import { type Operation, readOperation } from './operation.ts';
 
 /**
  * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records
@@ -18,22 +18,17 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     // A journal that can't be read is reported elsewhere.
     const operation = await readOperation(state, line.op).catch(() => undefined);
     if (operation === undefined) continue;
-    const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
-    if (adding?.type !== 'adding' || (await completeAddition(output, adding)) !== 'done') return;
+    const { adding } = operation.progress;
+    if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
     await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
     return;
   }
 }
 
-/** Pure: whether its rows have been added to the file. */
-export function isAdded({ entries }: StoredOperation): boolean {
-  return entries.findLast(({ type }) => ['opened', 'placed'].includes(type))?.type === 'placed';
-}
-
 /** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
   context: IndexContext,
-  { intent }: StoredOperation,
+  { intent }: Operation,
   ids: readonly string[],
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
@@ -43,7 +38,7 @@ export async function replacedBy(
     const hasOpened =
       line.is === 'opened' ||
       (await readOperation(context.directories.state, op).then(
-        (one) => one?.last.opened !== undefined,
+        (one) => one?.progress.hasOpened === true,
         () => true,
       ));
     if (hasOpened) return ids.includes(op) ? undefined : op;
@@ -57,7 +52,7 @@ export async function replacedBy(
  */
 export async function isPartOf(
   context: IndexContext,
-  operation: StoredOperation,
+  operation: Operation,
   ids: readonly string[],
   elsewhere: ErrorDetails,
 ): Promise<boolean> {

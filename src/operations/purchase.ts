@@ -14,8 +14,8 @@ import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
 import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import { pruneIfDue } from './journal/prune-if-due.ts';
-import type { StoredOperation } from './journal/stored.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
+import type { Operation } from './operation.ts';
 import { toWorstCase } from './spending.ts';
 
 /** How long the end of a run may wait for the balance, in milliseconds. */
@@ -29,7 +29,7 @@ export interface Order<Kind extends PaidKind = PaidKind> {
   readonly body: BodyOf<Kind>;
   readonly idempotencyKey?: string | undefined;
   /** An operation that sent this same request and whose answer was lost. The request is sent again with its key, as the same purchase. */
-  readonly again?: StoredOperation | undefined;
+  readonly again?: Operation | undefined;
   /** The search that this one buys the rest of. */
   readonly continues?: string | undefined;
   /**

@@ -7,7 +7,7 @@ import { wireNames } from '../requests/within-limits.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
 import { readStoredLeads } from './journal/leads.ts';
 import type { IndexContext } from './journal/operation-index.ts';
-import type { StoredOperation } from './journal/stored.ts';
+import type { Operation } from './operation.ts';
 
 export type RestOfSearch = Awaited<ReturnType<typeof readRestOf>>;
 
@@ -20,7 +20,7 @@ export function idsOf({ chain }: RestOfSearch): string[] {
  * Throws UsageError for what can't be continued (another command, a search that is complete or was continued), ConfigurationError for
  * damaged leads, LocalIoError.
  */
-export async function readRest(context: IndexContext, operation: StoredOperation): Promise<RestOfSearch> {
+export async function readRest(context: IndexContext, operation: Operation): Promise<RestOfSearch> {
   const { operationId, isComplete, isSearch } = operation;
   if (!isSearch) throw new UsageError(`${operationId} is not a search`, { is: 'not_a_search', operationId });
   if (isComplete) {
@@ -47,13 +47,13 @@ export async function readRest(context: IndexContext, operation: StoredOperation
  * The rest of a search, of which `chain` are the parts so far, oldest first. `asked` is the request of now, where it is not exactly the
  * same. Throws ConfigurationError for damaged leads, LocalIoError, UsageError.
  */
-export async function readRestOf(operations: readonly StoredOperation[], asked?: EntitySearchRequest) {
+export async function readRestOf(operations: readonly Operation[], asked?: EntitySearchRequest) {
   const chain = await Promise.all(operations.map(readArrived));
-  const operation = operations.at(-1) as StoredOperation;
+  const operation = operations.at(-1) as Operation;
   const [first, last] = [chain[0], chain.at(-1)] as [Arrived, Arrived];
   const brought = chain.flatMap((one) => one.brought);
   const { intent } = first;
-  const { written } = operation.last;
+  const { written } = operation.progress;
   return {
     operation,
     /** The searches that it continues, and itself. */
@@ -74,7 +74,7 @@ export async function readRestOf(operations: readonly StoredOperation[], asked?:
       written === undefined
         ? toContinuedRequest(asked ?? JSON.parse(intent.asked ?? intent.body ?? '{}'), chain)
         : undefined,
-    stopReason: written?.stop_reason ?? undefined,
+    stopReason: written?.stopReason,
   };
 }
 
@@ -82,30 +82,24 @@ export async function readRestOf(operations: readonly StoredOperation[], asked?:
 type Arrived = Awaited<ReturnType<typeof readArrived>>;
 
 /** Throws ConfigurationError for damaged leads: without them, the rest would look complete. */
-async function readArrived({ operationId, intent, entries, folder }: StoredOperation) {
+async function readArrived({ operationId, continuedBy, intent, folder, progress }: Operation) {
   const brought: JsonText[] = [];
   let dropped = 0;
   const damaged = (line: number, path: string): never => {
     throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
   };
   for await (const some of readStoredLeads(folder, damaged, () => dropped++)) brought.push(...some);
-  const batches = entries.filter((entry) => entry.type === 'batch');
-  const { delivered = 0, excluded = 0 } = batches.at(-1) ?? {};
+  const { counted, delivered, excluded, leadsSearchId } = progress;
   return {
     operationId,
     intent,
     brought,
     dropped,
-    leadsSearchId:
-      entries.find((entry) => entry.type === 'created')?.leads_search_id ??
-      batches.findLast((batch) => batch.leads_search_id !== null)?.leads_search_id ??
-      undefined,
+    leadsSearchId,
     /** Leads that the service has sent, as far as this machine knows. */
     sent: Math.max(brought.length + dropped, delivered + excluded),
-    // If the last batch has no length, an earlier one does.
-    counted: (batches.findLast((batch) => batch.output_length !== null) ?? batches.at(-1))?.delivered ?? 0,
-    /** The searches that tried to continue it, even if they were refused. */
-    continuedBy: entries.flatMap((entry) => (entry.type === 'continued' ? [entry.operation_id] : [])),
+    counted,
+    continuedBy,
   };
 }
 

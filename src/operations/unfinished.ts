@@ -3,8 +3,8 @@ import { isLocked } from '../files/folder-lock.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
-import { readOperation, type StoredOperation } from './journal/stored.ts';
 import { kindOf } from './kinds.ts';
+import { type Operation, readOperation } from './operation.ts';
 
 /**
  * Operations that stopped early and can be resumed, newest first: no other operation has bought their rest, or read their task to the end.
@@ -13,7 +13,7 @@ import { kindOf } from './kinds.ts';
 export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
-): AsyncGenerator<StoredOperation> {
+): AsyncGenerator<Operation> {
   /** Operations that have ended, or that others have continued; tasks that were read to the end; keys that have got a task. */
   const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
@@ -32,7 +32,7 @@ export async function* readUnfinished(
             damaged(error);
           });
     if (isOver || operation?.isBegun) over.add(continues);
-    if (operation?.isUnfinished) yield operation;
+    if (operation && operation.resumes !== 'no') yield operation;
   }
 }
 
@@ -54,8 +54,8 @@ export async function killedRuns(context: IndexContext, ids: readonly string[]):
     // The history reports those that are damaged.
     const operation = await readOperation(context.directories.state, line.op).catch(() => undefined);
     if (operation === undefined || isLocked(operation.folder)) continue;
-    const { folder, isSearch, last } = operation;
-    if (last.terminal !== undefined || last.continued !== undefined) continue;
+    const { continuedBy, folder, isSearch, phase } = operation;
+    if (phase === 'ended' || continuedBy.length > 0) continue;
     if (!isSearch || (await sizeOfStoredLeads(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;

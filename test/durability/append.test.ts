@@ -164,7 +164,9 @@ it('what a killed run was adding is completed by a task wait that adds to the sa
   machine.write('leads.jsonl', old);
   expect(await run('search', 'company', 'bank', '-o', 'leads.jsonl', '--append')).toMatchObject({ code: 0 });
   const whole = machine.read('leads.jsonl');
-  const [search] = (await readOperations(machine.state)).operations.filter((one) => one.isSearch);
+  const [search] = (await readOperations(machine.state)).operations.filter(
+    (one) => one.entries[0].command === 'search',
+  );
   const entries = search?.entries ?? [];
   const adding = entries.findIndex(({ type }) => type === 'adding');
   const journal = join(folderOf(machine.state, search?.operationId ?? ''), 'journal.jsonl');

@@ -25,7 +25,7 @@ async function addPage(operationId: string): Promise<boolean> {
   const busy = join(stateDir, 'operations', operationId, 'busy');
   // Fails when somebody else is inside.
   closeSync(openSync(busy, 'wx'));
-  await journal.append(pageOf(operation.entries.length - 1, 1));
+  await journal.append(pageOf(operation.progress.position, 1));
   unlinkSync(busy);
   await journal.close();
   return true;

@@ -1,7 +1,7 @@
 import type { LeadpipeError } from '../../src/errors.ts';
 import { listOperations } from '../../src/operations/journal/folders.ts';
+import { type Entries, readEntries } from '../../src/operations/journal/journal-file.ts';
 import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
-import { readOperation, type StoredOperation } from '../../src/operations/journal/stored.ts';
 import { machineClock } from './clock.ts';
 
 /** What it takes to keep records in a state directory, at a time of one's own choice. */
@@ -14,15 +14,15 @@ export function keepingIn(state: string, now: () => Date = () => new Date()): In
   };
 }
 
-/** Every operation of a state directory, the oldest first, and why others can't be read. */
-export async function readOperations(
-  state: string,
-): Promise<{ readonly operations: StoredOperation[]; readonly damages: LeadpipeError[] }> {
-  const operations: StoredOperation[] = [];
+/** The journal of every operation of a state directory, the oldest first, and why others can't be read. */
+export async function readOperations(state: string) {
+  const operations: { readonly operationId: string; readonly entries: Entries }[] = [];
   const damages: LeadpipeError[] = [];
-  for (const id of await listOperations(state)) {
-    const found = await readOperation(state, id).catch((error: LeadpipeError) => void damages.push(error));
-    if (found !== undefined) operations.push(found);
+  for (const operationId of await listOperations(state)) {
+    const entries = await readEntries(state, operationId).catch(
+      (error: LeadpipeError) => void damages.push(error),
+    );
+    if (entries !== undefined) operations.push({ operationId, entries });
   }
   return { operations, damages };
 }

@@ -5,9 +5,9 @@ import { readSettingsFile, wordsOf } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { readHistoryRecord } from '../../operations/journal/history.ts';
 import { readNewest } from '../../operations/journal/operation-index.ts';
-import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { toKnownTasks } from '../../operations/task/known.ts';
 import { countOf } from '../../operations/wording.ts';
 import { toTerminalText } from '../../output/clean.ts';
@@ -108,8 +108,8 @@ function toCandidate(value: string, ...facts: readonly (string | null)[]): Candi
   return [value, facts.filter((fact) => fact !== null).join(', ')];
 }
 
-async function readSome(context: Context, isMeant: (kind: string) => boolean): Promise<StoredOperation[]> {
-  const some: StoredOperation[] = [];
+async function readSome(context: Context, isMeant: (kind: string) => boolean): Promise<Operation[]> {
+  const some: Operation[] = [];
   for await (const operation of readNewest(context, isMeant)) {
     if (some.unshift(operation) === newest) break;
   }

@@ -4,9 +4,9 @@ import { checkDroppable, dropOperation } from '../../operations/drop.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../operations/journal/history.ts';
 import { keptDays, prune } from '../../operations/journal/retention.ts';
-import { readKnown } from '../../operations/journal/stored.ts';
 import { isTask, rowsOf } from '../../operations/kinds.ts';
 import { readListedLeads, readLists } from '../../operations/only-new/lists.ts';
+import { readKnown } from '../../operations/operation.ts';
 import { countOf } from '../../operations/wording.ts';
 import { confirm } from '../ask.ts';
 import { defineCommand, defineGroup } from '../command.ts';
@@ -80,7 +80,7 @@ const createHistoryDrop = defineCommand({
     const { say } = createNotes(context, options);
     const subject = record.subject === null ? '' : `: ${record.subject}`;
     say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
-    say(toLoss(record, operation.entries[0]));
+    say(toLoss(record, operation.intent));
     const { stderr, stdin } = context;
     if (stdin.isTerminal && stderr.isTerminal && !(await confirm(context, 'Drop it?'))) {
       return say('Nothing was changed.');

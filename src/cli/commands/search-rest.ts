@@ -6,7 +6,7 @@ import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
-import { readKnown } from '../../operations/journal/stored.ts';
+import { readKnown } from '../../operations/operation.ts';
 import { isPartOf } from '../../operations/output-owner.ts';
 import { idsOf, type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
 import type { BoughtSearch } from '../../operations/search/buy.ts';
@@ -33,7 +33,7 @@ export async function continueSearch(
 ): Promise<void> {
   const known = await readKnown(context, operationId);
   checkNotDropped(known);
-  const [intent] = known.entries;
+  const { intent } = known;
   const begun = await readBegun(intent, given);
   const options = { ...given, ...begun };
   await withHeldOutput(context, options, async (lock) => {

@@ -5,8 +5,8 @@ import type { LeadpipeError } from '../../errors.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { OperationEvent } from '../../operations/events.ts';
 import { damagedKind, readNewest } from '../../operations/journal/operation-index.ts';
-import { type StoredOperation, toDamageLine } from '../../operations/journal/stored.ts';
 import { isTask } from '../../operations/kinds.ts';
+import { type Operation, toDamageLine } from '../../operations/operation.ts';
 import { toWorstCase } from '../../operations/spending.ts';
 import { buyTask } from '../../operations/task/buy.ts';
 import { refreshTasks, toKnownTasks } from '../../operations/task/known.ts';
@@ -102,7 +102,7 @@ export const createTaskList = defineCommand({
   outcomes: freeOutcomes,
   async run(context, options: TaskListOptions) {
     const damages: LeadpipeError[] = [];
-    const operations: StoredOperation[] = [];
+    const operations: Operation[] = [];
     const isListed = (kind: string): boolean => isTask(kind) || kind === damagedKind;
     for await (const operation of readNewest(context, isListed, (damage) => void damages.push(damage))) {
       operations.unshift(operation);

@@ -4,8 +4,8 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { Earlier } from '../../operations/earlier.ts';
 import { toCommandWords, toSubject } from '../../operations/journal/history.ts';
-import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { isTask, rowsOf } from '../../operations/kinds.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
@@ -13,7 +13,7 @@ import { createNotes } from './status-line.ts';
 /** Says what the user should know about earlier runs before something is bought. A run that is resumed says so elsewhere. */
 export function tellEarlier(context: Context, options: ReportOptions, earlier: Earlier): void {
   const { say, warn } = createNotes(context, options);
-  if (earlier.is === 'repeat' && isTask(earlier.operation.entries[0].command)) {
+  if (earlier.is === 'repeat' && isTask(earlier.operation.intent.command)) {
     say(
       `Asking for the task of ${earlier.operation.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
     );
@@ -37,7 +37,7 @@ function toLeft(
   context: Context,
 ): string {
   const which = `${operation.operationId} (${timeOf(context, operation)})`;
-  const isFree = operation.entries[0].origin === 'local';
+  const isFree = operation.intent.origin === 'local';
   const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
   if (why === 'lost')
     return `the same was sent as ${which}, and its answer was lost.${cost} This is a new purchase`;
@@ -49,7 +49,7 @@ function toLeft(
 }
 
 /** Pure: the command of a run with its subject: `contact email --input rows.csv`. */
-function toName({ entries: [intent] }: StoredOperation): string {
+function toName({ intent }: Operation): string {
   const about = toSubject(intent) ?? '-';
   const row = rowsOf(intent.command);
   if (row === undefined) return `${toCommandWords(intent)} ${shellWord(about)}`;
@@ -58,19 +58,19 @@ function toName({ entries: [intent] }: StoredOperation): string {
 }
 
 /** Pure: when it began, in the time zone of this machine. */
-export function timeOf({ zone }: Pick<Context, 'zone'>, { entries: [{ time }] }: StoredOperation): string {
-  return toMinutes(new Date(time), zone);
+export function timeOf({ zone }: Pick<Context, 'zone'>, { intent }: Operation): string {
+  return toMinutes(new Date(intent.time), zone);
 }
 
 /** Throws UsageError where the rest was dropped. */
-export function checkNotDropped(operation: StoredOperation): void {
+export function checkNotDropped(operation: Operation): void {
   if (!operation.isDropped) return;
-  const { operationId, entries, last } = operation;
-  const created = isTask(entries[0].command) ? last.created : undefined;
+  const { operationId, intent, progress } = operation;
+  const task = isTask(intent.command) && progress.isNamed ? progress.leadsSearchId : undefined;
   throw new UsageError(
     `${operationId} was dropped, and is not resumed; nothing was bought`,
-    created === undefined
+    task === undefined
       ? `To print what arrived, for free: leadpipe history show ${operationId}`
-      : `To read the leads of its task, for free: leadpipe task wait ${shellWord(created.leads_search_id)}`,
+      : `To read the leads of its task, for free: leadpipe task wait ${shellWord(task)}`,
   );
 }

@@ -8,11 +8,11 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { checkCovered, glanceAtBalance } from '../../operations/credit-limits.ts';
 import { type Running, runToEnd } from '../../operations/events.ts';
-import type { StoredOperation } from '../../operations/journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds.ts';
 import { type FinishedList, runList } from '../../operations/list/list.ts';
 import { askedRows, type ListOrder, type RowOrder } from '../../operations/list/order.ts';
 import type { ListEvent } from '../../operations/list/run.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { exact, toWorstCase } from '../../operations/spending.ts';
 import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
@@ -51,7 +51,7 @@ export async function buyList(
   context: Context,
   options: Options,
   asked: RowRequest,
-  operation?: StoredOperation,
+  operation?: Operation,
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
@@ -197,13 +197,12 @@ async function showList(
 }
 
 function toResumingLine(
-  { operationId, entries: [intent, ...rest] }: StoredOperation,
+  { operationId, intent, isComplete }: Operation,
   credits: number | undefined,
   zone: Zone,
 ): string {
-  const isOver = rest.some((entry) => entry.type === 'terminal' && entry.outcome === 'complete');
   const { command, output, time } = intent;
-  const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isOver ? '' : ', unfinished'}`;
+  const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isComplete ? '' : ', unfinished'}`;
   const place = output === null ? '' : `, into ${output}`;
   const cost = credits === undefined ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
   return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;

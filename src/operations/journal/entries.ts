@@ -132,30 +132,9 @@ export type JournalEntry =
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 
-/**
- * Pure: how many leads the pages of a task brought (null without a page), and how many were dropped on this machine. A page that was read
- * twice counts once.
- */
-export function countPages(entries: readonly JournalEntry[]): { leads: number | null; excluded: number } {
-  const pages = new Map(entries.flatMap((entry) => (entry.type === 'page' ? [[entry.pts, entry]] : [])));
-  let [count, excluded] = [0, 0];
-  for (const page of pages.values()) {
-    count += page.count;
-    excluded += page.excluded ?? 0;
-  }
-  return { leads: pages.size === 0 ? null : count - excluded, excluded };
-}
-
 /** Pure: the entry for an operation without a task that has nothing left to do. */
 export function toTerminal(outcome: Outcome, more: Partial<EntryOf<'terminal'>> = {}): EntryOf<'terminal'> {
   return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
-}
-
-export function lastOf<Type extends JournalEntry['type']>(
-  entries: readonly JournalEntry[],
-  type: Type,
-): EntryOf<Type> | undefined {
-  return entries.findLast((entry): entry is EntryOf<Type> => entry.type === type);
 }
 
 export function toLine(entry: JournalEntry): string {

@@ -1,14 +1,14 @@
 import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
+import { type Operation, readOperation, toDamageLine } from '../operation.ts';
 import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
 import { readChainFrom } from './chain.ts';
-import { countPages, type Intent } from './entries.ts';
+import type { Intent } from './entries.ts';
 import type { Begun } from './index-lines.ts';
 import { countStoredLeads } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
 import { countRows, hasRows } from './rows.ts';
-import { readOperation, type StoredOperation, toDamageLine } from './stored.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
@@ -89,10 +89,7 @@ function isPurchase({ key, kind }: Begun): boolean {
 }
 
 /** The state of a purchase now. A search is complete if another one has brought all of its rest. */
-export async function readHistoryRecord(
-  stateDir: string,
-  operation: StoredOperation,
-): Promise<HistoryRecord> {
+export async function readHistoryRecord(stateDir: string, operation: Operation): Promise<HistoryRecord> {
   const stored = await countStored(operation).catch(() => nothing);
   const record = toHistoryRecord(operation, isLocked(operation.folder), stored);
   const last = (await readChainFrom(stateDir, operation)).at(-1);
@@ -105,12 +102,12 @@ const nothing = { delivered: 0, excluded: 0 };
 async function countStored({
   folder,
   intent: { command },
-  last: { terminal },
-}: StoredOperation): Promise<{ delivered: number; excluded: number; sent?: number }> {
+  end,
+}: Operation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
-  if (rowsOf(command) === undefined) return terminal === undefined ? await countStoredLeads(folder) : nothing;
+  if (rowsOf(command) === undefined) return end === undefined ? await countStoredLeads(folder) : nothing;
   // Earlier versions counted a row of a list each time it stood in the input.
-  const isCounted = terminal !== undefined && (terminal.sent_rows !== undefined || !hasRows(folder));
+  const isCounted = end !== undefined && (end.sentRows !== undefined || !hasRows(folder));
   if (isCounted) return nothing;
   const { answered, sent } = await countRows(folder);
   return { delivered: answered, excluded: 0, sent };
@@ -118,54 +115,51 @@ async function countStored({
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(
-  { entries, intent, last, operationId }: StoredOperation,
+  { creditsAfter, end, failed, intent, isSent, operationId, progress }: Operation,
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
-  const { answered, balance, batch, created, failed, sent, terminal } = last;
   const ofTask = isTask(intent.command);
-  const pages = countPages(entries);
-  const excluded = Math.max((batch?.excluded ?? 0) + pages.excluded, stored.excluded);
-  const delivered = Math.max(batch?.delivered ?? 0, stored.delivered);
-  const brought = ofTask ? delivered : Math.max(delivered, terminal?.leads ?? 0) + excluded;
-  const leads = terminal?.leads ?? (brought > 0 ? delivered : (batch?.delivered ?? pages.leads));
+  const excluded = Math.max(progress.excluded, stored.excluded);
+  const delivered = Math.max(progress.delivered, stored.delivered);
+  const received = Math.max(delivered, end?.leads ?? 0) + excluded;
+  const leads = end?.leads ?? (received > 0 || progress.hasCounts ? delivered : null);
 
   function toState(): PurchaseState {
     if (isRunning) return 'running';
-    if (terminal?.dropped) return 'dropped';
-    if (terminal !== undefined) return states[terminal.outcome] ?? (brought > 0 ? 'partial' : 'failed');
-    if (created !== undefined || brought > 0) return 'interrupted';
-    return sent === undefined && !ofTask ? 'interrupted' : 'unknown';
+    if (end?.isDropped) return 'dropped';
+    if (end !== undefined) return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : 'failed');
+    if (progress.isNamed || received > 0) return 'interrupted';
+    return !isSent && !ofTask ? 'interrupted' : 'unknown';
   }
 
   /** What is known about the cost where the journal does not say it. */
   function toCharged(): Charged | null {
-    if (ofTask && created !== undefined) return null;
-    if (!ofTask && brought > 0) return 'yes';
-    return sent === undefined || (ofTask && terminal !== undefined) ? 'no' : 'maybe';
+    if (ofTask && progress.isNamed) return null;
+    if (!ofTask && received > 0) return 'yes';
+    return !isSent || (ofTask && end !== undefined) ? 'no' : 'maybe';
   }
 
   const isFree = intent.origin === 'local';
-  const charged = terminal?.charged ?? failed?.charged ?? toCharged();
+  const charged = end?.charged ?? failed?.charged ?? toCharged();
   const state = toState();
   /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
   const dropped = intent.asked === undefined ? null : excluded;
   // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
-  const sentRows = terminal?.sent_rows ?? stored.sent ?? leads ?? 0;
+  const sentRows = end?.sentRows ?? stored.sent ?? leads ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
     command: toCommandWords(intent),
     state,
     leads,
-    leads_search_id: created?.leads_search_id ?? batch?.leads_search_id ?? intent.leads_search_id ?? null,
-    request_id:
-      created?.request_id ?? batch?.request_id ?? answered?.request_id ?? failed?.request_id ?? null,
+    leads_search_id: progress.leadsSearchId ?? null,
+    request_id: progress.requestId ?? null,
     idempotency_key: intent.idempotency_key ?? null,
     charged: isFree ? ('no' as const) : charged,
     /** The balance before and after, if it was asked for. It includes everything else that the account did meanwhile. */
     credits_before: intent.credits_before ?? null,
-    credits_after: balance?.credits ?? null,
+    credits_after: creditsAfter ?? null,
     output: intent.output,
     list: intent.list ?? null,
     excluded: dropped,
@@ -173,7 +167,7 @@ function toHistoryRecord(
     credits_at_most: isFree ? 0 : costOf({ charged, excluded: dropped, leads, state }, intent, sentRows),
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
-    stop_reason: terminal?.stop_reason ?? null,
+    stop_reason: end?.stopReason ?? null,
   };
 }
 

@@ -5,11 +5,12 @@ import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder, lockLost } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { type Intent, type JournalEntry, toEntry, toLine } from './entries.ts';
+import { fold, type Operation, toUnknownOperation } from '../operation.ts';
+import { type JournalEntry, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
+import { type Entries, journalFile } from './journal-file.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
-import { journalFile, type StoredOperation, toStored, toUnknownOperation } from './stored.ts';
 
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
@@ -122,7 +123,7 @@ export async function openJournal(
   context: IndexContext,
   operationId: string,
   admit?: Admit,
-): Promise<{ readonly journal: Journal; readonly operation: StoredOperation }> {
+): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
   const { state } = context.directories;
   const folder = folderOf(state, operationId);
   const path = join(folder, journalFile);
@@ -131,7 +132,7 @@ export async function openJournal(
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', admit);
     // Who knows the operation has read its intent.
-    return { journal, operation: toStored(folder, entries as [Intent, ...JournalEntry[]]) };
+    return { journal, operation: fold(folder, entries as unknown as Entries) };
   } catch (error) {
     throw naming(error, operationId);
   }
@@ -171,7 +172,7 @@ export function naming(error: unknown, operationId: string | undefined): unknown
 export async function withOperation<T>(
   context: IndexContext,
   operationId: string,
-  work: (journal: Journal, operation: StoredOperation) => Promise<T>,
+  work: (journal: Journal, operation: Operation) => Promise<T>,
 ): Promise<T> {
   const { journal, operation } = await openJournal(context, operationId);
   try {

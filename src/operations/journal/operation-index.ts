@@ -7,9 +7,10 @@ import type { LeadpipeError } from '../../errors.ts';
 import { withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
+import { type Operation, readOperation } from '../operation.ts';
 import { listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
-import { readIntent, readOperation, type StoredOperation } from './stored.ts';
+import { type Entries, readEntries, readIntent } from './journal-file.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
@@ -175,7 +176,7 @@ export async function* readNewest(
   context: IndexContext,
   isMeant: (kind: string) => boolean,
   damaged: (error: LeadpipeError) => void = () => {},
-): AsyncGenerator<StoredOperation> {
+): AsyncGenerator<Operation> {
   for (const line of (await openIndex(context)).newest()) {
     if (line.is !== 'begun' || !isMeant(line.kind)) continue;
     const found = await readOperation(context.directories.state, line.op).catch(damaged);
@@ -184,8 +185,8 @@ export async function* readNewest(
 }
 
 /** The operations that have this task, oldest first. Throws LocalIoError. */
-export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<StoredOperation[]> {
-  const operations: StoredOperation[] = [];
+export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<Operation[]> {
+  const operations: Operation[] = [];
   for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
     const found = await readOperation(context.directories.state, line.op).catch(() => undefined);
     if (found !== undefined) operations.unshift(found);
@@ -202,14 +203,14 @@ async function readJournals(stateDir: string): Promise<IndexLine[]> {
   const continues = new Map<string, string>();
   for (const op of await listOperations(stateDir)) {
     // The intent of a damaged journal can mostly be read, and must not be missing from the index.
-    const operation = await readOperation(stateDir, op).catch(() => readIntent(stateDir, op));
-    if (operation === null) {
-      lines.push({ is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' });
-      continue;
-    }
-    for (const entry of operation?.entries ?? []) {
+    const entries = await readEntries(stateDir, op).catch(async () => [await readIntent(stateDir, op)]);
+    for (const entry of entries ?? []) {
+      if (entry === undefined) {
+        lines.push({ is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' });
+        continue;
+      }
       if (entry.type === 'continued') continues.set(entry.operation_id, op);
-      const line = await toIndexLine(op, entry, operation?.entries ?? []);
+      const line = await toIndexLine(op, entry, (entries ?? []) as Entries);
       const first = continues.get(op);
       if (line === undefined) continue;
       lines.push(line.is === 'begun' && first !== undefined ? { ...line, continues: first } : line);

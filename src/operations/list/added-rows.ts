@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/entries.ts';
-import type { StoredOperation } from '../journal/stored.ts';
+import type { Operation } from '../operation.ts';
 import type { OutputTerms } from '../purchase.ts';
 
 export type AddedRows = Awaited<ReturnType<typeof readAddedRows>>;
@@ -16,27 +16,21 @@ const together = 1000;
  * another output, or of one that is written anew, stand nowhere. Throws ConfigurationError for a damaged file, LocalIoError.
  */
 export async function readAddedRows(
-  own: StoredOperation | undefined,
-  others: readonly StoredOperation[],
+  own: Operation | undefined,
+  others: readonly Operation[],
   { output, options }: OutputTerms,
 ) {
   const all = own === undefined ? others : [own, ...others];
   const there = new Map<string, number>();
   const written: string[] = [];
-  for (const { entries, folder } of options.append === true ? all : []) {
-    const [intent] = entries;
+  for (const { folder, intent, progress } of options.append === true ? all : []) {
     if (intent.output !== output || intent.options.append !== true) continue;
-    let name: string | undefined;
-    for (const entry of entries) {
-      if (entry.type === 'opened') name = undefined;
-      if (entry.type === 'adding') name = entry.rows;
-      if (entry.type !== 'placed' || name === undefined) continue;
+    for (const name of progress.added) {
       const path = join(folder, name);
       for await (const { number, said } of readLog(path)) {
         if (said?.member !== 'added') throw damaged(number, path, 'this list');
         for (const row of JSON.parse(said.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
       }
-      name = undefined;
     }
   }
   return {
@@ -53,8 +47,7 @@ export async function readAddedRows(
     },
     /** Stores what was remembered, before the rows are added. Returns the name of the file. Throws LocalIoError. */
     async keep(folder: string): Promise<string> {
-      const before = own?.entries.filter(({ type }) => type === 'adding').length ?? 0;
-      const name = `added-${before + 1}.jsonl`;
+      const name = `added-${(own?.progress.additions ?? 0) + 1}.jsonl`;
       const lines: string[] = [];
       for (let at = 0; at < written.length; at += together) {
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));

@@ -11,7 +11,7 @@ import { folderOf } from '../journal/folders.ts';
 import { beginJournal, type Journal, naming, openJournal } from '../journal/journal.ts';
 import { pruneIfDue } from '../journal/prune-if-due.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
-import type { StoredOperation } from '../journal/stored.ts';
+import type { Operation } from '../operation.ts';
 import { replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
@@ -36,9 +36,9 @@ interface List {
   readonly buyer: Buyer;
   readonly order: ListOrder;
   /** The unfinished run that is resumed. */
-  readonly own: StoredOperation | undefined;
+  readonly own: Operation | undefined;
   /** Other operations of the same run, which have bought rows of it, and what they know. */
-  readonly otherOperations: readonly StoredOperation[];
+  readonly otherOperations: readonly Operation[];
   readonly others: readonly KnownRows[];
   /** The limit that was given for this list. The limit of the settings may change. */
   readonly limit: number | undefined;
@@ -130,9 +130,9 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
         await journal.append({ type: 'reserved', time, credits: toReserved(rest) });
       }
       const later = terms.output === null ? undefined : await replacedBy(context, own, [own.operationId]);
-      delivery = await order.open(later === undefined && mayHavePart(own) ? { at: 0 } : 'new');
+      delivery = await order.open(later === undefined && !own.progress.isPlaced ? { at: 0 } : 'new');
       const { options } = terms;
-      if (!isSame(termsOf(own).options, options)) await journal.append({ type: 'restarted', options });
+      if (!isSame(own.terms.options, options)) await journal.append({ type: 'restarted', options });
       await journal.append({ type: 'opened', output_length: 0 });
     }
     return yield* work({ ...list, own }, journal, stored, delivery);
@@ -198,7 +198,7 @@ async function* work(
 }
 
 /** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
-async function hasSentRow(order: ListOrder, { folder }: StoredOperation): Promise<boolean | undefined> {
+async function hasSentRow(order: ListOrder, { folder }: Operation): Promise<boolean | undefined> {
   const known = await openRowsOfOther(folder);
   if (known === undefined) return undefined;
   try {
@@ -249,24 +249,13 @@ async function checkLimit(
   if (all - spent > value.available_credits) throw toNotCovered(all - spent, value.available_credits);
 }
 
-function toGone({ operationId }: StoredOperation): UsageError {
+function toGone({ operationId }: Operation): UsageError {
   return new UsageError(
     `none of the rows that ${operationId} has sent is in its input any more: there is nothing to go on with, and nothing was bought`,
   );
 }
 
-/** Pure: the output of an operation, and its latest options. */
-export function termsOf({ entries: [intent], last }: StoredOperation): OutputTerms {
-  return { output: intent.output, options: last.restarted?.options ?? intent.options };
-}
-
 function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
   const [a, b] = [one, other].map((options) => Object.entries(options).filter(([, value]) => value != null));
   return isDeepStrictEqual(a?.sort(), b?.sort());
-}
-
-/** Pure: whether a .part can belong to the operation. An output that is in place has none. */
-function mayHavePart({ entries }: StoredOperation): boolean {
-  const types = entries.map(({ type }) => type);
-  return Math.max(types.lastIndexOf('opened'), types.lastIndexOf('sent')) > types.lastIndexOf('placed');
 }

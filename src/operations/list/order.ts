@@ -4,8 +4,8 @@ import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf, type KnownRows } from '../journal/rows.ts';
-import type { StoredOperation } from '../journal/stored.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
+import type { Operation } from '../operation.ts';
 import type { OutputTerms } from '../purchase.ts';
 import type { RowRequest } from '../row-request.ts';
 import type { WorstCase } from '../spending.ts';
@@ -41,7 +41,7 @@ export interface ListOrder extends RowOrder {
   readonly run: string | undefined;
   readonly terms: OutputTerms;
   /** The operation to resume, and no other. */
-  readonly operation: StoredOperation | undefined;
+  readonly operation: Operation | undefined;
   /** The most requests at once. */
   readonly concurrency: number;
   /** Whether to buy a row again, with another key, if its answer was lost. */

@@ -7,7 +7,7 @@ import type { Delivery } from '../delivery.ts';
 import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
-import type { StoredOperation } from '../journal/stored.ts';
+import type { Operation } from '../operation.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
 import {
@@ -23,7 +23,7 @@ import { createRowPurchases } from './row-purchase.ts';
 /** What happens while a list is worked through. Its caller shows it. */
 export type ListEvent =
   /** An unfinished run of the same list is resumed. The rest can cost so many credits, if that is known. */
-  | { readonly is: 'resuming'; readonly operation: StoredOperation; readonly credits: number | undefined }
+  | { readonly is: 'resuming'; readonly operation: Operation; readonly credits: number | undefined }
   /** It is bought, and there are earlier runs to tell about. */
   | { readonly is: 'earlier'; readonly found: Extract<Earlier, { is: 'new' }> }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }

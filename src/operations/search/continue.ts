@@ -6,7 +6,6 @@ import { toTerminal } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { listOf } from '../only-new/filter.ts';
 import { identityOf } from '../only-new/identity.ts';
-import { isAdded } from '../output-owner.ts';
 import { type Order, putInPlace } from '../purchase.ts';
 import { idsOf, type RestOfSearch } from '../rest-of-search.ts';
 import { type BoughtSearch, buySearch } from './buy.ts';
@@ -65,7 +64,7 @@ export async function* finishSearch(buyer: Buyer, left: LeftSearch): Running<voi
   const { into, journal, open, rest } = left;
   const { operation, own, stopReason: stop_reason = null } = rest;
   const warnings: string[] = [];
-  if (into === 'other' || !isAdded(operation)) {
+  if (into === 'other' || !operation.progress.isPlaced) {
     const delivery = await open();
     try {
       if (delivery.length !== undefined) await journal.append({ type: 'opened', output_length: 0 });

@@ -1,9 +1,8 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type Buyer, isSameBuyer } from '../buyer.ts';
-import { lastOf } from '../journal/entries.ts';
-import type { StoredOperation } from '../journal/stored.ts';
 import { isTask } from '../kinds.ts';
+import type { Operation } from '../operation.ts';
 
 /** A task as this machine knows it; `null` for what it does not know. */
 export interface KnownTask {
@@ -22,7 +21,7 @@ export interface KnownTask {
 }
 
 /** Pure: the tasks of these operations (oldest first); newest first, one record per task. */
-export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[] {
+export function toKnownTasks(operations: readonly Operation[]): KnownTask[] {
   const tasks = new Map<string, KnownTask>();
   for (const operation of operations) {
     const task = toKnownTask(operation);
@@ -49,7 +48,7 @@ export function toKnownTasks(operations: readonly StoredOperation[]): KnownTask[
 export async function refreshTasks(
   buyer: Buyer,
   tasks: readonly KnownTask[],
-  operations: readonly StoredOperation[],
+  operations: readonly Operation[],
 ) {
   const ours = new Set(operations.filter((one) => isSameBuyer(buyer, one)).map((one) => one.operationId));
   const { client } = buyer.connection;
@@ -75,26 +74,22 @@ export async function refreshTasks(
 }
 
 /** Undefined for an operation without a task: it was refused, read nothing, or is of another kind. */
-function toKnownTask({ operationId, entries }: StoredOperation): KnownTask | undefined {
-  const [intent, ...rest] = entries;
+function toKnownTask({ end, intent, operationId, progress }: Operation): KnownTask | undefined {
   if (!isTask(intent.command)) return undefined;
   const body = intent.body === undefined ? undefined : (JSON.parse(intent.body) as CreateTaskRequest);
-  const created = lastOf(rest, 'created');
-  const page = lastOf(rest, 'page');
-  const terminal = lastOf(rest, 'terminal');
-  const leads_search_id = created?.leads_search_id ?? intent.leads_search_id ?? null;
-  const state = terminal?.state ?? page?.state ?? (created === undefined ? null : 'created');
-  const isRefused = terminal !== undefined && leads_search_id === null;
-  if (isRefused || (state === null && body === undefined)) return undefined;
+  const { isNamed, leadsSearchId, position, readyCount } = progress;
+  const state = end?.state ?? progress.state ?? (isNamed ? 'created' : undefined);
+  const isRefused = end !== undefined && leadsSearchId === undefined;
+  if (isRefused || (state === undefined && body === undefined)) return undefined;
   return {
     operation_id: operationId,
     time: intent.time,
-    leads_search_id,
+    leads_search_id: leadsSearchId ?? null,
     entity_type: body?.entity_type ?? null,
     objective: body?.objective ?? null,
-    state,
-    position: page?.next ?? Number(intent.options.pts ?? 0),
-    ready_count: terminal?.ready_count ?? page?.ready_count ?? null,
+    state: state ?? null,
+    position,
+    ready_count: end?.readyCount ?? readyCount ?? null,
     output: intent.output,
   };
 }

@@ -5,51 +5,14 @@ import { type Buyer, checkSameBuyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { mayReplay } from '../earlier.ts';
 import { type Running, warningsOf } from '../events.ts';
-import { countPages, type EntryOf, type Intent, type JournalEntry, lastOf } from '../journal/entries.ts';
+import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { StoredOperation } from '../journal/stored.ts';
 import { listOf, openFilter } from '../only-new/filter.ts';
-import { isAdded, isPartOf } from '../output-owner.ts';
+import { type Operation, type OutputTerms, type Progress, toRestarted } from '../operation.ts';
+import { isPartOf } from '../output-owner.ts';
 import { toOpened } from '../purchase.ts';
 import { createTask } from './buy.ts';
 import { type Begun, type ReadTerms, readInto, type TaskReading } from './reading.ts';
-
-export type TaskProgress = ReturnType<typeof toTaskProgress>;
-
-export function toTaskProgress({ entries }: Pick<StoredOperation, 'entries'>) {
-  const [begun] = entries;
-  const restarted = lastOf(entries, 'restarted');
-  const intent = restarted === undefined ? begun : { ...begun, options: restarted.options };
-  const counted: readonly JournalEntry[] =
-    restarted === undefined ? entries : entries.slice(entries.indexOf(restarted));
-  const start = Number(intent.options.pts ?? 0);
-  const page = lastOf(counted, 'page');
-  const place = counted.findLast(({ type }) => type === 'page' || type === 'opened');
-  return {
-    intent,
-    /** Undefined while the answer to its creation has not arrived. */
-    leadsSearchId: intent.leads_search_id ?? lastOf(entries, 'created')?.leads_search_id,
-    requestId: lastOf(entries, 'created')?.request_id ?? undefined,
-    /** The first position of the output. */
-    start,
-    position: page?.next ?? start,
-    /** How many of the leads before it were dropped. */
-    excluded: countPages(counted).excluded,
-    /** The first position of the last page: the reader of a pipe may not have had all of it. */
-    lastPage: page?.pts ?? start,
-    /** The valid bytes of the output; undefined where it has no length, or may not have been opened. */
-    outputLength: (place as EntryOf<'page' | 'opened'> | undefined)?.output_length ?? undefined,
-    /** The columns were made from these. */
-    enrichFields: counted.find((entry): entry is EntryOf<'page'> => entry.type === 'page')?.enrich_fields,
-    /** Set when only the file's name may be missing. */
-    written: lastOf(counted, 'written'),
-    // The reader of the output had what it wanted, and can still ask for more.
-    terminal: lastOf(
-      entries.filter((entry) => !('outcome' in entry) || entry.outcome !== 'reader_closed'),
-      'terminal',
-    ),
-  };
-}
 
 /** Pure: the creation to send again, with the same key and the same bytes; undefined when nothing was bought. */
 export function purchaseOf({ idempotency_key, body }: Intent) {
@@ -64,24 +27,26 @@ export interface ResumeTerms extends Omit<ReadTerms, 'positions'> {
   readonly isOurs: boolean;
 }
 
-export type OpenAgain = (progress: TaskProgress, opening: Opening) => Promise<Delivery>;
+export type OpenAgain = (progress: Progress, opening: Opening) => Promise<Delivery>;
 
 /**
  * Ends an operation that is complete except for the last line of its journal; undefined where there is more to do. Throws the error that
  * the operation ended with.
  */
-export async function finishTask(journal: Journal, operation: StoredOperation): Promise<true | undefined> {
-  const { excluded, intent, terminal, written, position, start } = toTaskProgress(operation);
-  const leads = position - start - excluded;
+export async function finishTask(journal: Journal, operation: Operation): Promise<true | undefined> {
+  const { intent, isReaderGone, operationId, progress } = operation;
+  const { delivered: leads, position, start, written } = progress;
+  // A reader that went away can still ask for more.
+  const end = isReaderGone ? undefined : operation.end;
   const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
-  const isPlaced = written !== undefined && (isAdded(operation) || (await isInPlace(intent, written)));
-  if (terminal === undefined && !isPlaced) return undefined;
-  const outcome = terminal?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
-  if (terminal === undefined && written !== undefined) {
-    const { state, ready_count } = written;
+  const isPlaced =
+    written !== undefined && (progress.isPlaced || (await isInPlace(operation.terms, written)));
+  if (end === undefined && !isPlaced) return undefined;
+  const outcome = end?.outcome ?? (written?.state === 'error' ? 'partial' : 'complete');
+  if (end === undefined && written !== undefined) {
+    const [state, ready_count] = [written.state ?? null, written.readyCount ?? null];
     await journal.append({ type: 'terminal', outcome, state, ready_count, charged, leads });
   }
-  const { operationId } = operation;
   if (outcome === 'partial') {
     const at = intent.output === null ? '' : `; its leads are in ${intent.output}`;
     throw new LeadpipeError(outcome, `${operationId} is finished: its task ended in error${at}`, {
@@ -99,19 +64,20 @@ export async function finishTask(journal: Journal, operation: StoredOperation): 
 
 /** Whether the file is in place already, and only the journal does not say so. A workbook is made from its rows. */
 async function isInPlace(
-  { options, output }: Intent,
-  { output_length }: NonNullable<TaskProgress['written']>,
+  { options, output }: OutputTerms,
+  { outputLength }: NonNullable<Progress['written']>,
 ): Promise<boolean> {
   if (output === null || options.append === true || (await hasPart(output))) return false;
   const placed = await statOrNothing(output);
-  return placed !== undefined && (options.format === 'xlsx' || placed.size === output_length);
+  return placed !== undefined && (options.format === 'xlsx' || placed.size === outputLength);
 }
 
 export async function isTaskPartOurs(
   { context }: Pick<Buyer, 'context'>,
-  operation: StoredOperation,
+  operation: Operation,
 ): Promise<boolean> {
-  const { intent, leadsSearchId, start: pts } = toTaskProgress(operation);
+  const { intent } = operation;
+  const { leadsSearchId, start: pts } = operation.progress;
   return await isPartOf(
     context,
     operation,
@@ -129,15 +95,14 @@ export async function isTaskPartOurs(
 export async function* resumeTask(
   buyer: Buyer,
   journal: Journal,
-  operation: StoredOperation,
+  operation: Operation,
   { isOurs, replay, ...terms }: ResumeTerms,
   openAgain: OpenAgain,
 ): Running<TaskReading> {
   checkSameBuyer(buyer, operation);
   const { connection, context } = buyer;
-  const { operationId, entries } = operation;
-  const progress = toTaskProgress(operation);
-  const { intent, leadsSearchId, outputLength } = progress;
+  const { intent, operationId, progress, terms: begun } = operation;
+  const { leadsSearchId, outputLength } = progress;
   if (leadsSearchId === undefined && !replay && !mayReplay(intent.time, context.clock.now())) {
     throw tooOld(operationId);
   }
@@ -147,7 +112,7 @@ export async function* resumeTask(
   const client = connection.newClient(buyer.waits);
   /** The ID of the task. If the answer to its creation was lost, the creation is sent again, with the same key and the same bytes. */
   const begin = async (
-    { position, start, lastPage, requestId }: TaskProgress,
+    { position, start, lastPage, requestId }: Progress,
     inFile: boolean,
   ): Promise<Begun> => {
     // The reader of a pipe may not have got the last leads, so they are written again.
@@ -164,11 +129,11 @@ export async function* resumeTask(
     const created = { requestId: answer.requestId, idempotencyKey, at: context.clock.monotonic() };
     return { leadsSearchId: answer.value.leads_search_id, start, from, created };
   };
-  async function* read(some: TaskProgress, opening: Opening): Running<TaskReading> {
+  async function* read(some: Progress, opening: Opening): Running<TaskReading> {
     const delivery = await openAgain(some, opening);
     const { position, start, lastPage } = some;
     const inFile = delivery.file !== undefined;
-    const { num = terms.num, positions = false } = some.intent.options as Partial<ReadTerms>;
+    const { num = terms.num, positions = false } = begun.options as Partial<ReadTerms>;
     try {
       if (!inFile && position > start) yield { is: 'resuming', from: lastPage };
       const filter = await openFilter(buyer, list, journal);
@@ -194,7 +159,7 @@ export async function* resumeTask(
     }
   }
   // Earlier versions wrote the rows of --append directly into the file: these stay, and the rest is added.
-  const isInFile = intent.options.append === true && (intent.version ?? 1) < 2;
+  const isInFile = begun.options.append === true && (intent.version ?? 1) < 2;
   if (intent.output === null || isInFile) return yield* read(progress, 'new');
   if (outputLength !== undefined && isOurs) {
     try {
@@ -204,9 +169,8 @@ export async function* resumeTask(
       yield { is: 'reading_again', why: error };
     }
   }
-  const restarted = { type: 'restarted', options: intent.options } as const;
-  if (progress.position > progress.start) await journal.append(restarted);
-  return yield* read(toTaskProgress({ entries: [...entries, restarted] }), 'new');
+  if (progress.position > progress.start) await journal.append({ type: 'restarted', options: begun.options });
+  return yield* read(toRestarted(operation), 'new');
 }
 
 function tooOld(operationId: string): LeadpipeError {

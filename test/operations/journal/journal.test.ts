@@ -9,7 +9,7 @@ import {
   toLine,
 } from '../../../src/operations/journal/entries.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
-import { toStored } from '../../../src/operations/journal/stored.ts';
+import { fold } from '../../../src/operations/operation.ts';
 import { toKnownTasks } from '../../../src/operations/task/known.ts';
 import { intentOf, pageOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
@@ -105,7 +105,7 @@ describe('the journal', () => {
 
 describe('the tasks of a journal', () => {
   const operation = (operationId: string, ...entries: JournalEntry[]) =>
-    toStored(operationId, entries as [Intent, ...JournalEntry[]]);
+    fold(operationId, entries as [Intent, ...JournalEntry[]]);
   const { idempotency_key: _, body: __, ...bare } = intent;
   const waiting: Intent = { ...bare, command: 'task wait', leads_search_id: 'ls_1', options: { pts: 4 } };
 

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import type { StoredOperation } from '../../../operations/journal/stored.ts';
 import { rowsOf } from '../../../operations/kinds.ts';
-import { termsOf } from '../../../operations/list/list.ts';
+import type { Operation } from '../../../operations/operation.ts';
 import { rowRequestOf } from '../../../operations/row-request.ts';
 import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -46,7 +45,7 @@ export const createHistoryResume = defineCommand({
     const known = await toOperation(context, given, options, () => true);
     if (known === undefined) return;
     const route = withRouteOf(known, options);
-    if (rowsOf(known.entries[0].command) !== undefined) return await resumeList(context, known, options);
+    if (rowsOf(known.intent.command) !== undefined) return await resumeList(context, known, options);
     if (known.isSearch) {
       const { continueSearch } = await import('../search-rest.ts');
       return await continueSearch(context, known.operationId, { ...route, history: true });
@@ -58,19 +57,18 @@ export const createHistoryResume = defineCommand({
 /** Resumes one list, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
 async function resumeList(
   context: Context,
-  operation: StoredOperation,
+  operation: Operation,
   given: ConnectionOptions & Pick<Options, 'maxCredits' | 'retryUnknown'>,
 ): Promise<void> {
-  const { operationId, entries, last } = operation;
-  const [{ max_credits, origin, profile }] = entries;
-  const terms = termsOf(operation);
+  const { operationId, intent, terms } = operation;
+  const { max_credits, origin, profile } = intent;
   const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
-  if (last.terminal?.outcome === 'complete') {
+  if (operation.end?.outcome === 'complete') {
     const place = terms.output === null ? '' : `; its rows are in ${terms.output}`;
     createNotes(context, given).say(`The list ${operationId} is finished${place}. Nothing was bought.`);
     return;
   }
-  const request = rowRequestOf(entries[0]);
+  const request = rowRequestOf(intent);
   const print = `What it has bought, for free: leadpipe history show ${operationId}`;
   if (request === undefined || input === undefined) {
     throw new UsageError(

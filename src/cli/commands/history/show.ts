@@ -10,7 +10,6 @@ import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../ope
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
-import { readKnown, type StoredOperation, toUnknownOperation } from '../../../operations/journal/stored.ts';
 import {
   type AnswerKind,
   isKept,
@@ -20,6 +19,7 @@ import {
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds.ts';
+import { type Operation, readKnown, toUnknownOperation } from '../../../operations/operation.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
@@ -78,7 +78,7 @@ export const createHistoryShow = defineCommand({
     const ids = { requestId, operationId, idempotencyKey };
     close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
     const [, ...continued] = await readChainFrom(state, operation);
-    const { command } = operation.entries[0];
+    const { command } = operation.intent;
     const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
     if (next !== undefined) createNotes(context, options).say(next);
     if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
@@ -99,7 +99,7 @@ export const createHistoryShow = defineCommand({
  */
 async function findStored(
   { directories, signal }: Context,
-  { entries: [intent], operationId }: StoredOperation,
+  { intent, operationId }: Operation,
   { leads, state }: HistoryRecord,
   isWhole: boolean,
   damaged: () => void,
@@ -150,15 +150,15 @@ async function* readAnswers(folder: string, row: AnswerKind | undefined, signal:
 }
 
 /** Pure: the error of a purchase of which nothing can be shown. It says where its leads are instead. */
-function toNothingKept(record: HistoryRecord, { entries, last }: StoredOperation): LeadpipeError {
+function toNothingKept(record: HistoryRecord, { intent, progress }: Operation): LeadpipeError {
   const { operation_id: id, output } = record;
-  const [{ command }] = entries;
+  const { command } = intent;
   const place = output === null ? '' : `Its output is ${output}. `;
   const hint = `${place}${toNextCommand(record, command) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] = isTask(command)
     ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
-    : last.answered || last.batch
+    : progress.hasCounts || progress.isAnswered
       ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
       : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
   return new LeadpipeError('not_found', message, { type, hint });
@@ -183,7 +183,7 @@ function toNextCommand(record: HistoryRecord, kind: string): string | undefined 
 }
 
 /** Pure: where the rest of a search is, if other operations brought it. */
-function toContinued({ state }: HistoryRecord, continued: readonly StoredOperation[]): string {
+function toContinued({ state }: HistoryRecord, continued: readonly Operation[]): string {
   const ids = continued.map(({ operationId }) => operationId);
   if (state !== 'complete') {
     return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;

@@ -269,9 +269,9 @@ export async function throwExplained(
   if (!(error instanceof LeadpipeError) || error.outcome !== 'not_found') throw error;
   // If the history can't be read, the service's error is enough.
   const known = await readOfTask(context, leadsSearchId).catch(() => []);
-  const creation = known.find(({ entries }) => entries.some(({ type }) => type === 'created'));
+  const creation = known.find(({ progress }) => progress.isNamed);
   if (creation === undefined) throw error;
-  const [made] = creation.entries;
+  const made = creation.intent;
   const profile = made.profile === null ? '' : ` (profile ${made.profile})`;
   if (made.origin !== origin) {
     const [there, here] = [made.origin, origin].map((one) => (one === 'local' ? 'the local service' : one));

@@ -6,16 +6,10 @@ import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
-import { readKnown, type StoredOperation, toDamageLine } from '../../../operations/journal/stored.ts';
 import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
+import { type Operation, readKnown, toDamageLine } from '../../../operations/operation.ts';
 import { runTask } from '../../../operations/task/buy.ts';
-import {
-  finishTask,
-  isTaskPartOurs,
-  purchaseOf,
-  resumeTask,
-  toTaskProgress,
-} from '../../../operations/task/resume.ts';
+import { finishTask, isTaskPartOurs, purchaseOf, resumeTask } from '../../../operations/task/resume.ts';
 import { readUnfinished } from '../../../operations/unfinished.ts';
 import { entityLayout } from '../../../output/paid-layouts.ts';
 import { confirm } from '../../ask.ts';
@@ -83,7 +77,7 @@ export const createTaskRun = defineCommand({
       const { settings } = buyer.connection;
       if (earlier.is === 'go_on' && (await goOnInstead(context, options, buyer, earlier, lock))) return;
       // A creation whose answer was lost is sent again with its key, and followed in the way that this run asks for.
-      const idempotencyKey = order.again?.entries[0].idempotency_key ?? order.idempotencyKey;
+      const idempotencyKey = order.again?.intent.idempotency_key ?? order.idempotencyKey;
       const anew = { ...order, idempotencyKey, again: undefined };
       const operation = runTask(buyer, anew, open, toReadTerms(options, settings));
       checkFound(await runReading(context, options, operation, { request, prices: settings }), options);
@@ -100,10 +94,9 @@ async function goOnInstead(
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
   lock: FolderLock | undefined,
 ): Promise<boolean> {
-  const { operationId, entries } = operation;
+  const { operationId, intent, progress } = operation;
   const { say, warn } = createNotes(context, options);
-  const isNamed = entries.some(({ type }) => type === 'created');
-  const mayBuyAgain = !isNamed && !mayReplay(entries[0].time, context.clock.now());
+  const mayBuyAgain = !progress.isNamed && !mayReplay(intent.time, context.clock.now());
   const free = mayBuyAgain ? '' : ' You are not charged again.';
   say(`Resuming ${operationId} (the same task, unfinished since ${timeOf(context, operation)}).${free}`);
   if (mayBuyAgain) {
@@ -162,8 +155,8 @@ export async function toOperation(
   context: Context,
   given: string | undefined,
   options: ConnectionOptions,
-  isMeant: (intent: StoredOperation['entries'][0]) => boolean,
-): Promise<StoredOperation | undefined> {
+  isMeant: (intent: Operation['intent']) => boolean,
+): Promise<Operation | undefined> {
   if (given !== undefined) {
     const known = await readKnown(context, given);
     checkNotDropped(known);
@@ -177,7 +170,7 @@ export async function toOperation(
     warn(toDamageLine(error));
   };
   for await (const latest of readUnfinished(context, damaged)) {
-    const [intent] = latest.entries;
+    const { intent } = latest;
     if (!isMeant(intent)) continue;
     if (latest.isReaderGone || !isReadable(latest)) {
       isPart ||= intent.options.input !== '-';
@@ -202,20 +195,19 @@ export async function toOperation(
 }
 
 /** Whether its rows can be read again, and some were never sent. */
-function isReadable({ entries: [intent, ...rest] }: StoredOperation): boolean {
+function isReadable({ end, intent }: Operation): boolean {
   if (rowsOf(intent.command) === undefined) return true;
-  return intent.options.input !== '-' && !rest.some(({ type }) => type === 'terminal');
+  return intent.options.input !== '-' && end === undefined;
 }
 
 /** Resumes a `task run` or a `task wait` as it was begun. Throws UsageError for any other command. */
 export async function resumeOperation(
   context: Context,
-  known: StoredOperation,
+  known: Operation,
   options: ResumeOptions,
 ): Promise<void> {
   checkResumable(known);
-  const { operationId } = known;
-  const [intent] = known.entries;
+  const { intent, operationId } = known;
   await withHeldOutput(context, fromTerms(intent), async (lock) => {
     await withOperation(context, operationId, async (journal, operation) => {
       if (await finishTask(journal, operation)) {
@@ -237,17 +229,17 @@ async function goOnWithTask(
   options: ResumeOptions,
   buyer: Buyer,
   journal: Journal,
-  operation: StoredOperation,
+  operation: Operation,
   isOurs: boolean,
   lock: FolderLock | undefined,
 ): Promise<void> {
   if (await finishTask(journal, operation)) return;
   const { settings } = buyer.connection;
   const { say, warn } = createNotes(context, options);
-  const { intent } = toTaskProgress(operation);
+  const { intent, terms: begun } = operation;
   const bought = purchaseOf(intent);
   // In the form of the run that began it.
-  const read = { ...options, ...fromTerms(intent) };
+  const read = { ...options, ...fromTerms(begun) };
   const terms = { ...toReadTerms(options, settings), replay: options.replayCreate === true, isOurs };
   const resumed = resumeTask(buyer, journal, operation, terms, (progress, opening) => {
     const { start, position, enrichFields } = progress;
@@ -271,7 +263,7 @@ async function goOnWithTask(
 
 /** Pure: the options with the service that the operation used, unless another one is given. */
 export function withRouteOf<Options extends ConnectionOptions>(
-  { entries: [{ origin, profile }] }: StoredOperation,
+  { intent: { origin, profile } }: Operation,
   options: Options,
 ): Options {
   return {
@@ -282,7 +274,7 @@ export function withRouteOf<Options extends ConnectionOptions>(
 }
 
 /** Throws UsageError. */
-function checkResumable({ operationId, entries: [intent] }: StoredOperation): void {
+function checkResumable({ operationId, intent }: Operation): void {
   const { command, idempotency_key: key } = intent;
   const goesOn = kindOf(command)?.goesOn;
   if (goesOn === 'resume') return;

@@ -1,0 +1,338 @@
+import { basename } from 'node:path';
+import type { Context } from '../context.ts';
+import type { TaskState } from '../contract/types.ts';
+import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
+import type { Addition } from '../files/addition.ts';
+import type { EntryOf, Intent } from './journal/entries.ts';
+import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
+import { type Entries, readEntries } from './journal/journal-file.ts';
+import { isTask, kindOf, rowsOf } from './kinds.ts';
+
+/**
+ * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is here, but perhaps not
+ * in its place. `placing`: rows are being added to a file.
+ */
+export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'placing' | 'ended';
+
+/** How it is resumed: as the same purchase, by another purchase of the rest, or not at all. */
+export type Resumes = 'itself' | 'rest' | 'no';
+
+/** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
+export type OutputTerms = Pick<Intent, 'output' | 'options'>;
+
+/** What an operation is, and how far it has got. Whoever wants to know something of a journal reads it here. */
+export type Operation = ReturnType<typeof fold>;
+
+export type Progress = ReturnType<typeof createProgress>;
+
+/** What the runs of an operation have received and written so far. A fresh run begins with this. */
+function createProgress(intent: Intent) {
+  const start = Number(intent.options.pts ?? 0);
+  return {
+    /** Of the task, or of the search; undefined while the service has not told it. */
+    leadsSearchId: intent.leads_search_id,
+    /** Whether this operation has got its ID from the service. */
+    isNamed: false,
+    requestId: undefined as string | undefined,
+    /** Whether the one answer has arrived. */
+    isAnswered: false,
+    /** Leads that were delivered, and that were dropped on this machine. The service has sent both. */
+    delivered: 0,
+    excluded: 0,
+    /** How many of the delivered leads were certainly in the output. */
+    counted: 0,
+    /** For a task: the first position of the output, the next position, and the first position of the last page. */
+    start,
+    position: start,
+    lastPage: start,
+    hasPage: false,
+    /** Whether the journal has counted what arrived, even if that was nothing. */
+    hasCounts: false,
+    state: undefined as TaskState | undefined,
+    readyCount: undefined as number | undefined,
+    /** The enrich fields of the first page: the columns were made from them. */
+    enrichFields: undefined as readonly string[] | undefined,
+    /** Bytes of the output that are ours and on the disk; undefined where it has no length, or may not have been opened. */
+    outputLength: undefined as number | undefined,
+    /** Everything is on the disk, and only the file's name may be missing. */
+    written: undefined as Written | undefined,
+    /** Whether the output was opened, and whether its rows stand in their place. */
+    hasOpened: false,
+    isPlaced: false,
+    /** Rows that are perhaps only partly added to a file. */
+    adding: undefined as (Addition & { readonly rows?: string }) | undefined,
+    /** How often rows were added, and the files that say which rows these are. */
+    additions: 0,
+    added: [] as readonly string[],
+  };
+}
+
+interface Written {
+  readonly state: TaskState | undefined;
+  readonly readyCount: number | undefined;
+  readonly outputLength: number | undefined;
+  readonly stopReason: string | undefined;
+}
+
+/** How a request ended without an answer. `isGone`: the service does not send the answer again. */
+export interface Failed {
+  readonly outcome: Outcome;
+  readonly message: string;
+  readonly errorType: string | undefined;
+  readonly requestId: string | undefined;
+  readonly charged: Charged | undefined;
+  readonly isGone: boolean;
+}
+
+/** There is nothing left to do. `sentRows`: of a list, the rows that may have been charged. */
+export interface End {
+  readonly outcome: Outcome;
+  readonly state: TaskState | undefined;
+  readonly readyCount: number | undefined;
+  readonly charged: Charged | undefined;
+  readonly leads: number | undefined;
+  readonly stopReason: string | undefined;
+  readonly sentRows: number | undefined;
+  /** The user does not want the rest. */
+  readonly isDropped: boolean;
+}
+
+/** Pure: an operation, from all entries of its own journal. Its folder is named after it. */
+export function fold(folder: string, entries: Entries) {
+  const [intent] = entries;
+  let progress = createProgress(intent);
+  let { options } = intent;
+  let pages = new Map<number, EntryOf<'page'>>();
+  let isSent = false;
+  let isCounted = false;
+  let hasArrived = false;
+  let hasDelivered = false;
+  let isComplete = false;
+  let isDropped = false;
+  let end: End | undefined;
+  let failed: Failed | undefined;
+  let creditsAfter: number | undefined;
+  let rows: string | undefined;
+  const continuedBy: string[] = [];
+
+  for (const entry of entries) {
+    switch (entry.type) {
+      case 'intent':
+        break;
+      case 'sent':
+        isSent = true;
+        progress.isPlaced = false;
+        break;
+      case 'created':
+        if (!progress.isNamed) progress.leadsSearchId = entry.leads_search_id;
+        progress.isNamed = true;
+        progress.requestId = entry.request_id ?? progress.requestId;
+        break;
+      case 'batch':
+        progress.leadsSearchId ??= entry.leads_search_id ?? undefined;
+        progress.requestId = entry.request_id ?? progress.requestId;
+        progress.delivered = entry.delivered;
+        progress.excluded = entry.excluded ?? 0;
+        // If the last batch has no length, an earlier one does.
+        if (entry.output_length !== null || !isCounted) progress.counted = entry.delivered;
+        isCounted ||= entry.output_length !== null;
+        progress.hasCounts = true;
+        hasArrived ||= entry.delivered + (entry.excluded ?? 0) > 0;
+        hasDelivered ||= entry.delivered > 0;
+        break;
+      case 'page': {
+        pages.set(entry.pts, entry);
+        const some = [...pages.values()];
+        progress.excluded = some.reduce((sum, { excluded = 0 }) => sum + excluded, 0);
+        progress.delivered = some.reduce((sum, { count }) => sum + count, 0) - progress.excluded;
+        progress.enrichFields = progress.hasPage ? progress.enrichFields : entry.enrich_fields;
+        progress.hasPage = true;
+        progress.hasCounts = true;
+        progress.position = entry.next;
+        progress.lastPage = entry.pts;
+        progress.state = entry.state ?? progress.state;
+        progress.readyCount = entry.ready_count;
+        progress.outputLength = entry.output_length ?? undefined;
+        break;
+      }
+      case 'restarted':
+        progress = toUnwritten(intent, progress);
+        options = entry.options;
+        pages = new Map();
+        break;
+      case 'opened':
+        progress.hasOpened = true;
+        progress.isPlaced = false;
+        progress.adding = undefined;
+        progress.outputLength = entry.output_length;
+        rows = undefined;
+        break;
+      case 'written': {
+        const { state, ready_count, output_length, stop_reason } = entry;
+        progress.written = {
+          state: state ?? undefined,
+          readyCount: ready_count ?? undefined,
+          outputLength: output_length ?? undefined,
+          stopReason: stop_reason ?? undefined,
+        };
+        break;
+      }
+      case 'adding': {
+        const { type: _, ...adding } = entry;
+        progress.adding = adding;
+        progress.additions++;
+        rows = adding.rows;
+        break;
+      }
+      case 'placed':
+        progress.isPlaced = true;
+        progress.adding = undefined;
+        if (rows !== undefined) progress.added = [...progress.added, rows];
+        rows = undefined;
+        break;
+      case 'answered':
+        progress.isAnswered = true;
+        progress.requestId = entry.request_id ?? progress.requestId;
+        break;
+      case 'failed': {
+        const { outcome, message, error_type, request_id, charged, gone } = entry;
+        progress.requestId ??= request_id ?? undefined;
+        failed = {
+          outcome,
+          message,
+          errorType: error_type,
+          requestId: request_id ?? undefined,
+          charged: charged ?? undefined,
+          isGone: gone === true,
+        };
+        break;
+      }
+      case 'balance':
+        creditsAfter = entry.credits;
+        break;
+      case 'continued':
+        continuedBy.push(entry.operation_id);
+        break;
+      case 'reserved':
+      case 'spent':
+        // The index adds these up.
+        break;
+      case 'terminal':
+        isComplete ||= entry.outcome === 'complete';
+        isDropped ||= entry.dropped === true;
+        end = {
+          outcome: entry.outcome,
+          state: entry.state ?? undefined,
+          readyCount: entry.ready_count ?? undefined,
+          charged: entry.charged,
+          leads: entry.leads,
+          stopReason: entry.stop_reason ?? undefined,
+          sentRows: entry.sent_rows,
+          isDropped: entry.dropped === true,
+        };
+        break;
+      default:
+        entry satisfies never;
+    }
+  }
+
+  const { command } = intent;
+  const isList = rowsOf(command) !== undefined;
+  const isSearch = kindOf(command)?.goesOn === 'continue' && intent.body !== undefined;
+  const isFreeEnd = end !== undefined && end.outcome !== 'complete' && end.charged === 'no';
+  /** Something was sent, and was not refused at no cost. */
+  const isBegun = isSent && !isFreeEnd;
+  /** The reader of its output went away: it had what it wanted, and can still ask for more. */
+  const isReaderGone = end?.outcome === 'reader_closed';
+
+  function toPhase(): Phase {
+    if (end !== undefined) return 'ended';
+    if (progress.adding !== undefined) return 'placing';
+    if (progress.written !== undefined || progress.isAnswered) return 'received';
+    if (progress.isNamed || progress.hasPage || hasArrived || (isList && isSent)) return 'receiving';
+    return isSent ? 'sent' : 'new';
+  }
+
+  function toResumes(): Resumes {
+    if (isDropped) return 'no';
+    if (isSearch) {
+      // A search that continues another one has the leads of that one.
+      const hasSome = progress.isNamed || hasDelivered || intent.continues !== undefined;
+      return isBegun && !isComplete && hasSome ? 'rest' : 'no';
+    }
+    if (isList) return end?.outcome === 'complete' ? 'no' : 'itself';
+    const isOpen = end === undefined || isReaderGone;
+    return isOpen && isTask(command) && kindOf(command)?.goesOn === 'resume' ? 'itself' : 'no';
+  }
+
+  return {
+    operationId: basename(folder),
+    folder,
+    intent,
+    /** The output, as the last run asked for it. */
+    terms: { output: intent.output, options } as OutputTerms,
+    phase: toPhase(),
+    resumes: toResumes(),
+    progress: progress as Readonly<Progress>,
+    end,
+    failed,
+    /** The balance after it, if it was asked for. */
+    creditsAfter,
+    /** The searches that tried to continue this one, even if they were refused. */
+    continuedBy: continuedBy as readonly string[],
+    isSearch,
+    /** Whether the service may have received something of it. */
+    isSent,
+    isComplete,
+    /** The user does not want the rest. */
+    isDropped,
+    /** It has delivered leads. */
+    hasDelivered,
+    isBegun,
+    /** It ended before it could cost anything. */
+    isRefused: end !== undefined && !isBegun,
+    isReaderGone,
+  };
+}
+
+/** Pure: the progress without what was written: only what the service told is still true. */
+function toUnwritten(intent: Intent, progress: Progress): Progress {
+  const { leadsSearchId, isNamed, requestId, hasOpened, additions, added } = progress;
+  return { ...createProgress(intent), leadsSearchId, isNamed, requestId, hasOpened, additions, added };
+}
+
+/** Pure: the progress of an operation whose output is written anew. */
+export function toRestarted({ intent, progress }: Operation): Progress {
+  return toUnwritten(intent, progress);
+}
+
+/** Pure: the error for an ID that this machine doesn't know. It helps with typing errors, which are more likely than lost operations. */
+export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
+  const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
+  return new LeadpipeError('not_found', `there is ${which} on this machine`, {
+    type: 'operation_not_found',
+    facts: { is: 'no_operation', operationId: operationId ?? '', known },
+  });
+}
+
+/** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
+export async function readOperation(stateDir: string, operationId: string): Promise<Operation | undefined> {
+  const entries = await readEntries(stateDir, operationId);
+  return entries && fold(folderOf(stateDir, operationId), entries);
+}
+
+/** As `readOperation`. Throws `not_found` where there is none. */
+export async function readKnown(
+  { directories }: Pick<Context, 'directories'>,
+  operationId: string,
+): Promise<Operation> {
+  const { state } = directories;
+  const operation = isOperationId(operationId) ? await readOperation(state, operationId) : undefined;
+  if (operation !== undefined) return operation;
+  throw toUnknownOperation(operationId, await listOperations(state));
+}
+
+/** Pure: one line that says what can't be read, and what to do about it. */
+export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}
