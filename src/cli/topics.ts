@@ -1,6 +1,6 @@
 import type { Charged } from '../errors.ts';
 import { keptDays } from '../operations/journal/retention.ts';
-import { isPaid, kinds } from '../operations/kinds.ts';
+import { isPaid, kinds } from '../operations/kinds/kinds.ts';
 import { type Format, formats } from '../output/writer.ts';
 import { exitCodes } from './exit-codes.ts';
 import { groups, type Topic, type TopicName } from './help.ts';

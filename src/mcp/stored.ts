@@ -3,7 +3,7 @@ import { readAnswer } from '../operations/journal/answers.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
-import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds.ts';
+import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
 
 /**

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Intent } from '../operations/journal/entries.ts';
-import type { Spending } from '../operations/spending.ts';
+import type { Spending } from '../operations/money.ts';
 import type { InputNames } from '../requests/within-limits.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 

@@ -8,9 +8,9 @@ import type { OpenDelivery } from './delivery.ts';
 import type { Running } from './events.ts';
 import { storeAnswer, storeGarbled } from './journal/answers.ts';
 import { toTerminal } from './journal/entries.ts';
-import { toDoubtful, toFailedEntries } from './journal/failed.ts';
+import { toDoubtful, toFailedEntries } from './kinds/failed.ts';
 import { folderOf } from './journal/folders.ts';
-import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds.ts';
+import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds/kinds.ts';
 import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
 
 export interface Bought {

@@ -1,13 +1,13 @@
 import { UsageError } from '../errors.ts';
 import { readChainFrom } from './journal/chain.ts';
 import { toTerminal } from './journal/entries.ts';
-import { readHistoryRecord } from './journal/history.ts';
+import { readHistoryRecord } from './report/history.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { countRows } from './journal/rows.ts';
-import { rowsOf } from './kinds.ts';
+import { rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
-import { exact } from './spending.ts';
+import { exact } from './money.ts';
 
 export async function checkDroppable(
   { directories: { state } }: IndexContext,

@@ -7,7 +7,7 @@ import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines
 import { lastWritten } from './journal/journal-file.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import type { OperationIndex } from './journal/operation-index.ts';
-import { isTask, kindOf, rowsOf } from './kinds.ts';
+import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Failed, type Operation, readOperation } from './operation.ts';
 import { replacedBy } from './output-owner.ts';
 import type { RestOfSearch } from './rest-of-search.ts';

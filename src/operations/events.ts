@@ -1,6 +1,6 @@
 import type { TaskState } from '../contract/types.ts';
 import type { Preview } from '../transport/request.ts';
-import type { WorstCase } from './spending.ts';
+import type { WorstCase } from './money.ts';
 
 /** The steps that take time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';

@@ -3,7 +3,7 @@ import type { Buyer } from './buyer.ts';
 import type { Asking, Earlier, Wanted } from './earlier.ts';
 import { digestOf, toDigests } from './journal/index-lines.ts';
 import { openIndex } from './journal/operation-index.ts';
-import { type PaidKind, toRequest } from './kinds.ts';
+import { type PaidKind, toRequest } from './kinds/kinds.ts';
 import { completeAdditionTo } from './output-owner.ts';
 import type { Order } from './purchase.ts';
 

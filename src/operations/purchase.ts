@@ -8,15 +8,15 @@ import {
   setCreditsAside,
   toAdmit,
   withNumbers,
-} from './credit-limits.ts';
+} from './money.ts';
 import type { Delivery, OpenDelivery, Placing } from './delivery.ts';
 import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
 import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import { pruneIfDue } from './journal/prune-if-due.ts';
-import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds.ts';
+import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
-import { toWorstCase } from './spending.ts';
+import { toWorstCase } from './money.ts';
 
 /** How long the end of a run may wait for the balance, in milliseconds. */
 const balanceAfterMs = 1000;

@@ -1,7 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import type { ContactType, EnrichRequest, ExtractionType } from '../contract/types.ts';
 import type { Intent } from './journal/entries.ts';
-import { rowsOf } from './kinds.ts';
+import { rowsOf } from './kinds/kinds.ts';
 
 /** Everything that decides, together with a row, what is sent for it: values only, never the name of a file. */
 export type RowRequest = { readonly template?: string | undefined } & (

@@ -3,7 +3,7 @@ import { isLocked } from '../files/folder-lock.ts';
 import type { Begun } from './journal/index-lines.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf } from './kinds/kinds.ts';
 import { type Operation, readOperation } from './operation.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { kinds } from '../../src/operations/kinds.ts';
+import { kinds } from '../../src/operations/kinds/kinds.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { errorAnswer, jsonAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';

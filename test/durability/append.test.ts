@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { toLine } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
-import { type HistoryRecord, readHistory } from '../../src/operations/journal/history.ts';
+import { type HistoryRecord, readHistory } from '../../src/operations/report/history.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EntityType, StreamEntityType } from '../../src/contract/types.ts';
 import { LeadpipeError } from '../../src/errors.ts';
-import { toNotCovered, toOverLimit, toUnknownPrice } from '../../src/operations/credit-limits.ts';
-import type { BodyOf, PaidKind } from '../../src/operations/kinds.ts';
-import { createSpending, type Prices, toCostAtMost, toWorstCase } from '../../src/operations/spending.ts';
+import { toNotCovered, toOverLimit, toUnknownPrice } from '../../src/operations/money.ts';
+import type { BodyOf, PaidKind } from '../../src/operations/kinds/kinds.ts';
+import { createSpending, type Prices, toCostAtMost, toWorstCase } from '../../src/operations/money.ts';
 
 const company: { entity_type: StreamEntityType; objective: string } = {
   entity_type: 'company',

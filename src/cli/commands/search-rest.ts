@@ -11,7 +11,7 @@ import { isPartOf } from '../../operations/output-owner.ts';
 import { idsOf, type RestOfSearch, readRest } from '../../operations/rest-of-search.ts';
 import type { BoughtSearch } from '../../operations/search/buy.ts';
 import { buyRest, finishSearch, type LeftSearch } from '../../operations/search/continue.ts';
-import { toWorstCase } from '../../operations/spending.ts';
+import { toWorstCase } from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
 import { withConnection } from '../connect.ts';
 import { checkNotDropped } from '../messages/earlier-runs.ts';

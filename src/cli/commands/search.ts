@@ -8,7 +8,7 @@ import type { OperationEvent, Running } from '../../operations/events.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
 import type { RestOfSearch } from '../../operations/rest-of-search.ts';
 import { type BoughtSearch, buySearch } from '../../operations/search/buy.ts';
-import { toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { toCostAtMost, toWorstCase } from '../../operations/money.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';

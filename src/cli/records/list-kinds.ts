@@ -7,7 +7,7 @@ import {
   objectOf,
   withMembers,
 } from '../../json/text.ts';
-import type { AnswerKind, BodyOf } from '../../operations/kinds.ts';
+import type { AnswerKind, BodyOf } from '../../operations/kinds/kinds.ts';
 import type { RowOutcome } from '../../operations/list/outcome.ts';
 import type { RowRequest } from '../../operations/row-request.ts';
 import { free, restColumn } from '../../output/columns.ts';

@@ -8,10 +8,10 @@ import type { Buyer } from '../../operations/buyer.ts';
 import type { OpenDelivery } from '../../operations/delivery.ts';
 import type { Earlier } from '../../operations/earlier.ts';
 import { anew, findEarlier, toWanted } from '../../operations/find-earlier.ts';
-import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds.ts';
+import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds/kinds.ts';
 import type { Order, OutputTerms } from '../../operations/purchase.ts';
 import type { ListIntent } from '../../operations/row-request.ts';
-import { toSpending, toWorstCase } from '../../operations/spending.ts';
+import { toSpending, toWorstCase } from '../../operations/money.ts';
 import { memberLayout } from '../../output/columns.ts';
 import {
   contactLayout,

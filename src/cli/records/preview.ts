@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import type { OperationEvent } from '../../operations/events.ts';
-import type { WorstCase } from '../../operations/spending.ts';
+import type { WorstCase } from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
 import { createNotes, statusLineOf } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';

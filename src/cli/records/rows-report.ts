@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { AnswerKind } from '../../operations/kinds.ts';
+import type { AnswerKind } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
 import type { ListCounts, RowFailure } from '../../operations/list/outcome.ts';
-import { exact } from '../../operations/spending.ts';
+import { exact } from '../../operations/money.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
 import { isContactFound } from '../../output/record-parts.ts';
 import { openRecords } from '../../output/records.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
 import { realPathOf } from '../../files/target.ts';
-import { isTask, rowsOf } from '../kinds.ts';
+import { isTask, rowsOf } from '../kinds/kinds.ts';
 import { rowRequestOf, toRowRequestText } from '../row-request.ts';
 import type { Intent, JournalEntry } from './entries.ts';
 

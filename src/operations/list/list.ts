@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { type Buyer, checkSameBuyer } from '../buyer.ts';
-import { toAdmit, toNotCovered, toOverLimit, toUnknownPrice, withinDay } from '../credit-limits.ts';
+import { toAdmit, toNotCovered, toOverLimit, toUnknownPrice, withinDay } from '../money.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Wanted } from '../earlier.ts';
 import type { Running } from '../events.ts';
@@ -15,7 +15,7 @@ import type { Operation } from '../operation.ts';
 import { replacedBy } from '../output-owner.ts';
 import { type OutputTerms, openFor, putInPlace, toIntent } from '../purchase.ts';
 import { toRowRequestText } from '../row-request.ts';
-import { exact } from '../spending.ts';
+import { exact } from '../money.ts';
 import { readAddedRows } from './added-rows.ts';
 import { askedRows, findKnown, type ListOrder } from './order.ts';
 import { chargedIn, type ListEnd, toLeft, toMissing } from './outcome.ts';

@@ -4,11 +4,11 @@ import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Delivery } from '../delivery.ts';
 import { digestOf, type KnownRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, toRequest } from '../kinds.ts';
+import { type AnswerKind, type BodyOf, toRequest } from '../kinds/kinds.ts';
 import type { Operation } from '../operation.ts';
 import type { OutputTerms } from '../purchase.ts';
 import type { RowRequest } from '../row-request.ts';
-import type { WorstCase } from '../spending.ts';
+import type { WorstCase } from '../money.ts';
 import type { RowOutcome } from './outcome.ts';
 
 export interface RowSource {

@@ -6,7 +6,7 @@ import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../kinds/kinds.ts';
 import type { ListOrder, SendableRow } from './order.ts';
 
 /** How a row was sent before, by this operation or another one of the same run. */

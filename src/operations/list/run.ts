@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Buyer } from '../buyer.ts';
-import { toOverLimit } from '../credit-limits.ts';
+import { toOverLimit } from '../money.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';

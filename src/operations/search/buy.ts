@@ -5,7 +5,7 @@ import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { type Running, warningsOf } from '../events.ts';
 import { type JournalEntry, toTerminal } from '../journal/entries.ts';
-import { toDoubtful, toFailedEntries } from '../journal/failed.ts';
+import { toDoubtful, toFailedEntries } from '../kinds/failed.ts';
 import { folderOf } from '../journal/folders.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { type GoingOn, type LeadFilter, type Listed, purchaseForList } from '../only-new/filter.ts';

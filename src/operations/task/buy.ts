@@ -6,7 +6,7 @@ import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
 import { type BoughtTask, type Running, warningsOf } from '../events.ts';
 import { toTerminal } from '../journal/entries.ts';
-import { provesNothingBought, toDoubtful } from '../journal/failed.ts';
+import { provesNothingBought, toDoubtful } from '../kinds/failed.ts';
 import { beginJournal, type Journal, naming } from '../journal/journal.ts';
 import { type Listed, purchaseForList } from '../only-new/filter.ts';
 import { type Order, type OutputTerms, openFor, purchase, putInPlace, toIntent } from '../purchase.ts';

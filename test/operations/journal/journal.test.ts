@@ -10,7 +10,7 @@ import {
 } from '../../../src/operations/journal/entries.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { fold } from '../../../src/operations/operation.ts';
-import { toKnownTasks } from '../../../src/operations/task/known.ts';
+import { toKnownTasks } from '../../../src/operations/report/tasks.ts';
 import { intentOf, pageOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn, readOperations } from '../../helpers/stored.ts';

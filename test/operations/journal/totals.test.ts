@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../../src/operations/journal/entries.ts';
-import type { HistoryRecord, KnownPurchase } from '../../../src/operations/journal/history.ts';
-import { costOf } from '../../../src/operations/journal/history.ts';
-import { addUp, type Total, type TotalsBy } from '../../../src/operations/journal/totals.ts';
+import type { HistoryRecord, KnownPurchase } from '../../../src/operations/report/history.ts';
+import { costOf } from '../../../src/operations/report/history.ts';
+import { addUp, type Total, type TotalsBy } from '../../../src/operations/report/totals.ts';
 import { intentOf } from '../../helpers/journals.ts';
 
 async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {

@@ -1,5 +1,5 @@
 import type { JsonView } from '../../../json/text.ts';
-import type { Total, TotalsBy } from '../../../operations/journal/totals.ts';
+import type { Total, TotalsBy } from '../../../operations/report/totals.ts';
 import type { ListedLead, ListRecord } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';

@@ -8,8 +8,8 @@ import {
   historyMembers,
   readHistory,
   saidIn,
-} from '../../../operations/journal/history.ts';
-import { isPaid, kinds } from '../../../operations/kinds.ts';
+} from '../../../operations/report/history.ts';
+import { isPaid, kinds } from '../../../operations/kinds/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { textOf } from '../../../output/table-columns.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import { rowsOf } from '../../../operations/kinds.ts';
+import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import type { Operation } from '../../../operations/operation.ts';
 import { rowRequestOf } from '../../../operations/row-request.ts';
 import { defineCommand } from '../../command.ts';

@@ -6,7 +6,7 @@ import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { readChainFrom } from '../../../operations/journal/chain.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
-import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/journal/history.ts';
+import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
@@ -18,7 +18,7 @@ import {
   kinds,
   recordsOf,
   rowsOf,
-} from '../../../operations/kinds.ts';
+} from '../../../operations/kinds/kinds.ts';
 import { type Operation, readKnown, toUnknownOperation } from '../../../operations/operation.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { type KnownPurchase, readHistory } from '../../../operations/journal/history.ts';
+import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { addUp, type TotalsBy, totalsBy } from '../../../operations/journal/totals.ts';
-import { rowsOf } from '../../../operations/kinds.ts';
-import { exact } from '../../../operations/spending.ts';
+import { addUp, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
+import { rowsOf } from '../../../operations/kinds/kinds.ts';
+import { exact } from '../../../operations/money.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';

@@ -10,7 +10,7 @@ import type { OperationEvent, Running } from '../../../operations/events.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
 import { readOfTask } from '../../../operations/journal/operation-index.ts';
 import type { Listed } from '../../../operations/only-new/filter.ts';
-import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/spending.ts';
+import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/money.ts';
 import { waitForTask } from '../../../operations/task/buy.ts';
 import {
   enrichFieldsOf,

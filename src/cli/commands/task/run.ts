@@ -6,7 +6,7 @@ import type { FolderLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
-import { isTask, kindOf, rowsOf } from '../../../operations/kinds.ts';
+import { isTask, kindOf, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { type Operation, readKnown, toDamageLine } from '../../../operations/operation.ts';
 import { runTask } from '../../../operations/task/buy.ts';
 import { finishTask, isTaskPartOurs, purchaseOf, resumeTask } from '../../../operations/task/resume.ts';

@@ -1,14 +1,14 @@
 import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { isPaid, isTask, kindOf, rowsOf } from '../kinds.ts';
+import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { type Operation, readOperation, toDamageLine } from '../operation.ts';
-import { exact, toCostAtMost, toWorstCase } from '../spending.ts';
-import { readChainFrom } from './chain.ts';
-import type { Intent } from './entries.ts';
-import type { Begun } from './index-lines.ts';
-import { countStoredLeads } from './leads.ts';
-import { damagedKind, type IndexContext, openIndex } from './operation-index.ts';
-import { countRows, hasRows } from './rows.ts';
+import { exact, toCostAtMost, toWorstCase } from '../money.ts';
+import { readChainFrom } from '../journal/chain.ts';
+import type { Intent } from '../journal/entries.ts';
+import type { Begun } from '../journal/index-lines.ts';
+import { countStoredLeads } from '../journal/leads.ts';
+import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
+import { countRows, hasRows } from '../journal/rows.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the

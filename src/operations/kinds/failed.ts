@@ -1,7 +1,7 @@
 import type { Repetition } from '../../contract/endpoints.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { type JournalEntry, toTerminal } from './entries.ts';
+import { type JournalEntry, toTerminal } from '../journal/entries.ts';
 
 /** Pure: the entries for a request that failed. They end the operation only when it certainly cost nothing; otherwise it stays open. */
 export function toFailedEntries(error: unknown, repetition: Repetition = 'refused'): JournalEntry[] {

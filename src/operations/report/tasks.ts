@@ -1,7 +1,7 @@
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type Buyer, isSameBuyer } from '../buyer.ts';
-import { isTask } from '../kinds.ts';
+import { isTask } from '../kinds/kinds.ts';
 import type { Operation } from '../operation.ts';
 
 /** A task as this machine knows it; `null` for what it does not know. */

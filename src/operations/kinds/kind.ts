@@ -1,0 +1,39 @@
+import type { Connection } from '../../connection/connection.ts';
+import { type JsonText, objectMembers } from '../../json/text.ts';
+
+/** Settings with the prices, which the service does not tell. */
+export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
+
+/** What a purchase pays for at most: so many units, at the price in this setting. */
+export interface Tariff {
+  readonly setting: PriceName;
+  readonly units: number;
+  /** Whether the interface promises that a unit costs one credit at most. */
+  readonly plain?: boolean;
+}
+
+/** Everything that differs between kinds of operations. */
+export interface Kind<Body = never> {
+  /** The request that is paid for; null where nothing is paid for. */
+  readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
+  /** What this machine stores of the answer. The leads of a task stay at the service. */
+  readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
+  /** Whether it goes on where it was left, by `resume` or the same command. Others are only sent again, with their key. */
+  readonly isResumable: boolean;
+  /** The member of the request that is shown behind the name in the history: `search company`. */
+  readonly subject: 'entity_type' | 'contact_type' | 'type' | null;
+  /** The member of the request, or of a list's options, that holds the user's words. */
+  readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
+  readonly prints: 'single' | 'list';
+  readonly tariff: (body: Body) => Tariff;
+  /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
+  readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
+  /** The service's words where it finished without a result. */
+  readonly reasonIn?: (answer: JsonText) => JsonText;
+}
+
+/** Pure: what stands in `{ "success": false, "answer": { "answer": "…" } }`. */
+export function answerInAnswer(text: JsonText): JsonText {
+  const found = objectMembers(text).get('answer') ?? 'null';
+  return objectMembers(found).get('answer') ?? found;
+}

@@ -1,0 +1,137 @@
+import { type Client, requests } from '../../client.ts';
+import { limits } from '../../contract/limits.ts';
+import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
+import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
+import type { Request } from '../../transport/call.ts';
+import { contact } from './contact.ts';
+import { enrich } from './enrich.ts';
+import { extract } from './extract.ts';
+import type { Kind } from './kind.ts';
+import { research } from './research.ts';
+
+const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
+/** A list: many answers, one bought for each row, at the price of the row. */
+const rows = {
+  endpoint: null,
+  prints: 'list',
+  keeps: 'rows',
+  isResumable: true,
+  about: 'input',
+  tariff: free,
+} as const;
+
+const search = {
+  ...leads,
+  endpoint: 'search',
+  keeps: 'leads',
+  isResumable: true,
+  tariff: ({ limit, enrich_fields }) => ({
+    setting: 'price.search',
+    units: limit ?? limits.entityLimit.default,
+    plain: !enrich_fields?.length,
+  }),
+} as const satisfies Kind<EntitySearchRequest>;
+
+const task = {
+  ...leads,
+  endpoint: 'createTask',
+  keeps: 'nothing',
+  tariff: ({ limit, enrich_fields, enable_web_search }) => ({
+    setting: 'price.task',
+    units: limit ?? limits.entityLimit.default,
+    plain: !enrich_fields?.length && enable_web_search !== true,
+  }),
+} as const satisfies Partial<Kind<CreateTaskRequest>>;
+
+/** Every kind of operation that leaves a record, by its name in the journal and the history. */
+// rule: general.reserve, general.contact-reserve
+export const kinds = {
+  search,
+  'task create': { ...task, prints: 'single', isResumable: false },
+  'task run': { ...task, isResumable: true },
+  'task wait': {
+    ...leads,
+    endpoint: null,
+    keeps: 'nothing',
+    isResumable: true,
+    subject: null,
+    about: null,
+    tariff: free,
+  },
+  contact,
+  research,
+  enrich,
+  extract,
+  'contact list': { ...rows, subject: 'contact_type' },
+  'research list': { ...rows, subject: null },
+  'enrich list': { ...rows, subject: null },
+  'extract list': { ...rows, subject: 'type' },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+/** A kind that is not paid for by itself. */
+function free(): never {
+  throw new Error('this kind has no price');
+}
+
+type Kinds = typeof kinds;
+export type KindName = keyof Kinds;
+type KindsWith<Trait> = { [Name in KindName]: Kinds[Name] extends Trait ? Name : never }[KindName];
+
+export type PaidKind = Exclude<KindName, KindsWith<{ endpoint: null }>>;
+export type AnswerKind = KindsWith<{ keeps: 'answer' }>;
+export type ListKind = KindsWith<{ keeps: 'rows' }>;
+/** Kinds whose records are stored on this machine. */
+export type KeptKind = KindsWith<{ keeps: 'leads' | 'answer' }>;
+
+export type BodyOf<Name extends PaidKind> = Parameters<Client[Kinds[Name]['endpoint']]>[0];
+
+export function toRequest<Name extends PaidKind>(name: Name, body: BodyOf<Name>, key: string): Request {
+  const make = requests[kinds[name].endpoint] as (body: object, key: string) => Request;
+  return make(body, key);
+}
+
+/** Pure: the kind of this name; undefined for one that is not known. */
+export function kindOf(name: string): Kind | undefined {
+  return Object.hasOwn(kinds, name) ? kinds[name as KindName] : undefined;
+}
+
+/** Pure: the kind that a list buys for each row; undefined for what is not a list. */
+export function rowsOf(name: string): AnswerKind | undefined {
+  return kindOf(name)?.keeps === 'rows' ? (name.replace(/ list$/, '') as AnswerKind) : undefined;
+}
+
+export function isPaid(name: string): name is PaidKind {
+  return (kindOf(name)?.endpoint ?? null) !== null;
+}
+
+/** Pure: whether the records of this kind are stored on this machine. */
+export function isKept(name: string): name is KeptKind {
+  const keeps = kindOf(name)?.keeps;
+  return keeps === 'leads' || keeps === 'answer';
+}
+
+/** The records of an answer. Throws when `signal` aborts. */
+export async function recordsOf(
+  name: KeptKind,
+  answer: JsonText,
+  signal?: AbortSignal,
+): Promise<readonly JsonText[]> {
+  const { recordsOf: cut }: Kind = kinds[name];
+  return cut === undefined ? [answer] : await cut(answer, signal);
+}
+
+/** Pure: whether this kind makes a task at the service. */
+export function isTask(name: string): boolean {
+  return kindOf(name)?.keeps === 'nothing';
+}
+
+const longestReason = 500;
+
+/** Pure: what the service says instead of a result; undefined when there is one. */
+// rule: extract.failure, errors.success-false
+export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
+  const { reasonIn }: Kind = kinds[name];
+  if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;
+  const said = reasonIn(answer);
+  return (stringOf(said) ?? said).slice(0, longestReason);
+}
