@@ -50,7 +50,9 @@ const allowedInside = table(`
   cli/options: cli cli/messages
   cli/messages: cli cli/options
   cli/records: cli cli/messages cli/options
-  cli/commands: cli cli/options cli/messages cli/records cli/commands/history cli/commands/task
+  cli/commands: cli cli/options cli/messages cli/records cli/commands/auth cli/commands/config cli/commands/history cli/commands/task
+  cli/commands/auth: cli cli/options cli/messages cli/records
+  cli/commands/config: cli cli/options cli/messages cli/records
   cli/commands/history: cli cli/commands cli/commands/task cli/options cli/messages cli/records
   cli/commands/task: cli cli/options cli/messages cli/records
   operations: operations/journal
@@ -166,6 +168,28 @@ describe('import arrows', () => {
         .map((target) => `${file} -> ${target}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('lead to every command and subcommand in a file of its name', () => {
+    const folder = 'src/cli/commands/';
+    const defined = files
+      .filter((file) => file.startsWith(folder))
+      .flatMap((file) => {
+        const definitions = withoutComments(file).matchAll(
+          /\bdefine(Command|Group)\((?:\s*\{\s*name: '([\w-]*)')?/g,
+        );
+        return [...definitions].map(([, what, name]) => ({ file, what, name }));
+      });
+    const misplaced = defined.filter(({ file, name }) => !file.endsWith(`/${name}.ts`));
+    expect(misplaced).toEqual([]);
+    const twice = defined.filter(({ file }, at) => defined[at + 1]?.file === file);
+    expect(twice).toEqual([]);
+    const groups = defined.filter(({ what }) => what === 'Group').map(({ name }) => name);
+    const rooms = defined.map(({ file }) => dirname(file.replace(folder, '')));
+    expect([...new Set(rooms)].sort()).toEqual(['.', ...groups].sort());
+    expect(
+      Object.keys(commands).filter((name) => !defined.some((one) => one.file === `${folder}${name}.ts`)),
+    ).toEqual([]);
   });
 
   it('lead from no file back to it, types included', () => {

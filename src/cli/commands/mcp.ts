@@ -18,6 +18,7 @@ import {
   option,
   under,
 } from '../options/options.ts';
+import { foundLayout } from './task/task-layout.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
   readonly http?: number;
@@ -107,7 +108,6 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
     }
     const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
-    const { foundLayout } = await import('./task/reading.ts');
     const { command = '', body = '{}' } = intent ?? {};
     const row = rowsOf(command);
     const layout = intent && row ? await answersAs(row, intent) : foundLayout({});

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { fromWallTime, type Zone } from '../../../clock.ts';
-import { LeadpipeError, UsageError } from '../../../errors.ts';
+import type { Context } from '../../../context.ts';
+import { UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
 import {
   type HistoryEntry,
@@ -21,7 +22,8 @@ import { createNotes } from '../../messages/status-line.ts';
 import { checkListName } from '../../options/entity-search.ts';
 import { fileOf, type RecordOptions, type ReportOptions, under } from '../../options/options.ts';
 import { printRecords, zoned } from '../../records/record-output.ts';
-import { purchaseColumns } from './columns.ts';
+import { purchaseColumns } from './purchase-columns.ts';
+import { toUnknownList } from './unknown-list.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
   readonly limit?: number;
@@ -32,6 +34,7 @@ interface HistoryListOptions extends RecordOptions, ReportOptions {
 }
 
 const allOfThem = 'all';
+
 /** As many as a terminal shows without scrolling. */
 const usualOnTerminal = 20;
 
@@ -90,40 +93,42 @@ export const createHistoryList = defineCommand({
   remarks: [
     `On a terminal the newest ${usualOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
   ],
-  async run(context, options: HistoryListOptions) {
-    const { clock, directories, stdout, zone } = context;
-    const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
-    const limit = options.limit ?? (onTerminal ? usualOnTerminal : Number.POSITIVE_INFINITY);
-    const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
-    const isWanted = toFilter(options);
-    const records: HistoryRecord[] = [];
-    const damages: string[] = [];
-    let hasMore = false;
-    // The newest come first, so a limit saves reading the others.
-    for await (const entry of readHistory(context, since)) {
-      if (!isWanted(entry)) continue;
-      hasMore = records.length === limit;
-      if (hasMore) break;
-      records.push(zoned(entry.record, 'time', zone));
-      if ('damage' in entry) damages.push(entry.damage);
-    }
-    if (records.length === 0 && options.list !== undefined) await checkList(directories.state, options.list);
-    records.reverse();
-    const views = records.map((record) => new JsonView(JSON.stringify(record)));
-    const table = purchaseColumns.filter((column) => views.some((view) => textOf(column, view) !== ''));
-    const layout = { ...memberLayout(historyMembers), table: () => table };
-    await printRecords(context, options, { shape: 'list', layout }, records);
-    const notes = createNotes(context, options);
-    for (const damage of damages.reverse()) notes.warn(damage);
-    if (hasMore && onTerminal) {
-      notes.say(`Only the newest ${limit} are shown. To see all of them, add --limit ${allOfThem}.`);
-    }
-    if (records.length > 0) return;
-    const { command, list, search } = options;
-    const isFiltered = [since, command, list, search].some((one) => one !== undefined);
-    notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
-  },
+  run: runHistoryList,
 });
+
+async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
+  const { clock, directories, stdout, zone } = context;
+  const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
+  const limit = options.limit ?? (onTerminal ? usualOnTerminal : Number.POSITIVE_INFINITY);
+  const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
+  const isWanted = toFilter(options);
+  const records: HistoryRecord[] = [];
+  const damages: string[] = [];
+  let hasMore = false;
+  // The newest come first, so a limit saves reading the others.
+  for await (const entry of readHistory(context, since)) {
+    if (!isWanted(entry)) continue;
+    hasMore = records.length === limit;
+    if (hasMore) break;
+    records.push(zoned(entry.record, 'time', zone));
+    if ('damage' in entry) damages.push(entry.damage);
+  }
+  if (records.length === 0 && options.list !== undefined) await checkList(directories.state, options.list);
+  records.reverse();
+  const views = records.map((record) => new JsonView(JSON.stringify(record)));
+  const table = purchaseColumns.filter((column) => views.some((view) => textOf(column, view) !== ''));
+  const layout = { ...memberLayout(historyMembers), table: () => table };
+  await printRecords(context, options, { shape: 'list', layout }, records);
+  const notes = createNotes(context, options);
+  for (const damage of damages.reverse()) notes.warn(damage);
+  if (hasMore && onTerminal) {
+    notes.say(`Only the newest ${limit} are shown. To see all of them, add --limit ${allOfThem}.`);
+  }
+  if (records.length > 0) return;
+  const { command, list, search } = options;
+  const isFiltered = [since, command, list, search].some((one) => one !== undefined);
+  notes.say(isFiltered ? 'No purchases match these options.' : nothingBought);
+}
 
 function toFilter({ command, list, search }: HistoryListOptions) {
   const text = search?.toLowerCase();
@@ -132,12 +137,6 @@ function toFilter({ command, list, search }: HistoryListOptions) {
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
     (text === undefined ||
       ('intent' in entry && saidIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
-}
-
-/** A list that is not known was mistyped. Throws `not_found`. */
-async function checkList(stateDir: string, list: string): Promise<void> {
-  const known = await readLists(stateDir, () => {});
-  if (!known.some((one) => one.list === list)) throw toUnknownList(list);
 }
 
 /** Pure: checks the name of a command, with or without what the history shows behind it (`task run` is one). Throws UsageError. */
@@ -174,9 +173,8 @@ export function toSince(given: string, now: Date, zone: Zone): Date {
   );
 }
 
-export function toUnknownList(list: string): LeadpipeError {
-  return new LeadpipeError('not_found', `there is no list ${list} on this machine`, {
-    type: 'list_not_found',
-    hint: 'To see which lists there are: leadpipe history lists',
-  });
+/** A list that is not known was mistyped. Throws `not_found`. */
+async function checkList(stateDir: string, list: string): Promise<void> {
+  const known = await readLists(stateDir, () => {});
+  if (!known.some((one) => one.list === list)) throw toUnknownList(list);
 }

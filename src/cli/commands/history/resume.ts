@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import type { Operation } from '../../../operations/operation.ts';
+import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../../operations/row-request.ts';
 import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -17,7 +17,7 @@ import {
   resumeOptions,
   toOperation,
   withRouteOf,
-} from '../task/run.ts';
+} from '../task/resume.ts';
 
 type Options = ResumeOptions & Pick<PaidOptions, 'maxCredits'> & Pick<RowsOptions, 'retryUnknown'>;
 
@@ -41,18 +41,24 @@ export const createHistoryResume = defineCommand({
     'and columns, each lead or row once',
   ],
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
-  async run(context, given: string | undefined, options: Options) {
-    const known = await toOperation(context, given, options, () => true);
-    if (known === undefined) return;
-    const route = withRouteOf(known, options);
-    if (rowsOf(known.intent.command) !== undefined) return await resumeList(context, known, options);
-    if (known.isSearch) {
-      const { continueSearch } = await import('../search-rest.ts');
-      return await continueSearch(context, known.operationId, { ...route, history: true });
-    }
-    await resumeOperation(context, known, options);
-  },
+  run: runHistoryResume,
 });
+
+async function runHistoryResume(
+  context: Context,
+  given: string | undefined,
+  options: Options,
+): Promise<void> {
+  const known = await toOperation(context, given, options, () => true);
+  if (known === undefined) return;
+  const route = withRouteOf(known, options);
+  if (rowsOf(known.intent.command) !== undefined) return await resumeList(context, known, options);
+  if (known.isSearch) {
+    const { continueSearch } = await import('../search-rest.ts');
+    return await continueSearch(context, known.operationId, { ...route, history: true });
+  }
+  await resumeOperation(context, known, options);
+}
 
 /** Resumes one list, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
 async function resumeList(

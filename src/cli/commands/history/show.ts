@@ -10,6 +10,7 @@ import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../ope
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
+import { readKnown, type Operation, toUnknownOperation } from '../../../operations/operation.ts';
 import {
   type AnswerKind,
   isKept,
@@ -19,7 +20,6 @@ import {
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds/kinds.ts';
-import { type Operation, readKnown, toUnknownOperation } from '../../../operations/operation.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
@@ -59,39 +59,45 @@ export const createHistoryShow = defineCommand({
     'for a list {"request_id":"…","answer":{…}} for each row.',
   ],
   outcomes: [...localOutcomes, 'partial', 'not_found'],
-  async run(context, given: string | undefined, options: HistoryShowOptions) {
-    const { state } = context.directories;
-    const operationId = given ?? (await readLatest(context));
-    const operation = await readKnown(context, operationId);
-    const record = await readHistoryRecord(state, operation);
-    let damaged = 0;
-    const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
-    if (stored === undefined) throw toNothingKept(record, operation);
-    let shown = 0;
-    await withOutput(context, options, stored.printed, async (output) => {
-      for await (const records of stored.records) {
-        shown += records.length;
-        await output.write(records);
-      }
-    });
-    const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
-    const ids = { requestId, operationId, idempotencyKey };
-    close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
-    const [, ...continued] = await readChainFrom(state, operation);
-    const { command } = operation.intent;
-    const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
-    if (next !== undefined) createNotes(context, options).say(next);
-    if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
-    // Everything readable has been printed, and there will never be more.
-    const path = join(folderOf(state, operationId), leadsFile);
-    const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
-    throw new LeadpipeError('partial', words, {
-      type: 'damaged',
-      hint: 'The leads that could be read are printed. leadpipe did not change the file.',
-      requestId,
-    });
-  },
+  run: runHistoryShow,
 });
+
+async function runHistoryShow(
+  context: Context,
+  given: string | undefined,
+  options: HistoryShowOptions,
+): Promise<void> {
+  const { state } = context.directories;
+  const operationId = given ?? (await readLatest(context));
+  const operation = await readKnown(context, operationId);
+  const record = await readHistoryRecord(state, operation);
+  let damaged = 0;
+  const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
+  if (stored === undefined) throw toNothingKept(record, operation);
+  let shown = 0;
+  await withOutput(context, options, stored.printed, async (output) => {
+    for await (const records of stored.records) {
+      shown += records.length;
+      await output.write(records);
+    }
+  });
+  const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
+  const ids = { requestId, operationId, idempotencyKey };
+  close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
+  const [, ...continued] = await readChainFrom(state, operation);
+  const { command } = operation.intent;
+  const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
+  if (next !== undefined) createNotes(context, options).say(next);
+  if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
+  // Everything readable has been printed, and there will never be more.
+  const path = join(folderOf(state, operationId), leadsFile);
+  const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
+  throw new LeadpipeError('partial', words, {
+    type: 'damaged',
+    hint: 'The leads that could be read are printed. leadpipe did not change the file.',
+    requestId,
+  });
+}
 
 /**
  * What is stored of a purchase, or its whole answers. `what` names the records, if they are not leads. Throws UsageError where there is no

@@ -1,17 +1,22 @@
 import { Option } from 'commander';
+import type { Context } from '../../../context.ts';
+import type { JsonView } from '../../../json/text.ts';
 import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { addUp, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
+import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import { exact } from '../../../operations/money.ts';
 import { countOf } from '../../../operations/wording.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import type { Layout, TableColumn } from '../../../output/layout.ts';
+import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { totalsLayout } from './columns.ts';
+import { memberText } from './purchase-columns.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
@@ -45,36 +50,81 @@ export const createHistoryTotals = defineCommand({
   remarks: [
     `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
   ],
-  async run(context, options: HistoryTotalsOptions) {
-    const { by, local = false } = options;
-    const damages: string[] = [];
-    let hasList = false;
-    let leftOut = 0;
-    const wanted = async function* (): AsyncGenerator<KnownPurchase> {
-      for await (const entry of readHistory(context)) {
-        if ('damage' in entry) damages.unshift(entry.damage);
-        else if (local === (entry.record.service === 'local')) {
-          hasList ||= rowsOf(entry.intent.command) !== undefined;
-          yield entry;
-        } else if (!local) leftOut++;
-      }
-    };
-    const totals = await addUp(wanted(), by, context.zone);
-    const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
-    await printRecords(context, options, { shape: 'list', layout: totalsLayout(by, totals) }, records);
-    const { say, warn } = createNotes(context, options);
-    for (const damage of damages) warn(damage);
-    if (leftOut > 0) {
-      say(
-        `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To include them, add --local.`,
-      );
-    } else if (totals.length === 0) say(nothingBought);
-    const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
-    if (unsettled > 0) {
-      say(
-        `${countOf(unsettled, 'credit')} of this are only a bound: the most that unfinished purchases can have cost.`,
-      );
-    }
-    if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
-  },
+  run: runHistoryTotals,
 });
+
+async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
+  const { by, local = false } = options;
+  const damages: string[] = [];
+  let hasList = false;
+  let leftOut = 0;
+  const wanted = async function* (): AsyncGenerator<KnownPurchase> {
+    for await (const entry of readHistory(context)) {
+      if ('damage' in entry) damages.unshift(entry.damage);
+      else if (local === (entry.record.service === 'local')) {
+        hasList ||= rowsOf(entry.intent.command) !== undefined;
+        yield entry;
+      } else if (!local) leftOut++;
+    }
+  };
+  const totals = await addUp(wanted(), by, context.zone);
+  const records = totals.map(({ of, ...sums }) => ({ [by]: of, ...sums }));
+  await printRecords(context, options, { shape: 'list', layout: totalsLayout(by, totals) }, records);
+  const { say, warn } = createNotes(context, options);
+  for (const damage of damages) warn(damage);
+  if (leftOut > 0) {
+    say(
+      `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To include them, add --local.`,
+    );
+  } else if (totals.length === 0) say(nothingBought);
+  const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
+  if (unsettled > 0) {
+    say(
+      `${countOf(unsettled, 'credit')} of this are only a bound: the most that unfinished purchases can have cost.`,
+    );
+  }
+  if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
+}
+
+const counts = ['purchases', 'leads', 'charged', 'maybe_charged'];
+
+const longestBar = 12;
+
+/** Sums, with a bar for each. */
+function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
+  // Compares credits or, where no price was known, purchases.
+  const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
+  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
+  const table: TableColumn[] = [
+    memberColumn(by, { min: 10, max: 26, role: 'title' }),
+    ...counts.map((name) => ({
+      ...memberColumn(name, { min: name.length, max: 13 }),
+      // On a card, the first line has all of them.
+      long: name === 'purchases' ? toSummaryOfTotal : () => '',
+    })),
+    {
+      ...{ header: 'credits_at_most', min: 15, max: 26, text: creditsIn, long: () => '' },
+      value: (record) => record.member('credits_at_most'),
+    },
+    {
+      ...{ header: 'bar', role: 'detail', yields: true, min: longestBar, max: longestBar },
+      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / most)),
+    },
+  ];
+  return { ...memberLayout([by, ...counts, 'credits_at_most', 'unpriced', 'unsettled']), table: () => table };
+}
+
+function toSummaryOfTotal(record: JsonView): string {
+  const [purchases, leads, charged, maybe] = counts.map((name) => memberText(record, name));
+  const credits = creditsIn(record);
+  const bound = credits === 'unknown' || credits === '0' ? credits : `≤ ${credits}`;
+  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
+  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, credits ${bound}`;
+}
+
+/** For example `847 + 5 unpriced`. */
+function creditsIn(record: JsonView): string {
+  const [credits, unpriced] = [memberText(record, 'credits_at_most'), memberText(record, 'unpriced')];
+  if (credits === '') return 'unknown';
+  return unpriced === '0' ? credits : `${credits} + ${unpriced} unpriced`;
+}

@@ -1,0 +1,10 @@
+import type { Connection, RouteStart } from '../../../connection/connection.ts';
+import type { Context } from '../../../context.ts';
+import { withConnection } from '../../connect.ts';
+import type { ConnectionOptions } from '../../options/options.ts';
+
+/** The credits. The answer also shows whether the key is accepted. */
+export async function readBalance(context: Context, options: ConnectionOptions, known: RouteStart['known']) {
+  const ask = ({ client }: Connection) => client.balance(context.signal);
+  return (await withConnection(context, options, ask, { known })).value.available_credits;
+}

@@ -1,0 +1,42 @@
+import { readProfile } from '../../../config/settings.ts';
+import type { Context } from '../../../context.ts';
+import { isObject } from '../../../json/object.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import { defineCommand } from '../../command.ts';
+import { localOutcomes } from '../../exit-codes.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import type { RecordOptions, ReportOptions } from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
+import { readProfiles } from './profiles.ts';
+
+const profilesLayout = memberLayout(['profile', 'in_use', 'base_url', 'key_in', 'key_for']);
+
+export const createAuthList = defineCommand({
+  name: 'list',
+  summary: 'list the profiles and where their keys are stored',
+  description:
+    'Prints each profile with its address, where its key is stored, and the address that the key is for.',
+  takes: ['records', 'report'],
+  examples: ['leadpipe auth list', 'leadpipe auth list -f jsonl'],
+  output: [
+    'one object for each profile (the keychain is not read):',
+    '{"profile":"default","in_use":true,"base_url":"https://…",',
+    ' "key_in":"keychain","key_for":"https://…"}',
+  ],
+  outcomes: localOutcomes,
+  run: runAuthList,
+});
+
+async function runAuthList(context: Context, options: RecordOptions & ReportOptions): Promise<void> {
+  const { name, settings } = await readProfile(context, undefined, 'may be new');
+  const { profiles, keys, names } = await readProfiles(context);
+  const records = names.map((profile) => {
+    const own = profiles[profile];
+    const base_url = isObject(own) && typeof own.base_url === 'string' ? own.base_url : null;
+    const { store = null, origin = null } = keys[profile] ?? {};
+    return { profile, in_use: profile === name, base_url, key_in: store, key_for: origin };
+  });
+  await printRecords(context, options, { shape: 'list', layout: profilesLayout, settings }, records);
+  if (records.length === 0)
+    createNotes(context, options).say('There are no profiles yet. Create one: leadpipe auth login');
+}

@@ -1,0 +1,51 @@
+import { readProfile } from '../../../config/settings.ts';
+import { findTarget } from '../../../connection/connection.ts';
+import type { Context } from '../../../context.ts';
+import { LeadpipeError, StoppedError } from '../../../errors.ts';
+import { memberLayout } from '../../../output/columns.ts';
+import { toAddressText } from '../../../requests/address.ts';
+import { defineCommand } from '../../command.ts';
+import { addressOf } from '../../connect.ts';
+import { freeOutcomes } from '../../exit-codes.ts';
+import { toMaskedKey } from '../../messages/quoted.ts';
+import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
+import { printRecords } from '../../records/record-output.ts';
+import { readBalance } from './key-check.ts';
+
+export const createAuthStatus = defineCommand({
+  name: 'status',
+  summary: 'show which key is used and whether it is valid',
+  description:
+    'Prints the profile, its address, where the key comes from, the last characters of the key, and whether the service accepts it.',
+  takes: ['records', 'service'],
+  examples: ['leadpipe auth status', 'leadpipe auth status --profile work -f json | jq .valid'],
+  output: [
+    'one object; valid is null when the key could not be checked:',
+    '{"profile":"default","base_url":"https://…","key_from":"keychain",',
+    ' "key":"…9f3c","valid":true,',
+    ' "available_credits":1200}',
+  ],
+  outcomes: freeOutcomes,
+  run: runAuthStatus,
+});
+
+async function runAuthStatus(context: Context, options: ConnectionOptions & RecordOptions): Promise<void> {
+  const profile = await readProfile(context, options.profile);
+  const target = await findTarget(context, addressOf(options), profile);
+  const asked = await readBalance(context, options, { ...target, profile }).catch((error: unknown) => {
+    if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
+    throw error;
+  });
+  const isValid = typeof asked === 'number';
+  const status = {
+    profile: profile.name,
+    base_url: toAddressText(target.baseUrl),
+    key_from: target.source,
+    key: toMaskedKey(target.apiKey),
+    valid: isValid ? true : asked.outcome === 'authentication' ? false : null,
+    available_credits: isValid ? asked : null,
+  };
+  const layout = memberLayout(Object.keys(status));
+  await printRecords(context, options, { shape: 'single', layout, settings: profile.settings }, [status]);
+  if (!isValid) throw asked;
+}

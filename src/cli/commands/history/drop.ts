@@ -1,0 +1,67 @@
+import { Argument } from 'commander';
+import type { Context } from '../../../context.ts';
+import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
+import type { Intent } from '../../../operations/journal/entries.ts';
+import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
+import { keptDays } from '../../../operations/journal/retention.ts';
+import { readKnown } from '../../../operations/operation.ts';
+import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
+import { countOf } from '../../../operations/wording.ts';
+import { confirm } from '../../ask.ts';
+import { defineCommand } from '../../command.ts';
+import { localOutcomes } from '../../exit-codes.ts';
+import { timeOf } from '../../messages/earlier-runs.ts';
+import { shellWord } from '../../messages/quoted.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import { type ReportOptions, toId } from '../../options/options.ts';
+
+export const createHistoryDrop = defineCommand({
+  name: 'drop',
+  summary: 'end an unfinished purchase that nobody wants',
+  description:
+    'Ends an unfinished search, task or list, so that nothing resumes it. It says first what is lost, and asks on a terminal. What arrived stays stored. Nothing is sent.',
+  arguments: [new Argument('<operation-id>', 'the operation ID, as `history list` shows it').argParser(toId)],
+  takes: ['report'],
+  examples: [
+    'leadpipe history list -f jsonl |\n  jq -r \'select(.state == "interrupted") | "\\(.operation_id) \\(.subject)"\'',
+    'for op in $(leadpipe history list -f jsonl |\n    jq -r \'select(.state == "interrupted").operation_id\'); do\n  leadpipe history drop "$op"\ndone',
+  ],
+  output: ['nothing'],
+  outcomes: [...localOutcomes, 'usage', 'not_found', 'temporary'],
+  run: runHistoryDrop,
+});
+
+async function runHistoryDrop(context: Context, id: string, options: ReportOptions): Promise<void> {
+  const operation = await readKnown(context, id);
+  await checkDroppable(context, operation);
+  const record = await readHistoryRecord(context.directories.state, operation);
+  const { say } = createNotes(context, options);
+  const subject = record.subject === null ? '' : `: ${record.subject}`;
+  say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
+  say(toLoss(record, operation.intent));
+  const { stderr, stdin } = context;
+  if (stdin.isTerminal && stderr.isTerminal && !(await confirm(context, 'Drop it?'))) {
+    return say('Nothing was changed.');
+  }
+  await dropOperation(context, id);
+  say('Dropped.');
+}
+
+/** Pure: what will be lost, and what stays. */
+function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): string {
+  const { leads_search_id: id, operation_id, service } = record;
+  const isLocal = service === 'local';
+  if (isTask(command)) {
+    return id === null
+      ? 'Its task may have been bought, but its ID never arrived. If it is dropped, it is not asked for again: the same command buys a new task.'
+      : `If it is dropped, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
+  }
+  const leads = record.leads ?? 0;
+  const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
+  const arrived = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If it is dropped,`;
+  const loss =
+    typeof run === 'string'
+      ? `nothing resumes it; the run ${run} still knows these answers.`
+      : `the same command buys all its ${all} again.`;
+  return `${arrived} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
+}

@@ -1,0 +1,78 @@
+import type { JsonView } from '../../../json/text.ts';
+import type { TableColumn } from '../../../output/layout.ts';
+import { readable } from '../../../output/readable.ts';
+import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
+import { timeColumn } from '../../records/record-output.ts';
+
+export const operationIdColumn = memberColumn('operation_id', { min: 17, max: 17 });
+
+/** A card shows it in its summary. */
+const inRowsOnly = { long: () => '' };
+
+/** For people: when, what, how it ended, what it cost, and how to get it again. Empty columns are left out. */
+export const purchaseColumns: readonly TableColumn[] = [
+  timeColumn('time', { recent: true, role: 'detail' }),
+  {
+    ...{ header: 'what', role: 'title', min: 14, max: 60 },
+    text: (record) => toWhat(memberText(record, 'command'), record),
+    short: (record) => toWhat(memberText(record, 'command').replace(/ .*/, ''), record),
+  },
+  { ...memberColumn('state', { min: 5, max: 11, tone: toneOfState }), long: toSummary },
+  { ...memberColumn('leads', { min: 5, max: 7, yields: 4 }), ...inRowsOnly },
+  {
+    ...{ header: 'credits', min: 7, max: 14, ...inRowsOnly },
+    text: creditsOf,
+    value: (record) => record.member('credits_at_most'),
+  },
+  { header: 'charged', min: 7, max: 13, ...inRowsOnly, text: chargedOf },
+  operationIdColumn,
+  memberColumn('output', { min: 24, max: 40, yields: 2 }),
+  memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
+  {
+    // If the balance was asked for, people want to see it. It needs its full width.
+    ...{ header: 'balance', min: 15, max: 24, yields: 3 },
+    text(record) {
+      const before = memberText(record, 'credits_before');
+      return before === '' ? '' : `${before} → ${memberText(record, 'credits_after') || '?'}`;
+    },
+  },
+];
+
+function toWhat(command: string, record: JsonView): string {
+  // The name of an input file is the most useful part of its path.
+  const subject = memberText(record, 'subject').replace(/^\/(?:.*\/)/, '');
+  return subject === '' ? command : `${command}: ${subject}`;
+}
+
+/** What was bought from the local service is free. */
+function isFree(record: JsonView): boolean {
+  return memberText(record, 'service') === 'local';
+}
+
+function creditsOf(record: JsonView): string {
+  if (isFree(record)) return 'free';
+  const most = memberText(record, 'credits_at_most');
+  return most === '' || most === '0' ? most : `≤ ${most}`;
+}
+
+function chargedOf(record: JsonView): string {
+  const charged = memberText(record, 'charged');
+  if (isFree(record)) return '';
+  // The service tells what a task cost when it has ended.
+  return charged === '' && memberText(record, 'command').startsWith('task ') ? 'not known yet' : charged;
+}
+
+function toSummary(record: JsonView): string {
+  const labelled = (label: string, fact: string): string => (fact === '' ? '' : `${label} ${fact}`);
+  const facts = [
+    memberText(record, 'state'),
+    labelled('leads', memberText(record, 'leads')),
+    isFree(record) ? 'free' : labelled('credits', creditsOf(record)),
+    labelled('charged', chargedOf(record)),
+  ];
+  return facts.filter((fact) => fact !== '').join(', ');
+}
+
+export function memberText(record: JsonView, name: string): string {
+  return readable(record.member(name));
+}

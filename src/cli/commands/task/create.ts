@@ -1,0 +1,65 @@
+import type { Context } from '../../../context.ts';
+import { entityTypes } from '../../../contract/types.ts';
+import type { OperationEvent } from '../../../operations/events.ts';
+import { toWorstCase } from '../../../operations/money.ts';
+import { buyTask } from '../../../operations/task/buy.ts';
+import { countOf } from '../../../operations/wording.ts';
+import { defineCommand } from '../../command.ts';
+import { paidOutcomes } from '../../exit-codes.ts';
+import { close } from '../../messages/closing-line.ts';
+import { shellWord } from '../../messages/quoted.ts';
+import {
+  createEntityArguments,
+  createEntityOptions,
+  enableWebSearch,
+  readTaskRequest,
+  type TaskRequestOptions,
+} from '../../options/entity-search.ts';
+import { type PurchaseOptions, withPurchase } from '../../records/orders.ts';
+import { runOperation } from '../../records/run-operation.ts';
+
+export const createTaskCreate = defineCommand({
+  name: 'create',
+  summary: 'only create a task',
+  description: 'Creates a task and prints its ID. The task runs at the service; this machine is not needed.',
+  arguments: createEntityArguments(entityTypes),
+  options: createEntityOptions([enableWebSearch]),
+  takes: ['records', 'paid', 'connection'],
+  examples: [
+    'leadpipe task create company "dental clinics in Austin" --local',
+    'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
+  ],
+  output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
+  outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
+  run: runTaskCreate,
+});
+
+async function runTaskCreate(
+  context: Context,
+  entityType: string,
+  objective: string,
+  options: TaskRequestOptions & PurchaseOptions,
+): Promise<void> {
+  const request = await readTaskRequest(context, entityType, objective, options);
+  await withPurchase(context, options, 'task create', request, ({ buyer, order, open }) => {
+    const { credits } = toWorstCase('task create', request, buyer.connection.settings);
+    const on = (event: OperationEvent): void => {
+      if (event.is !== 'created') return;
+      const { leadsSearchId, requestId, operationId } = event.task;
+      close(context, options, {
+        what: 'task created',
+        also:
+          credits === null || options.local ? undefined : `it can cost at most ${countOf(credits, 'credit')}`,
+        // On a terminal, the next step names it.
+        ids: {
+          of: 'task',
+          leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,
+          requestId,
+          operationId,
+        },
+        next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+      });
+    };
+    return runOperation(context, options, buyTask(buyer, order, open), { on });
+  });
+}

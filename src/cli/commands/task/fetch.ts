@@ -1,0 +1,64 @@
+import type { Context } from '../../../context.ts';
+import { noJournal } from '../../../operations/journal/journal.ts';
+import { readInto } from '../../../operations/task/reading.ts';
+import { defineCommand } from '../../command.ts';
+import { withConnection } from '../../connect.ts';
+import { readOutcomes } from '../../exit-codes.ts';
+import { toContinuation } from '../../messages/hints.ts';
+import { createNotes } from '../../messages/status-line.ts';
+import { withOutput } from '../../records/record-output.ts';
+import { checkFound, runReading } from './read-and-report.ts';
+import {
+  type PositionOptions,
+  positionOptions,
+  type ReadOptions,
+  readingOptions,
+  readingShape,
+  toReadTerms,
+} from './reading-options.ts';
+import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
+import { foundLayout } from './task-layout.ts';
+
+export const createTaskFetch = defineCommand({
+  name: 'fetch',
+  summary: 'the leads that are ready now',
+  description: 'Writes all leads of a task that are ready now. It costs nothing.',
+  arguments: [taskArgument],
+  options: [...positionOptions, ...readingOptions],
+  takes: ['records', 'connection'],
+  examples: [
+    createdTaskExample('leadpipe task fetch "$id" --local'),
+    'leadpipe task fetch "$id" --pts 40 --positions --local',
+  ],
+  output: [...readingShape, 'The next position is printed on stderr.'],
+  outcomes: readOutcomes,
+  run: runTaskFetch,
+});
+
+async function runTaskFetch(
+  context: Context,
+  id: string,
+  options: ReadOptions & PositionOptions,
+): Promise<void> {
+  await withConnection(context, options, async (connection) => {
+    const { client, settings } = connection;
+    const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
+    const terms = toReadTerms(options, settings);
+    const task = { leadsSearchId: id, start: options.pts, from: options.pts };
+    const reading = await withOutput(context, options, printed, (delivery) => {
+      const run = { buyer: { connection, context }, client, delivery, journal: noJournal, terms };
+      return runReading(
+        context,
+        options,
+        readInto(run, 'fetching', async () => task),
+      ).catch((error: unknown) => throwExplained(error, context, connection, id));
+    });
+    const { state, position: pts } = reading.summary;
+    if (state === 'created' || state === 'running') {
+      createNotes(context, options).say(
+        `There may be more leads later. To read on from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`,
+      );
+    }
+    checkFound(reading, options);
+  });
+}

@@ -1,0 +1,85 @@
+import { Option } from 'commander';
+import { defaults } from '../../../config/defaults.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { limits } from '../../../contract/limits.ts';
+import type { ReadTerms } from '../../../operations/task/reading.ts';
+import { leadShape } from '../../options/entity-search.ts';
+import {
+  type ConnectionOptions,
+  numberIn,
+  option,
+  type RecordOptions,
+  seconds,
+  under,
+} from '../../options/options.ts';
+
+export interface ReadOptions extends ConnectionOptions, RecordOptions {
+  readonly num?: number;
+  readonly positions?: true;
+  readonly exitStatus?: true;
+}
+
+export interface FollowOptions extends ReadOptions {
+  readonly pollInterval?: number;
+  readonly waitTimeout?: number;
+}
+
+export interface PositionOptions {
+  readonly pts: number;
+}
+
+const pageSize = limits.fetchNum.max;
+
+/** Above these options in a help. */
+export const heading = 'The task:';
+
+export const positionOptions = under(heading, [
+  // rule: fetch.pts
+  option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
+    limits.fetchPts.default,
+    '0',
+  ),
+]);
+
+export const readingOptions = under(heading, [
+  // rule: fetch.num
+  option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`, numberIn(limits.fetchNum)),
+  new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
+  new Option('--exit-status', 'exit with code 7 when nothing was found'),
+]);
+
+export const waitingOptions = under(heading, [
+  option(
+    '--poll-interval <seconds>',
+    `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
+    seconds,
+  ),
+  option(
+    '--wait-timeout <seconds>',
+    'stop waiting after this time, with exit code 75; the task keeps running',
+    seconds,
+  ),
+]);
+
+/** What the helps of `task fetch` and `task wait` say about the output. */
+export const readingShape = [
+  'one lead on each line (jsonl), as the service sent it, sorted by position:',
+  ...leadShape,
+  'csv: the columns of `task run`; enrich fields are those of the first page',
+];
+
+/** Pure: from the option, else the profile, else the default of the reference workflow. */
+export function toReadTerms(
+  { pollInterval, waitTimeout, num = pageSize, positions }: FollowOptions,
+  settings: Settings,
+): ReadTerms {
+  return {
+    num,
+    positions: positions === true,
+    poll: {
+      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
+      maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
+    },
+    patienceMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
+  };
+}

@@ -1,0 +1,13 @@
+import { enrichFieldsOf } from '../../../operations/task/reading.ts';
+import type { Layout, LayoutOf } from '../../../output/layout.ts';
+import { entityLayout } from '../../../output/paid-layouts.ts';
+import type { RecordOptions } from '../../options/options.ts';
+
+/**
+ * The columns of a task that someone else may have created: its first page shows which enrich fields it has. A file that rows are added to
+ * has its header already.
+ */
+export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
+  if (append) return entityLayout();
+  return (records) => entityLayout(enrichFieldsOf(records));
+}
