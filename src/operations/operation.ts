@@ -14,8 +14,26 @@ import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
  */
 export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'placing' | 'ended';
 
-/** How it is resumed: as the same purchase, by another purchase of the rest, or not at all. */
+/** What resuming it means: the same purchase goes on, the rest is bought, or there is nothing to resume. */
 export type Resumes = 'itself' | 'rest' | 'no';
+
+/** One purchase of an operation: its only one or, where a search was cut, that of a part of it. */
+export interface Part {
+  readonly idempotencyKey: string;
+  /** Exactly what is sent. */
+  readonly body: string;
+  /** The most that it can cost; null where that is not known. */
+  readonly worstCase: number | null;
+  /** Whether the service may have received it. */
+  isSent: boolean;
+  leadsSearchId: string | undefined;
+  /** What this part alone has received: leads that were delivered, and that were dropped on this machine. */
+  delivered: number;
+  excluded: number;
+  /** How it ended; undefined while it has not. */
+  outcome: Outcome | undefined;
+  charged: Charged | undefined;
+}
 
 /** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
 export type OutputTerms = Pick<Intent, 'output' | 'options'>;
@@ -105,41 +123,61 @@ export function fold(folder: string, entries: Entries) {
   let pages = new Map<number, EntryOf<'page'>>();
   let isSent = false;
   let isCounted = false;
-  let hasArrived = false;
-  let hasDelivered = false;
   let isComplete = false;
   let isDropped = false;
   let end: End | undefined;
   let failed: Failed | undefined;
   let creditsAfter: number | undefined;
   let rows: string | undefined;
-  const continuedBy: string[] = [];
+  const parts: Part[] = [];
+  /** What earlier parts have received, and how they had ended. */
+  let before = { delivered: 0, excluded: 0, end };
 
   for (const entry of entries) {
+    const part = parts.at(-1);
     switch (entry.type) {
       case 'intent':
+        if (entry.idempotency_key !== undefined && entry.body !== undefined) parts.push(toPart(entry));
         break;
+      case 'rest': {
+        const { delivered, excluded } = entry;
+        if (part !== undefined) {
+          part.delivered += delivered - progress.delivered;
+          part.excluded += excluded - progress.excluded;
+        }
+        before = { delivered, excluded, end };
+        Object.assign(progress, { delivered, excluded, counted: delivered, hasCounts: true });
+        [isCounted, end, progress.written] = [true, undefined, undefined];
+        parts.push(toPart(entry));
+        break;
+      }
       case 'sent':
         isSent = true;
+        if (part !== undefined) part.isSent = true;
         progress.isPlaced = false;
         break;
       case 'created':
-        if (!progress.isNamed) progress.leadsSearchId = entry.leads_search_id;
+        progress.leadsSearchId = entry.leads_search_id;
+        if (part !== undefined) part.leadsSearchId ??= entry.leads_search_id;
         progress.isNamed = true;
         progress.requestId = entry.request_id ?? progress.requestId;
         break;
-      case 'batch':
-        progress.leadsSearchId ??= entry.leads_search_id ?? undefined;
+      case 'batch': {
+        const { delivered, excluded = 0, output_length } = entry;
+        progress.leadsSearchId = entry.leads_search_id ?? progress.leadsSearchId;
         progress.requestId = entry.request_id ?? progress.requestId;
-        progress.delivered = entry.delivered;
-        progress.excluded = entry.excluded ?? 0;
+        progress.delivered = before.delivered + delivered;
+        progress.excluded = before.excluded + excluded;
+        if (part !== undefined) {
+          Object.assign(part, { delivered, excluded });
+          part.leadsSearchId ??= entry.leads_search_id ?? undefined;
+        }
         // If the last batch has no length, an earlier one does.
-        if (entry.output_length !== null || !isCounted) progress.counted = entry.delivered;
-        isCounted ||= entry.output_length !== null;
+        if (output_length !== null || !isCounted) progress.counted = progress.delivered;
+        isCounted ||= output_length !== null;
         progress.hasCounts = true;
-        hasArrived ||= entry.delivered + (entry.excluded ?? 0) > 0;
-        hasDelivered ||= entry.delivered > 0;
         break;
+      }
       case 'page': {
         pages.set(entry.pts, entry);
         const some = [...pages.values()];
@@ -210,27 +248,32 @@ export function fold(folder: string, entries: Entries) {
       case 'balance':
         creditsAfter = entry.credits;
         break;
-      case 'continued':
-        continuedBy.push(entry.operation_id);
-        break;
       case 'reserved':
       case 'spent':
         // The index adds these up.
         break;
-      case 'terminal':
-        isComplete ||= entry.outcome === 'complete';
-        isDropped ||= entry.dropped === true;
+      case 'terminal': {
+        const { charged, dropped, outcome } = entry;
+        if (part !== undefined) Object.assign(part, { outcome, charged });
+        // The rest was refused: what came before is as it was.
+        if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
+          end = before.end;
+          break;
+        }
+        isComplete ||= outcome === 'complete';
+        isDropped ||= dropped === true;
         end = {
-          outcome: entry.outcome,
+          outcome,
           state: entry.state ?? undefined,
           readyCount: entry.ready_count ?? undefined,
-          charged: entry.charged,
+          charged,
           leads: entry.leads,
           stopReason: entry.stop_reason ?? undefined,
           sentRows: entry.sent_rows,
-          isDropped: entry.dropped === true,
+          isDropped: dropped === true,
         };
         break;
+      }
       default:
         entry satisfies never;
     }
@@ -238,31 +281,38 @@ export function fold(folder: string, entries: Entries) {
 
   const { command } = intent;
   const isList = rowsOf(command) !== undefined;
-  const isSearch = kindOf(command)?.goesOn === 'continue' && intent.body !== undefined;
+  const isSearch = kindOf(command)?.keeps === 'leads';
+  const hasReceived = progress.delivered + progress.excluded > 0;
   const isFreeEnd = end !== undefined && end.outcome !== 'complete' && end.charged === 'no';
   /** Something was sent, and was not refused at no cost. */
   const isBegun = isSent && !isFreeEnd;
   /** The reader of its output went away: it had what it wanted, and can still ask for more. */
   const isReaderGone = end?.outcome === 'reader_closed';
+  const last = parts.at(-1);
+  const isInDoubt =
+    last?.isSent === true &&
+    end === undefined &&
+    last.outcome === undefined &&
+    last.leadsSearchId === undefined &&
+    last.delivered + last.excluded === 0 &&
+    !progress.isAnswered;
 
   function toPhase(): Phase {
     if (end !== undefined) return 'ended';
     if (progress.adding !== undefined) return 'placing';
     if (progress.written !== undefined || progress.isAnswered) return 'received';
-    if (progress.isNamed || progress.hasPage || hasArrived || (isList && isSent)) return 'receiving';
+    if (progress.isNamed || progress.hasPage || hasReceived || (isList && isSent)) return 'receiving';
     return isSent ? 'sent' : 'new';
   }
 
   function toResumes(): Resumes {
-    if (isDropped) return 'no';
+    if (isDropped || kindOf(command)?.isResumable !== true) return 'no';
     if (isSearch) {
-      // A search that continues another one has the leads of that one.
-      const hasSome = progress.isNamed || hasDelivered || intent.continues !== undefined;
-      return isBegun && !isComplete && hasSome ? 'rest' : 'no';
+      const hasSome = progress.isNamed || hasReceived || parts.length > 1;
+      return parts.length > 0 && isBegun && !isComplete && hasSome ? 'rest' : 'no';
     }
     if (isList) return end?.outcome === 'complete' ? 'no' : 'itself';
-    const isOpen = end === undefined || isReaderGone;
-    return isOpen && isTask(command) && kindOf(command)?.goesOn === 'resume' ? 'itself' : 'no';
+    return end === undefined || isReaderGone ? 'itself' : 'no';
   }
 
   return {
@@ -278,20 +328,34 @@ export function fold(folder: string, entries: Entries) {
     failed,
     /** The balance after it, if it was asked for. */
     creditsAfter,
-    /** The searches that tried to continue this one, even if they were refused. */
-    continuedBy: continuedBy as readonly string[],
+    /** Its purchases, in their order; none for what is free, and for a list, whose rows are purchases. */
+    parts: parts as readonly Readonly<Part>[],
     isSearch,
     /** Whether the service may have received something of it. */
     isSent,
     isComplete,
     /** The user does not want the rest. */
     isDropped,
-    /** It has delivered leads. */
-    hasDelivered,
+    /** The last request was sent, and nothing is known of its answer. */
+    isInDoubt,
     isBegun,
     /** It ended before it could cost anything. */
     isRefused: end !== undefined && !isBegun,
     isReaderGone,
+  };
+}
+
+function toPart({ idempotency_key = '', body = '', worst_case = null }: Intent | EntryOf<'rest'>): Part {
+  return {
+    idempotencyKey: idempotency_key,
+    body,
+    worstCase: worst_case,
+    isSent: false,
+    leadsSearchId: undefined,
+    delivered: 0,
+    excluded: 0,
+    outcome: undefined,
+    charged: undefined,
   };
 }
 

@@ -6,8 +6,8 @@ import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts'
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
   readonly type: 'intent';
-  /** The version of the journal. Since 2, the rows of --append stay in a .part until all of them are there. */
-  readonly version?: number;
+  /** The form of the journal. */
+  readonly version: 1;
   readonly time: string;
   readonly command: string;
   /** The key and the exact body of the POST; absent when nothing is bought. */
@@ -31,8 +31,8 @@ export interface Intent {
   readonly asked?: string;
   /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
-  /** The search that this one continues. */
-  readonly continues?: string;
+  /** Only the cost is recorded, because the day's limit adds it up: not the request, nor what it brings. */
+  readonly unrecorded?: true;
   /** The most that all of it can cost, as far as that is known. */
   readonly reserved?: number;
 }
@@ -109,8 +109,20 @@ export type JournalEntry =
           gone?: true;
         }
       | { type: 'balance'; credits: number }
-      /** Another operation has the rest of a search that was cut. */
-      | { type: 'continued'; operation_id: string }
+      /**
+       * The rest of a search that was cut is bought, with another key. `delivered` and `excluded` are the leads that are stored so far;
+       * later entries count from there.
+       */
+      | {
+          type: 'rest';
+          time: string;
+          idempotency_key: string;
+          body: string;
+          worst_case: number | null;
+          credits_before?: number;
+          delivered: number;
+          excluded: number;
+        }
       /** There is nothing left to do. */
       | {
           type: 'terminal';
@@ -132,10 +144,103 @@ export type JournalEntry =
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 
-/** Pure: the entry for an operation without a task that has nothing left to do. */
-export function toTerminal(outcome: Outcome, more: Partial<EntryOf<'terminal'>> = {}): EntryOf<'terminal'> {
-  return { type: 'terminal', outcome, state: null, ready_count: null, ...more };
-}
+/** What an entry holds beside its type. */
+type Content<Type extends JournalEntry['type']> = Omit<EntryOf<Type>, 'type'>;
+
+/** The entries, as run.ts and the kinds write them. Undefined is what is not known, and is stored as null, or not at all. */
+export const entry = {
+  intent: (intent: Content<'intent'>): Intent => ({ type: 'intent', ...intent }),
+  rest: (rest: Content<'rest'>): EntryOf<'rest'> => ({ type: 'rest', ...rest }),
+  sent: (time: Date): EntryOf<'sent'> => ({ type: 'sent', time: time.toISOString() }),
+  /** `length` is that of the output, if it has one. */
+  opened: (length: number | undefined): EntryOf<'opened'>[] =>
+    length === undefined ? [] : [{ type: 'opened', output_length: length }],
+  restarted: (options: Intent['options']): EntryOf<'restarted'> => ({ type: 'restarted', options }),
+  created: (leadsSearchId: string, requestId: string | undefined): EntryOf<'created'> => ({
+    type: 'created',
+    leads_search_id: leadsSearchId,
+    request_id: requestId ?? null,
+  }),
+  batch(counts: {
+    readonly delivered: number;
+    readonly excluded: number;
+    readonly leadsSearchId: string | undefined;
+    readonly requestId: string | undefined;
+    readonly length: number | undefined;
+  }): EntryOf<'batch'> {
+    const { delivered, excluded, leadsSearchId, requestId, length } = counts;
+    return {
+      type: 'batch',
+      delivered,
+      ...(excluded === 0 ? {} : { excluded }),
+      leads_search_id: leadsSearchId ?? null,
+      request_id: requestId ?? null,
+      output_length: length ?? null,
+    };
+  },
+  page(page: {
+    readonly pts: number;
+    readonly count: number;
+    readonly next: number;
+    readonly readyCount: number;
+    readonly state: TaskState | undefined;
+    readonly length: number | undefined;
+    readonly enrichFields: readonly string[];
+    readonly excluded: number;
+  }): EntryOf<'page'> {
+    const { pts, count, next, readyCount, state, length, enrichFields, excluded } = page;
+    return {
+      type: 'page',
+      pts,
+      count,
+      next,
+      ready_count: readyCount,
+      state: state ?? null,
+      output_length: length ?? null,
+      ...(enrichFields.length === 0 ? {} : { enrich_fields: enrichFields }),
+      ...(excluded === 0 ? {} : { excluded }),
+    };
+  },
+  written: (
+    length: number | undefined,
+    more: {
+      readonly state?: TaskState | undefined;
+      readonly readyCount?: number | undefined;
+      readonly stopReason?: string | undefined;
+    } = {},
+  ): EntryOf<'written'> => ({
+    type: 'written',
+    state: more.state ?? null,
+    ready_count: more.readyCount ?? null,
+    output_length: length ?? null,
+    ...(more.stopReason === undefined ? {} : { stop_reason: more.stopReason }),
+  }),
+  answered: (requestId: string | undefined): EntryOf<'answered'> => ({
+    type: 'answered',
+    request_id: requestId ?? null,
+  }),
+  adding: (addition: Addition, rows: string | undefined): EntryOf<'adding'> => ({
+    type: 'adding',
+    ...addition,
+    ...(rows === undefined ? {} : { rows }),
+  }),
+  placed: (): EntryOf<'placed'> => ({ type: 'placed' }),
+  reserved: (time: Date, credits: number): EntryOf<'reserved'> => ({
+    type: 'reserved',
+    time: time.toISOString(),
+    credits,
+  }),
+  spent: (credits: number): EntryOf<'spent'> => ({ type: 'spent', credits }),
+  failed: (failed: Content<'failed'>): EntryOf<'failed'> => ({ type: 'failed', ...failed }),
+  balance: (credits: number): EntryOf<'balance'> => ({ type: 'balance', credits }),
+  terminal: (outcome: Outcome, more: Partial<Content<'terminal'>> = {}): EntryOf<'terminal'> => ({
+    type: 'terminal',
+    outcome,
+    state: null,
+    ready_count: null,
+    ...more,
+  }),
+} as const;
 
 export function toLine(entry: JournalEntry): string {
   return toCheckedLine('entry', JSON.stringify(entry));

@@ -3,7 +3,7 @@ import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { countOf, toThem } from '../wording.ts';
-import type { SearchSummary } from './stream.ts';
+import type { SearchSummary } from './search-stream.ts';
 
 export interface SearchEnd extends SearchSummary {
   /** How many of the leads that the service sent were dropped on this machine, because an earlier run of the list delivered them. */
@@ -12,6 +12,8 @@ export interface SearchEnd extends SearchSummary {
   readonly isStored: boolean;
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
+  /** What had arrived of it before this run, and how much of that was delivered. */
+  readonly before?: { readonly arrived: number; readonly delivered: number };
 }
 
 /**

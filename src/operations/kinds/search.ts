@@ -1,0 +1,272 @@
+import type { EntitySearchRequest } from '../../contract/types.ts';
+import { LeadpipeError } from '../../errors.ts';
+import type { Records } from '../../json/text.ts';
+import type { Delivery } from '../delivery.ts';
+import { type Running, warningsOf } from '../events.ts';
+import { entry } from '../journal/entries.ts';
+import { createStoredLeads } from '../journal/leads.ts';
+import { toWorstCase } from '../money.ts';
+import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
+import { identityOf } from '../only-new/identity.ts';
+import { toDoubtful, toFailedEntries } from './failed.ts';
+import type { Asked, Job, LeftBehind, Plan } from './job.ts';
+import { type RestOfSearch, readRest } from './rest-of-search.ts';
+import { type SearchEnd, toCutError } from './search-cut.ts';
+import { type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
+
+export type BoughtSearch = SearchEnd & Listed;
+
+/** fsync is slow, and a stream can bring a hundred batches in a second. */
+const syncMs = 1000;
+
+/** A new search, or the rest of one that was left: another request, which excludes what arrived. */
+export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<BoughtSearch> | LeftBehind> {
+  const { buyer, order, operation, isOurs, isSameOutput, warn } = asked;
+  const { settings } = buyer.connection;
+  if (operation === undefined) {
+    const { body, list, intent } = await toListed(buyer, order, warn);
+    return {
+      purchase: { body },
+      costs: { is: 'once', worst: toWorstCase('search', body, settings) },
+      intent,
+      opening: 'new',
+      perform: (job) => streamInto(job, body, list),
+    };
+  }
+  let rest: RestOfSearch;
+  try {
+    rest = await readRest(operation, order.body);
+  } catch (error) {
+    if (!(error instanceof LeadpipeError) || error.outcome !== 'configuration') throw error;
+    return { operation, why: error };
+  }
+  if (!rest.isKept) return { operation, why: 'not_kept' };
+  const { received, request, stored, dropped } = rest;
+  if (received === 0) return { operation, why: 'in_doubt' };
+  // If everything is stored, the whole .part is written again.
+  const opening = isSameOutput && isOurs ? ({ at: 0 } as const) : 'new';
+  const resuming = { operation, stored: stored.length };
+  if (request === undefined) {
+    const list = await listOf(buyer, operation, warn);
+    return {
+      costs: { is: 'nothing' },
+      opening,
+      resuming: { ...resuming, rest: 0, credits: 0 },
+      perform: (job) => complete(job, rest, list, isSameOutput),
+    };
+  }
+  const { body, list } = await toListed(buyer, { ...order, body: request }, warn, rest);
+  const worst = toWorstCase('search', body, settings);
+  return {
+    purchase: { body },
+    costs: { is: 'once', worst },
+    rest: { delivered: stored.length, excluded: dropped },
+    opening,
+    resuming: {
+      ...resuming,
+      rest: body.limit ?? 0,
+      isInDoubt: operation.isInDoubt,
+      ...(worst.credits === null ? {} : { credits: worst.credits }),
+    },
+    async *perform(job) {
+      await writeStored(job.delivery, rest, list, isSameOutput);
+      const before = { arrived: received, delivered: stored.length };
+      return { ...(yield* streamInto(job, body, list)), before };
+    },
+  };
+}
+
+/** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
+async function* complete(
+  job: Job,
+  rest: RestOfSearch,
+  list: RunOfList | undefined,
+  isSameOutput: boolean,
+): Running<BoughtSearch> {
+  const { delivery, idempotencyKey, journal, operationId } = job;
+  const { operation, stored, dropped, stopReason } = rest;
+  if (!isSameOutput || !operation.progress.isPlaced) {
+    await journal.append(...entry.opened(delivery.length));
+    await writeStored(delivery, rest, list, isSameOutput);
+    await journal.append(entry.written(await delivery.sync(), { stopReason }));
+    await job.place();
+  }
+  await journal.append(
+    entry.terminal('complete', {
+      charged: 'yes',
+      leads: stored.length,
+      ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
+    }),
+  );
+  return {
+    leadsSearchId: operation.progress.leadsSearchId,
+    requestId: operation.progress.requestId,
+    cut: undefined,
+    cause: undefined,
+    leads: 0,
+    isDelivered: true,
+    stopReason,
+    warnings: [],
+    excluded: 0,
+    isStored: true,
+    operationId,
+    idempotencyKey,
+    before: { arrived: stored.length + dropped, delivered: stored.length },
+    list,
+  };
+}
+
+/** Writes what is stored of a search that was left, before its rest. On standard output, what was surely printed is not printed again. */
+async function writeStored(
+  delivery: Delivery,
+  { counted, stored }: RestOfSearch,
+  list: RunOfList | undefined,
+  isSameOutput: boolean,
+): Promise<void> {
+  const inFile = delivery.file !== undefined;
+  const sure = inFile && !isSameOutput ? 0 : counted;
+  // Another run of the list may have delivered some of them since.
+  const missing = stored.filter((lead, at) => (at < sure ? inFile : !list?.delivered.has(identityOf(lead))));
+  if (missing.length > 0) await delivery.write(missing);
+  await delivery.sync();
+}
+
+/** Streams a search into the output: each lead is stored, and counts for its list, before it is delivered. */
+async function* streamInto(
+  job: Job,
+  request: EntitySearchRequest,
+  list: RunOfList | undefined,
+): Running<BoughtSearch> {
+  const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
+  const { context } = buyer;
+  const filter = await openFilter(buyer, list, operationId);
+  const stored = folder === undefined ? undefined : await createStoredLeads(folder);
+  const before = operation?.progress.delivered ?? 0;
+  const warnings: string[] = [];
+  let isStored = stored !== undefined;
+  let isNamed = false;
+  let delivered = 0;
+  let excluded = 0;
+  let syncing = Promise.resolve();
+  let synced = Number.NEGATIVE_INFINITY;
+
+  /** Runs what stores something, until that fails once: a full disk must not end a search that is paid for. */
+  async function whileStored(work: () => Promise<unknown>): Promise<void> {
+    if (!isStored) return;
+    try {
+      await work();
+    } catch (error) {
+      isStored = false;
+      const why = error instanceof Error ? error.message : String(error);
+      warnings.push(
+        `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
+      );
+    }
+  }
+
+  const sync = () => Promise.all([stored?.sync(), filter.sync()]);
+  const toBatch = ({ leadsSearchId, requestId }: SearchIds, length?: number) =>
+    entry.batch({ delivered, excluded, leadsSearchId, requestId, length });
+
+  async function* deliver(leads: Records, ids: SearchIds): Running<void> {
+    const { isNew, count } = filter.check(leads);
+    const fresh = leads.filter((_, index) => isNew[index]);
+    // Dropped leads have arrived, too: the service's count includes them.
+    excluded += leads.length - fresh.length;
+    // Before leads are printed, they and the search's ID are stored, and count for their list.
+    await whileStored(async () => {
+      const { leadsSearchId, requestId } = ids;
+      if (!isNamed && leadsSearchId !== undefined) {
+        journal.note(entry.created(leadsSearchId, requestId));
+        isNamed = true;
+      }
+      stored?.append(leads, isNew);
+      count(leadsSearchId);
+    });
+    yield* warningsOf(warnings);
+    if (fresh.length > 0) await delivery.write(fresh);
+    yield { is: 'delivered', records: fresh.length };
+    delivered += fresh.length;
+    // Once a second, the output is put on the disk, and the journal says how much it has.
+    const now = context.clock.monotonic();
+    if (stored === undefined || now - synced < syncMs) return;
+    synced = now;
+    // This length belongs to this count. The rest may run beside the stream.
+    const batch = toBatch(ids, await delivery.sync());
+    syncing = syncing.then(() =>
+      whileStored(async () => {
+        await sync();
+        await journal.append(batch);
+      }),
+    );
+  }
+
+  try {
+    const client = (yield* begin())();
+    yield { is: 'stage', stage: 'searching' };
+    let summary: SearchSummary;
+    try {
+      summary = yield* searchEntities(client, request, idempotencyKey, deliver, context);
+    } catch (thrown) {
+      // An earlier run may have sent this request with this key.
+      const isAgain = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey) === true;
+      const error = isAgain ? toDoubtful(thrown) : thrown;
+      await whileStored(() => journal.append(...toFailedEntries(error)));
+      throw error;
+    }
+    await syncing;
+    await whileStored(sync);
+    const { cut, leads, stopReason } = summary;
+    const end = { ...summary, excluded, isStored, operationId, idempotencyKey };
+    const error = cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
+    const length = error ? undefined : await delivery.sync().catch(() => undefined);
+    const terminal = entry.terminal(error?.outcome ?? 'complete', {
+      charged: leads > 0 ? 'yes' : 'no',
+      leads: before + leads - excluded,
+      stop_reason: stopReason ?? null,
+    });
+    const isPlacedLater = error === undefined && delivery.file !== undefined;
+    const ended = isPlacedLater
+      ? [entry.written(length, { stopReason })]
+      : error && leads === 0
+        ? toFailedEntries(error)
+        : [terminal];
+    await whileStored(() => journal.append(toBatch(summary, length), ...ended));
+    // Everything that is said comes after the last byte of output.
+    if (error === undefined) {
+      try {
+        await job.place();
+      } catch (thrown) {
+        yield* warningsOf(warnings);
+        throw toUnplaced(thrown, end);
+      }
+    }
+    if (isPlacedLater) await whileStored(() => journal.append(terminal));
+    // If the reader of the output went away, nobody may be there to read this.
+    if (error?.outcome !== 'reader_closed') {
+      yield* warningsOf([...warnings, ...summary.warnings]);
+      yield { is: 'ended', arrived: end };
+    }
+    if (error !== undefined) throw error;
+    return { ...end, list };
+  } finally {
+    await syncing;
+    await stored?.close();
+    await filter.close();
+  }
+}
+
+/** The error of the output, with what is known of the purchase: everything has arrived. */
+function toUnplaced(
+  error: unknown,
+  { isStored, leads, operationId, idempotencyKey, requestId }: SearchEnd,
+): unknown {
+  if (!(error instanceof LeadpipeError)) return error;
+  return error.with({
+    charged: leads > 0 ? 'yes' : 'maybe',
+    idempotencyKey,
+    facts: { is: 'unplaced', operationId, isStored },
+    requestId,
+    ...error.details,
+  });
+}
