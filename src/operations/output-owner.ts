@@ -19,9 +19,11 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     const operation = await readOperation(state, line.op).catch(() => undefined);
     if (operation === undefined) continue;
     const adding = operation.entries.findLast(({ type }) => type === 'adding' || type === 'placed');
-    if (adding?.type !== 'adding' || (await completeAddition(output, adding)) !== 'done') return;
-    await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
-    return;
+    if (adding?.type !== 'adding') return;
+    return await withOperation(context, operation.operationId, async (journal) => {
+      const isDone = (await completeAddition(output, adding, journal)) === 'done';
+      if (isDone) await journal.append({ type: 'placed' });
+    });
   }
 }
 

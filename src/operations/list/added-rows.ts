@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/entries.ts';
@@ -52,14 +53,14 @@ export async function readAddedRows(
       return count > 0;
     },
     /** Stores what was remembered, before the rows are added. Returns the name of the file. Throws LocalIoError. */
-    async keep(folder: string): Promise<string> {
+    async keep(folder: string, lock: HeldLock): Promise<string> {
       const before = own?.entries.filter(({ type }) => type === 'adding').length ?? 0;
       const name = `added-${before + 1}.jsonl`;
       const lines: string[] = [];
       for (let at = 0; at < written.length; at += together) {
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));
       }
-      await writeWhole(join(folder, name), lines.join(''), 'rows');
+      await writeWhole(join(folder, name), lines.join(''), 'rows', lock);
       return name;
     },
   };

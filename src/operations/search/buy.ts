@@ -1,5 +1,6 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { OpenDelivery } from '../delivery.ts';
@@ -43,9 +44,10 @@ async function* streamInto(
   const stored =
     operationId === undefined
       ? undefined
-      : await createStoredLeads(folderOf(context.directories.state, operationId));
+      : await createStoredLeads(folderOf(context.directories.state, operationId), journal);
   const warnings: string[] = [];
   let isStored = stored !== undefined;
+  let lost: LockLostError | undefined;
   let isNamed = false;
   let delivered = 0;
   let excluded = 0;
@@ -59,6 +61,10 @@ async function* streamInto(
       await work();
     } catch (error) {
       isStored = false;
+      if (error instanceof LockLostError) {
+        lost = error;
+        return;
+      }
       const why = error instanceof Error ? error.message : String(error);
       warnings.push(
         `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
@@ -94,6 +100,7 @@ async function* streamInto(
       stored?.append(leads, isNew);
       count(leadsSearchId);
     });
+    if (lost !== undefined) throw lost;
     yield* warningsOf(warnings);
     if (fresh.length > 0) await delivery.write(fresh);
     yield { is: 'delivered', records: fresh.length };
@@ -138,6 +145,7 @@ async function* streamInto(
     const written = { type: 'written', state: null, ready_count: null, output_length, stop_reason } as const;
     const ended = isPlacedLater ? [written] : error && leads === 0 ? toFailedEntries(error) : [terminal];
     await whileStored(() => journal.append(toBatch(summary, output_length), ...ended));
+    if (lost !== undefined && error === undefined) throw lost;
     // Everything that is said comes after the last byte of output.
     if (error === undefined) {
       try {

@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
-import type { FolderLock } from '../../../files/folder-lock.ts';
+import type { HeldLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
@@ -98,7 +98,7 @@ async function goOnInstead(
   options: RunOptions,
   buyer: Buyer,
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
-  lock: FolderLock | undefined,
+  lock: HeldLock,
 ): Promise<boolean> {
   const { operationId, entries } = operation;
   const { say, warn } = createNotes(context, options);
@@ -239,7 +239,7 @@ async function goOnWithTask(
   journal: Journal,
   operation: StoredOperation,
   isOurs: boolean,
-  lock: FolderLock | undefined,
+  lock: HeldLock,
 ): Promise<void> {
   if (await finishTask(journal, operation)) return;
   const { settings } = buyer.connection;
