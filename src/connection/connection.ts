@@ -8,6 +8,7 @@ import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
 import type { KeyHeader } from '../contract/endpoints.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
 import type { Request } from '../transport/call.ts';
@@ -56,8 +57,8 @@ export interface RouteStart {
 export interface Connection {
   /** For free requests. */
   readonly client: Client;
-  /** A client for one purchase, with waits of its own. */
-  newClient(listener?: WaitListener): Client;
+  /** A client with waits of its own, for one operation: it sends nothing that the operation's `lock` does not confirm. */
+  newClient(listener?: WaitListener, lock?: HeldLock): Client;
   readonly settings: Settings;
   /** The profile in use. */
   readonly profile: string;
@@ -108,7 +109,7 @@ export async function withConnection<T>(
       opened: () => keepBaselineWasm(context),
     });
     const keyHeader = settings.auth_header === 'auto' ? undefined : settings.auth_header;
-    const toTransport = (waits?: WaitListener): Transport =>
+    const toTransport = (waits?: WaitListener, lock?: HeldLock): Transport =>
       createTransport({
         clock: context.clock,
         dispatcher,
@@ -118,6 +119,7 @@ export async function withConnection<T>(
         userAgent: `leadpipe/${context.version}`,
         trace: listener.trace,
         waits: (error, ms) => (waits?.(error, ms) === false ? false : listener.waits?.(error, ms)),
+        beforeSend: lock?.confirm,
         random: context.random,
         retryAttempts: settings['retry.attempts'] ?? defaults['retry.attempts'],
         retryBudgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
@@ -132,7 +134,7 @@ export async function withConnection<T>(
     try {
       return await work({
         client: createClient(transport),
-        newClient: (waits) => createClient(toTransport(waits)),
+        newClient: (waits, lock) => createClient(toTransport(waits, lock)),
         settings,
         profile: profile.name,
         origin: options.local ? 'local' : baseUrl.origin,

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './error-code.ts';
+import { type HeldLock, LockLostError } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
 import { targetOf } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
@@ -45,9 +46,16 @@ async function digestOf(...pieces: readonly Piece[]): Promise<Pick<Addition, 'le
 
 /**
  * Adds rows of a .part to the end of its file, `at`, and removes the .part when they are on the disk. Where there is no file, the
- * .part becomes it. The caller holds the lock of the output. Throws LocalIoError, with the file as it was.
+ * .part becomes it. `lock` is that of the output. Throws LocalIoError, with the file as it was, and LockLostError.
  */
-export async function addRows(path: string, target: string, rows: Piece, at: number): Promise<void> {
+export async function addRows(
+  path: string,
+  target: string,
+  rows: Piece,
+  at: number,
+  lock: HeldLock,
+): Promise<void> {
+  lock.confirm();
   const file = await openIfThere(path, target, constants.O_RDWR | constants.O_APPEND);
   if (file === undefined) {
     await rename(`${target}.part`, target).catch((error) => fail(path, error));
@@ -57,6 +65,7 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
   try {
     for await (const block of blocksOf(rows)) {
       for (let sent = 0; sent < block.length; ) {
+        lock.confirm();
         // Appends after everything there: another program may just have added a line.
         const { bytesWritten } = await file.write(block, sent, block.length - sent, null);
         sent += bytesWritten;
@@ -65,20 +74,27 @@ export async function addRows(path: string, target: string, rows: Piece, at: num
     }
     await file.sync();
   } catch (error) {
+    // The process that has taken over completes what is there.
+    if (error instanceof LockLostError) throw error;
     if ((await file.stat()).size === at + done) await file.truncate(at).catch(() => undefined);
     throw writeFailure(path, error);
   } finally {
     await file.close();
   }
+  lock.confirm();
   await rm(`${target}.part`, { force: true });
   await syncFolder(dirname(target));
 }
 
 /**
  * Completes, from the .part, what a killed run was adding to a file. `not_added`: the file or the .part has changed since, and nothing was
- * done. The caller holds the lock of the output. Throws LocalIoError.
+ * done. Throws LocalIoError, LockLostError.
  */
-export async function completeAddition(path: string, addition: Addition): Promise<'done' | 'not_added'> {
+export async function completeAddition(
+  path: string,
+  addition: Addition,
+  lock: HeldLock,
+): Promise<'done' | 'not_added'> {
   const { at, before, from, length } = addition;
   const target = await targetOf(path);
   const file = await openIfThere(path, target, 'r');
@@ -102,7 +118,7 @@ export async function completeAddition(path: string, addition: Addition): Promis
     const missing = { before: before.slice(written), from: from + Math.max(0, written - before.length) };
     const rest = { file: part, ...missing };
     if (!(await isSame(...there, rest))) return 'not_added';
-    await addRows(path, target, rest, size);
+    await addRows(path, target, rest, size, lock);
     return 'done';
   } finally {
     await file?.close();

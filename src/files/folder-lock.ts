@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import {
-  existsSync,
+  closeSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -20,10 +21,27 @@ import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { realPathOf, statOrNothing } from './target.ts';
-import { writeFailure } from './write-failure.ts';
+import { reasonOf, writeFailure } from './write-failure.ts';
+
+/**
+ * The proof, for whoever writes or sends, that no other process may do so. A process can lose its lock without noticing: while it is stopped
+ * (a sleeping machine, `docker pause`), another machine may take it for dead. So everything that depends on a lock looks at it first.
+ */
+export interface HeldLock {
+  /** Throws LockLostError where another process has taken over, LocalIoError where that can't be found out. */
+  confirm(): void;
+}
 
 /** The right to change what is in a folder, or a file. A process that dies loses it. */
-export type FolderLock = Pick<ReturnType<typeof claimLock>, 'isHeld' | 'release'>;
+export interface FolderLock extends HeldLock {
+  release(): void;
+}
+
+/** For what any number of processes may write: standard output, a FIFO. */
+export const noLock: HeldLock = { confirm() {} };
+
+/** Another process has taken over while this one was stopped: this one must not write or send anything more. */
+export class LockLostError extends LeadpipeError {}
 
 /** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
@@ -44,12 +62,12 @@ export async function withFolderLock<T>(
   folder: string,
   context: Pick<Context, 'pid' | 'clock' | 'random'>,
   what: string,
-  work: () => Promise<T>,
+  work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
   await makePrivateFolder(folder);
   const lock = await lockFolder(folder, context.pid, what, context);
   try {
-    return await work();
+    return await work(lock);
   } finally {
     lock.release();
   }
@@ -79,7 +97,8 @@ export async function lockAt(
   try {
     for (;;) {
       const other = claim.take((owner) => owner === silent || isGone(owner));
-      if (other === undefined) return claim;
+      if (other === undefined)
+        return { confirm: () => confirmHeld(path, claim.owner, what), release: claim.release };
       if (isSilent(path, other) && (await staysSilent(path, other))) silent = other;
       else if (waiting === undefined || waiting.clock.monotonic() > deadline)
         throw isTaken(path, other, what);
@@ -100,10 +119,10 @@ export async function lockAt(
 export async function withOutputLock<T>(
   { pid }: Pick<Context, 'pid'>,
   file: string,
-  work: (lock: FolderLock | undefined) => Promise<T>,
+  work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
   const found = await statOrNothing(file);
-  if (found !== undefined && !found.isFile()) return await work(undefined);
+  if (found !== undefined && !found.isFile()) return await work(noLock);
   const lock = await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
     throw error instanceof LeadpipeError ? error : writeFailure(file, error);
   });
@@ -153,8 +172,6 @@ export function claimLock(path: string, pid: number) {
       }
       return undefined;
     },
-    /** False where another machine took over, because this process was stopped for too long: it must not write any more. */
-    isHeld: () => existsSync(join(path, owner)),
     /** For the owner: gives the lock back. It can be taken again. */
     giveBack: () => renameSync(path, ready),
     /** Ends the claim, and the lock if it has it. */
@@ -183,13 +200,25 @@ export function isAlive(owner: string, folder: string): boolean {
   return !isGone(owner) && !isSilent(join(folder, 'lock'), owner);
 }
 
-/** The error of a lock that was taken over. */
-export function lockLost(what: string): LeadpipeError {
-  return new LeadpipeError(
-    'temporary',
-    `this process was stopped for so long that another machine or container has taken over ${what}`,
-    { type: 'operation_locked', retryable: true },
-  );
+/** Throws LockLostError where the owner no longer has the lock. The file is opened, since a network file system may remember a file that is gone. */
+function confirmHeld(path: string, owner: string, what: string): void {
+  try {
+    closeSync(openSync(join(path, owner), 'r'));
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR', 'ESTALE'].includes(codeOf(error) ?? '')) {
+      throw new LocalIoError(`can't read the lock of ${what}: ${reasonOf(error)}`, { cause: error });
+    }
+    const other = orElse(() => entriesOf(path), []).find(isOwner);
+    const by = other === undefined ? 'another run' : nameOf(path, other);
+    throw new LockLostError(
+      'temporary',
+      `this process was stopped for so long that ${by} took over ${what}`,
+      {
+        type: 'operation_locked',
+        hint: 'This run has stopped and changed nothing since then. The other run continues the work.',
+      },
+    );
+  }
 }
 
 function inTheWay(path: string): LocalIoError {
@@ -197,16 +226,18 @@ function inTheWay(path: string): LocalIoError {
 }
 
 function isTaken(path: string, owner: string, what: string): LeadpipeError {
-  const [pid] = owner.split('.');
-  const host = orElse(() => readFileSync(join(path, owner), 'utf8'), '').replace(/[^\w.-]/g, '');
-  const [by, hint] = isFromHere(owner)
-    ? [`process ${pid}`, `Wait until it has finished, or stop it: kill ${pid}`]
-    : [
-        `another machine or container (${host || 'unknown'})`,
-        'Wait until it has finished. If it has died, try again in a minute.',
-      ];
+  const hint = isFromHere(owner)
+    ? `Wait until it has finished, or stop it: kill ${owner.split('.')[0]}`
+    : 'Wait until it has finished. If it has died, try again in a minute.';
   const details = { type: 'operation_locked', charged: 'no', hint } as const;
-  return new LeadpipeError('temporary', `${by} is working on ${what}`, details);
+  return new LeadpipeError('temporary', `${nameOf(path, owner)} is working on ${what}`, details);
+}
+
+/** What users know the owner of a lock by. */
+function nameOf(path: string, owner: string): string {
+  if (isFromHere(owner)) return `process ${owner.split('.')[0]}`;
+  const host = orElse(() => readFileSync(join(path, owner), 'utf8'), '').replace(/[^\w.-]/g, '');
+  return `another machine or container (${host || 'unknown'})`;
 }
 
 /** Whether an owner from another place has given no sign of life for a while. */

@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
+import type { HeldLock } from './folder-lock.ts';
 
 /*
  * A file that only grows: lines of JSON, each with a checksum. Journals, rows, leads, the index and lists are such files. If a process is
@@ -104,33 +105,57 @@ const flagsOf = {
   new: toAdd | constants.O_CREAT | constants.O_EXCL,
   there: toAdd,
   any: toAdd | constants.O_CREAT,
-  read: constants.O_RDONLY,
 } as const;
 
+/** A log that another process may add to meanwhile. `take` gets each line. Throws LocalIoError, and what `take` throws. */
+export async function openLogToRead(path: string, what: string, take: (line: LogLine) => void) {
+  const { handle } = await openAndRead(path, constants.O_RDONLY, what, take);
+  return { handle, close: () => handle.close() };
+}
+
+async function openAndRead(path: string, flags: number, what: string, take: (line: LogLine) => void) {
+  const fail = (error: unknown): never => {
+    throw notStored(what, path, error);
+  };
+  const handle = await open(path, flags | noFollow, 0o600).catch(fail);
+  try {
+    const { size } = await handle.stat();
+    /** Where the last whole line ends. */
+    let end = 0;
+    for await (const line of readLog(path)) {
+      take(line);
+      if (line.offset + line.length < size) end = line.offset + line.length + 1;
+    }
+    return { handle, size, end };
+  } catch (error) {
+    await handle.close();
+    return fail(error);
+  }
+}
+
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either; or one to `read`, which another process may add to.
- * `take` gets each line in it. Removes an incomplete last line, since the next one would be damaged by it. Throws LocalIoError, as `append`
+ * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it. Removes an incomplete last
+ * line, since the next one would be damaged by it. Nothing is written without the `lock`. Throws LocalIoError and LockLostError, as `append`
  * and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
   which: keyof typeof flagsOf,
   what: string,
+  lock: HeldLock,
   take: (line: LogLine) => void = () => {},
 ) {
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
-  const handle = await open(path, flagsOf[which] | noFollow, 0o600).catch(fail);
-  let end = 0;
+  const { handle, size, end: endOfLines } = await openAndRead(path, flagsOf[which], what, take);
+  let end = endOfLines;
   try {
-    if (which === 'new' || which === 'any') await handle.chmod(0o600);
-    const { size } = await handle.stat();
-    for await (const line of readLog(path)) {
-      take(line);
-      if (line.offset + line.length < size) end = line.offset + line.length + 1;
+    if (which !== 'there') await handle.chmod(0o600);
+    if (end < size) {
+      lock.confirm();
+      await handle.truncate(end);
     }
-    if (end < size && which !== 'read') await handle.truncate(end);
   } catch (error) {
     await handle.close();
     fail(error);
@@ -164,6 +189,7 @@ export async function openLog(
      */
     append(lines: string): number {
       if (failure !== undefined) fail(failure);
+      lock.confirm();
       const bytes = Buffer.from(lines);
       try {
         if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');

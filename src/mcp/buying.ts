@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
-import { lockAt } from '../files/folder-lock.ts';
+import { lockAt, noLock } from '../files/folder-lock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
 import { buyAnswer } from '../operations/answer.ts';
@@ -146,7 +146,7 @@ async function task(buyer: Buyer, ordered: Order<'task create'>, watch: Watch, w
   const bought = await watch(buyTask(buyer, order, openInto([])));
   if (bought !== undefined) {
     try {
-      const filter = await openFilter(buyer, list, bought);
+      const filter = await openFilter(buyer, list, { ...noLock, ...bought });
       filter.check([]).count(bought.leadsSearchId);
       await filter.sync().finally(filter.close);
     } catch (error) {

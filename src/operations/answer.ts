@@ -1,6 +1,7 @@
 import type { Client } from '../client.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { LeadpipeError } from '../errors.ts';
+import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Buyer } from './buyer.ts';
@@ -45,6 +46,7 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       await kept();
       isStored = true;
     } catch (error) {
+      if (error instanceof LockLostError) throw error;
       isStored = false;
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
@@ -60,12 +62,12 @@ export async function* buyAnswer<Kind extends AnswerKind>(
         const error = again === undefined ? thrown : toDoubtful(thrown);
         // The service's error matters more than a failure to write the journal.
         await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
-        throw await keepGarbled(folder, error);
+        throw await keepGarbled(folder, error, journal);
       },
     );
     bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
     // Store it first: reading it may take a while.
-    if (folder !== undefined) yield* keep(() => storeAnswer(folder, text));
+    if (folder !== undefined) yield* keep(() => storeAnswer(folder, text, journal));
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
@@ -103,9 +105,9 @@ function toNoResult(failure: string): LeadpipeError {
 }
 
 /** Stores an answer that can't be understood, since it is paid for and can't be asked for again. The error says where it is. */
-async function keepGarbled(folder: string | undefined, error: unknown): Promise<unknown> {
+async function keepGarbled(folder: string | undefined, error: unknown, lock: HeldLock): Promise<unknown> {
   if (!(error instanceof RequestError) || !error.body || folder === undefined) return error;
-  const path = await storeGarbled(folder, error.body).catch(() => undefined);
+  const path = await storeGarbled(folder, error.body, lock).catch(() => undefined);
   return path === undefined
     ? error
     : error.with({ hint: `The answer is stored in ${path}, as it came. Report the request ID.` });

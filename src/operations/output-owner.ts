@@ -1,6 +1,7 @@
 import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
+import { entry } from './journal/entries.ts';
 import { digestOf, toDigests } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex } from './journal/operation-index.ts';
@@ -19,9 +20,11 @@ export async function completeAdditionTo(context: IndexContext, output: string):
     const operation = await readOperation(state, line.op).catch(() => undefined);
     if (operation === undefined) continue;
     const { adding } = operation.progress;
-    if (adding === undefined || (await completeAddition(output, adding)) !== 'done') return;
-    await withOperation(context, operation.operationId, (journal) => journal.append({ type: 'placed' }));
-    return;
+    if (adding === undefined) return;
+    return await withOperation(context, operation.operationId, async (journal) => {
+      const isDone = (await completeAddition(output, adding, journal)) === 'done';
+      if (isDone) await journal.append(entry.placed());
+    });
   }
 }
 

@@ -99,7 +99,7 @@ export async function* purchase<T>(
       const begin = async function* (): Running<Client> {
         await sending();
         yield { is: 'begun' };
-        return connection.newClient(buyer.waits);
+        return connection.newClient(buyer.waits, journal);
       };
       const result = yield* way({ idempotencyKey, isAgain, journal, delivery, begin });
       aside.settle();

@@ -3,6 +3,7 @@ import { LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from 
 import { type Addition, addRows, blocksOf, toAddition } from '../files/addition.ts';
 import { readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
 import { readFailure } from '../files/write-failure.ts';
 
 const newline = 0x0a;
@@ -16,7 +17,12 @@ const longestLine = 64 << 20;
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
-export async function openAppend(target: string, path: string, header: readonly string[] | undefined) {
+export async function openAppend(
+  target: string,
+  path: string,
+  header: readonly string[] | undefined,
+  lock: HeldLock,
+) {
   const { lineEnd } = await checkAppend(target, path, header);
   return {
     /** The line end of the file. */
@@ -40,7 +46,7 @@ export async function openAppend(target: string, path: string, header: readonly 
       if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
       await adding(await toAddition(at, rows));
-      await addRows(path, target, rows, at);
+      await addRows(path, target, rows, at, lock);
     },
   };
 }

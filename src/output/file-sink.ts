@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
-import { type FolderLock, lockLost } from '../files/folder-lock.ts';
+import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
@@ -22,16 +22,16 @@ interface FileSinkOptions {
   readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
   /** For the wait for the reader of a FIFO. */
   readonly waiting: Pick<Context, 'clock' | 'signal'>;
-  /** The lock of the output: a run that has lost it puts nothing into place. */
-  readonly lock?: FolderLock | undefined;
+  /** The lock of the output. */
+  readonly lock: HeldLock;
 }
 
 /**
  * The file of `-o`. Its rows go to `<file>.part` beside it, which replaces it when complete, or is added to it: a reader sees a
  * whole file or the old one. The .part is opened here, before anything is sent to the service. What is not a regular
- * file (a FIFO, /dev/null) is written directly. The caller holds the lock of the output.
+ * file (a FIFO, /dev/null) is written directly. A run that has lost the lock of the output changes nothing more.
  *
- * @throws LocalIoError when it can't be written; UsageError when it is a folder, or can't be appended to.
+ * @throws LocalIoError when it can't be written; LockLostError; UsageError when it is a folder, or can't be appended to.
  */
 export async function createFileSink(path: string, options: FileSinkOptions) {
   const { append, lock, make, opening = 'new', waiting, warn } = options;
@@ -44,7 +44,8 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append.header));
+  const appended =
+    append && (await (await import('./append.ts')).openAppend(target, path, append.header, lock));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
@@ -57,6 +58,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
 
   /** Cuts off what stands behind the last complete write: of an earlier run, or of a write that failed. */
   async function cutBack(): Promise<void> {
+    lock.confirm();
     if (!isCut) await handle.truncate(length).catch((error) => fail(named, error));
     isCut = true;
   }
@@ -81,8 +83,10 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
           .then(() => file.sync())
           .finally(() => file.close());
       }
+      lock.confirm();
       await rename(whole, target);
     } catch (error) {
+      if (error instanceof LockLostError) throw error;
       if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
       throw error instanceof LeadpipeError ? error : writeFailure(path, error);
     }
@@ -127,7 +131,6 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
           const what = 'was moved or replaced while this run was writing it';
           throw changed(`${named} ${what}; ${path} was not changed`);
         }
-        if (lock?.isHeld() === false) throw lockLost(path);
         await (appended === undefined ? replace() : appended.add(handle, named, length, adding)).catch(
           (error: unknown) => {
             const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
@@ -140,9 +143,14 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     },
     /**
      * The run was cut, or has brought `nothing`. Closes the output, and returns the path of the file with its rows; without rows,
-     * undefined, and there is no file.
+     * undefined, and there is no file. Undefined, too, where another run has taken over: the file is that run's.
      */
     async abandon(nothing = false): Promise<string | undefined> {
+      try {
+        lock.confirm();
+      } catch {
+        return void (await handle.close());
+      }
       const isEmpty = nothing || (await handle.stat()).size === 0;
       if (isEmpty && (await isInPlace())) await rm(part, { force: true });
       // A failing disk must not hide that the run was cut.

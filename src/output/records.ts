@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
-import type { FolderLock } from '../files/folder-lock.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
 import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import { pathLayout } from './columns.ts';
@@ -23,7 +23,8 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   /** Whether a file stays as it is when there are no records. */
   readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
-  readonly lock?: FolderLock | undefined;
+  /** The lock of the file. */
+  readonly lock: HeldLock;
   /** Gets each of the chosen columns that no record had. */
   readonly unfound?: (path: string) => void;
   /** Prints what the format has no room for. */

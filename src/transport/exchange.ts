@@ -1,12 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../context.ts';
+import { LeadpipeError } from '../errors.ts';
 import type { Call } from './call.ts';
 import { toFailure } from './failure.ts';
 import { SilenceError, type TimeLimits } from './time-limits.ts';
 
 /** The only method that is used of undici's dispatchers, 7 and newer. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>;
+
+export interface Exchanging {
+  readonly dispatcher: Dispatching;
+  readonly clock: Clock;
+  readonly beforeSend?: (() => void) | undefined;
+}
 
 /** Waiting is counted in steps of so many milliseconds. A step in which the process was stopped counts as one. */
 const stepMs = 500;
@@ -22,8 +29,7 @@ export type Exchange = Awaited<ReturnType<typeof openExchange>>;
  * about the service. Throws RequestError and StoppedError until the head has arrived.
  */
 export async function openExchange(
-  dispatcher: Dispatching,
-  clock: Clock,
+  { dispatcher, clock, beforeSend }: Exchanging,
   call: Call,
   outgoing: Dispatcher.DispatchOptions,
 ) {
@@ -117,6 +123,12 @@ export async function openExchange(
     // The connection is open, and the head of the request is written next.
     onRequestStart(controller) {
       if (failure !== undefined) return controller.abort(failure);
+      try {
+        beforeSend?.();
+      } catch (error) {
+        fail(error as Error);
+        return controller.abort(error as Error);
+      }
       wire = controller;
     },
     onResponseStart(_, status, values) {
@@ -144,6 +156,7 @@ export async function openExchange(
 
   const { status, values } = await waitFor(takeHead, 'headers').catch((error: unknown) => {
     close();
+    if (error instanceof LeadpipeError) throw error;
     throw toFailure(error, call, undefined, wire !== undefined);
   });
   return {

@@ -25,6 +25,8 @@ interface TransportOptions extends Retrying {
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
   readonly timeouts: AskedLimits;
+  /** Called before each attempt, when its connection is open and the next thing is to write: if it throws, nothing is sent. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 /** An answer with the headers masked. */
@@ -50,7 +52,7 @@ export function createTransport(options: TransportOptions) {
     if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
     const start = clock.monotonic();
     trace?.(`> ${endpoint.method} ${url}`);
-    const exchange = await openExchange(options.dispatcher, clock, call, {
+    const exchange = await openExchange(options, call, {
       origin: url.origin,
       path: url.pathname + url.search,
       method: endpoint.method,

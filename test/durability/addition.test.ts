@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
+import { noLock } from '../../src/files/folder-lock.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { createFileSink } from '../helpers/file-sink.ts';
 import { resultOf, temporaryFolder } from '../helpers/run.ts';
@@ -86,7 +87,7 @@ describe('rows that are added', () => {
         }
         // The one who completes it may be killed too.
         await runWorker(1 + (at % 6), [...args, adding]);
-        expect({ where, end: await completeAddition(file, JSON.parse(adding)) }).toEqual({
+        expect({ where, end: await completeAddition(file, JSON.parse(adding), noLock) }).toEqual({
           where,
           end: 'done',
         });
@@ -102,7 +103,7 @@ describe('rows that are added', () => {
   it('are completed from wherever they were cut', async () => {
     for (let bytes = 0; bytes <= 16; bytes++) {
       const { file, addition } = await leaveHalf(bytes);
-      expect(await completeAddition(file, addition)).toBe('done');
+      expect(await completeAddition(file, addition, noLock)).toBe('done');
       expect({ bytes, text: textOf(file) }).toEqual({ bytes, text: '{"a":1}\n{"a":2}\n{"a":3}\n' });
       expect(existsSync(`${file}.part`)).toBe(false);
     }
@@ -119,14 +120,14 @@ describe('rows that are added', () => {
     change(place);
     const texts = () => [textOf(place.file), textOf(`${place.file}.part`)];
     const before = texts();
-    expect(await completeAddition(place.file, place.addition)).toBe('not_added');
+    expect(await completeAddition(place.file, place.addition, noLock)).toBe('not_added');
     expect(texts()).toEqual(before);
   });
 
   it('leave a .part alone that is of a later run', async () => {
     const { file, addition } = await leaveHalf(16);
     writeFileSync(`${file}.part`, '{"later":1}\n');
-    expect(await completeAddition(file, addition)).toBe('done');
+    expect(await completeAddition(file, addition, noLock)).toBe('done');
     expect(textOf(`${file}.part`)).toBe('{"later":1}\n');
   });
 

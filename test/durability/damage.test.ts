@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noLock } from '../../src/files/folder-lock.ts';
 import { readAnswer, storeAnswer } from '../../src/operations/journal/answers.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/journal/leads.ts';
@@ -55,7 +56,7 @@ describe('a stored answer', () => {
 
   it('with any byte changed, or cut anywhere, is never shown as something else', async () => {
     const folder = temporaryFolder();
-    await storeAnswer(folder, answer);
+    await storeAnswer(folder, answer, noLock);
     expect(await readAnswer(folder)).toBe(answer);
     const path = join(folder, 'answer.json');
     const whole = readFileSync(path);
@@ -73,7 +74,7 @@ describe('a stored answer', () => {
 
   it('is one object of JSON, for whoever looks into the file', async () => {
     const folder = temporaryFolder();
-    await storeAnswer(folder, answer);
+    await storeAnswer(folder, answer, noLock);
     const { answer: kept } = JSON.parse(readFileSync(join(folder, 'answer.json'), 'utf8'));
     expect(kept).toEqual(JSON.parse(answer));
   });
@@ -83,7 +84,7 @@ const kept = ['{"a":12345678901234567890}', '"\\u001b[31mtext"', '{"b":\n"日"}'
 
 it('stored leads with any byte changed, or cut anywhere, lose that line alone, and not without a word', async () => {
   const folder = temporaryFolder();
-  const stored = await createStoredLeads(folder);
+  const stored = await createStoredLeads(folder, noLock);
   stored.append(kept);
   await stored.close();
   const path = join(folder, leadsFile);

@@ -153,7 +153,7 @@ describe.concurrent('a lock that another machine or container has', () => {
       expect(take(jumped?.at ?? '')).rejects.toMatchObject(refusal),
       ...[dead, ahead].map(async (held) => {
         const lock = await take(held?.at ?? '');
-        expect(lock.isHeld()).toBe(true);
+        lock.confirm();
         expect(existsSync(held?.path ?? '')).toBe(false);
         lock.release();
         expect(readdirSync(held?.at ?? '')).toEqual([]);
@@ -186,9 +186,9 @@ describe.concurrent('a lock that another machine or container has', () => {
     writeFileSync(join(at, 'lock', theirs), 'other-host');
     await expect(journal.append({ type: 'opened', output_length: 0 })).rejects.toMatchObject({
       outcome: 'temporary',
-      message: expect.stringContaining('another machine or container has taken over this operation'),
+      message: expect.stringContaining('another machine or container (other-host) took over this operation'),
     });
-    expect(() => journal.note({ type: 'placed' })).toThrow('taken over');
+    expect(() => journal.note({ type: 'placed' })).toThrow('took over');
     await journal.close();
     expect(readdirSync(join(at, 'lock'))).toEqual([theirs]);
     expect((await readOperations(stateDir)).operations[0]?.entries).toEqual([intent]);
@@ -219,7 +219,7 @@ it('a lock stands beside an output whose name is nearly too long', async () => {
   const name = `${'😀'.repeat(60)}.csv`;
   await withOutputLock({ pid: process.pid }, join(folder, name), async (lock) => {
     expect(readdirSync(folder)).toEqual([`${name}.lock`]);
-    expect(lock?.isHeld()).toBe(true);
+    lock.confirm();
   });
   expect(readdirSync(folder)).toEqual([]);
 });

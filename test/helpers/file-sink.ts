@@ -1,3 +1,4 @@
+import { noLock } from '../../src/files/folder-lock.ts';
 import { createFileSink as create } from '../../src/output/file-sink.ts';
 import { machineClock as clock } from './clock.ts';
 
@@ -5,4 +6,9 @@ export type SinkOptions = Partial<Parameters<typeof create>[1]>;
 
 /** The file of an output, for a run that nothing stops and nobody listens to. */
 export const createFileSink = (path: string, options: SinkOptions = {}) =>
-  create(path, { waiting: { signal: new AbortController().signal, clock }, warn: () => {}, ...options });
+  create(path, {
+    lock: noLock,
+    waiting: { signal: new AbortController().signal, clock },
+    warn: () => {},
+    ...options,
+  });

@@ -15,6 +15,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStream } from '../../src/context.ts';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
+import { LockLostError, noLock } from '../../src/files/folder-lock.ts';
 import { memberLayout } from '../../src/output/columns.ts';
 import { entityLayout } from '../../src/output/paid-layouts.ts';
 import { openRecords } from '../../src/output/records.ts';
@@ -32,7 +33,7 @@ beforeEach(() => {
 
 const { signal } = new AbortController();
 const context = { stdout: {} as OutputStream, signal, clock };
-const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {} } as const;
+const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {}, lock: noLock } as const;
 const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
   `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
@@ -91,10 +92,20 @@ describe('a new file', () => {
     await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
     rmSync(`${file}.part`);
     for (const append of [undefined, {}]) {
-      const lost = await createFileSink(file, { append, lock: { isHeld: () => false, release() {} } });
+      let isLost = false;
+      const confirm = (): void => {
+        if (isLost) throw new LockLostError('temporary', 'lost');
+      };
+      const lost = await createFileSink(file, { append, lock: { confirm } });
+      const cut = await createFileSink(file, { append, opening: { at: 0 }, lock: { confirm } });
       await lost.write('rows');
-      await expect(lost.commit()).rejects.toMatchObject({ outcome: 'temporary' });
+      isLost = true;
+      for (const change of [() => lost.write('more'), () => cut.write('more'), lost.commit]) {
+        await expect(change()).rejects.toMatchObject({ outcome: 'temporary' });
+      }
+      expect(await cut.abandon(true)).toBeUndefined();
       expect(readdirSync(folder)).toEqual(['leads.csv.part']);
+      expect(read(`${file}.part`)).toBe('rows');
       rmSync(`${file}.part`);
     }
   });
@@ -153,7 +164,7 @@ describe('what can not be written', () => {
       source,
       `import { createFileSink } from ${JSON.stringify(join(import.meta.dirname, '../../src/output/file-sink.ts'))};
       process.on('SIGXFSZ', () => {});
-      const sink = await createFileSink(${JSON.stringify(file)}, { warn() {}${way === 'append' ? ', append: {}' : ''} });
+      const sink = await createFileSink(${JSON.stringify(file)}, { warn() {}, lock: { confirm() {} }${way === 'append' ? ', append: {}' : ''} });
       await sink.write('{"new":1}\\n');
       const message = await sink.write('x'.repeat(5000)).catch((error) => error.message);
       await sink.abandon();
@@ -282,7 +293,7 @@ describe('appending', () => {
       at: Buffer.byteLength(before),
       length: Buffer.byteLength(read()) - Buffer.byteLength(before),
     });
-    expect(await completeAddition(file, addition as Addition)).toBe('done');
+    expect(await completeAddition(file, addition as Addition, noLock)).toBe('done');
   });
 
   it('to no file makes one of the .part', async () => {

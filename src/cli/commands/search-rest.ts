@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import type { FolderLock } from '../../files/folder-lock.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type Buyer, checkSameBuyer } from '../../operations/buyer.ts';
 import type { Intent } from '../../operations/journal/entries.ts';
@@ -110,7 +110,7 @@ export async function goOn(
 
 interface Resuming extends Omit<LeftSearch, 'open'> {
   readonly isOurs: boolean;
-  readonly lock: FolderLock | undefined;
+  readonly lock: HeldLock;
   readonly beginning: string;
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
-import type { FolderLock } from '../../files/folder-lock.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { OpenDelivery } from '../../operations/delivery.ts';
@@ -132,7 +132,7 @@ export interface Purchase<Kind extends PaidKind> {
   readonly order: Order<Kind>;
   readonly open: OpenDelivery;
   readonly earlier: Earlier;
-  readonly lock: FolderLock | undefined;
+  readonly lock: HeldLock;
 }
 
 /** Runs `work` with what it takes to buy. Notes about earlier runs have been printed then. */

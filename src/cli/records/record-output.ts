@@ -2,7 +2,7 @@ import { toZonedTime, type Zone } from '../../clock.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { type FolderLock, withOutputLock } from '../../files/folder-lock.ts';
+import { type HeldLock, noLock, withOutputLock } from '../../files/folder-lock.ts';
 import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
@@ -21,8 +21,6 @@ export interface Printed {
   /** Of the profile, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   readonly opening?: Opening | undefined;
-  /** The lock of the file, if this run has it already. */
-  readonly lock?: FolderLock | undefined;
 }
 
 type OutputOptions = RecordOptions & ReportOptions & { readonly positions?: true };
@@ -58,10 +56,10 @@ export async function withOutput<T>(
 export async function withHeldOutput<T>(
   context: Context,
   options: RecordOptions & { readonly dryRun?: boolean },
-  work: (lock: FolderLock | undefined) => Promise<T>,
+  work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
   const file = options.dryRun ? undefined : fileOf(options);
-  if (file === undefined) return await work(undefined);
+  if (file === undefined) return await work(noLock);
   return await withOutputLock(context, file, async (lock) => {
     if (options.append) {
       await (await import('../../operations/output-owner.ts')).completeAdditionTo(context, file);
@@ -74,7 +72,7 @@ export async function withHeldOutput<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, layout, lock, opening, settings }: Printed,
+  { shape, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
   keepsFile = true,
 ): Promise<Delivery> {
   const file = fileOf(options);

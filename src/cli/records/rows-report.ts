@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { AnswerKind } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/list/list.ts';
@@ -27,6 +28,7 @@ export async function openErrors(
   file: string | undefined,
   base: RecordColumns,
   own: readonly string[],
+  lock: HeldLock,
 ) {
   const names = aboutFailure.map((name) => numbered(new Set(own), name));
   const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
@@ -38,6 +40,7 @@ export async function openErrors(
           shape: 'list',
           layout: layoutOf(base, added, names),
           file,
+          lock,
           append: false,
           // What a killed run has written is written again.
           opening: { at: 0 },

@@ -110,7 +110,6 @@ export async function buyList(
       ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
       ...('type' in request ? { type: request.type } : {}),
     });
-    const errors = await openErrors(context, options.errors, base, own);
     const brought = createBrought(list);
     const order: Omit<ListOrder, 'replaces' | 'open'> = {
       ...rowOrder,
@@ -139,8 +138,10 @@ export async function buyList(
       const printed = { shape: 'list', layout, settings, lock } as const;
       const open = (opening: Opening) => openOutput(context, options, { ...printed, opening });
       const running = runList(buyer, { ...order, replaces, open });
-      return await showList(context, options, running, errors, `reading ${input.what}`, total);
-    }).finally(errors.end);
+      const errors = await openErrors(context, options.errors, base, own, lock);
+      const shown = showList(context, options, running, errors, `reading ${input.what}`, total);
+      return await shown.finally(errors.end);
+    });
     tellUnfound();
     close(context, options, toSummary(list.kind, finished, brought, rowOrder.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;

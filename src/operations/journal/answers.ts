@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError } from '../../errors.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JsonText } from '../../json/text.ts';
@@ -11,15 +12,15 @@ export const answerFile = 'answer.json';
 /** The file with what arrived in place of an answer: it may hold what was paid for. */
 export const garbledFile = 'answer.garbled';
 
-/** Resolves when the answer is on the disk: all of it, or nothing. Throws LocalIoError. */
-export async function storeAnswer(folder: string, answer: JsonText): Promise<void> {
-  await writeWhole(join(folder, answerFile), toCheckedLine('answer', answer), 'the answer');
+/** Resolves when the answer is on the disk: all of it, or nothing. `lock` is that of the operation. Throws LocalIoError, LockLostError. */
+export async function storeAnswer(folder: string, answer: JsonText, lock: HeldLock): Promise<void> {
+  await writeWhole(join(folder, answerFile), toCheckedLine('answer', answer), 'the answer', lock);
 }
 
 /** The same for what came instead of an answer. Returns where it is. Throws LocalIoError. */
-export async function storeGarbled(folder: string, text: string): Promise<string> {
+export async function storeGarbled(folder: string, text: string, lock: HeldLock): Promise<string> {
   const path = join(folder, garbledFile);
-  await writeWhole(path, text, 'the answer');
+  await writeWhole(path, text, 'the answer', lock);
   return path;
 }
 

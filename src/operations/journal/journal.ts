@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
-import { lockFolder, lockLost } from '../../files/folder-lock.ts';
+import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { fold, type Operation, toUnknownOperation } from '../operation.ts';
@@ -12,11 +12,13 @@ import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Entries, journalFile } from './journal-file.ts';
 import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
 
+/** It is also the lock of its operation's folder: rows, leads and answers are written, and requests sent, only while this process has it. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing, for --no-history. */
 export const noJournal: Journal = {
   operationId: undefined,
+  confirm() {},
   append: async () => {},
   note() {},
   close: async () => {},
@@ -40,7 +42,7 @@ async function openLocked(
   const entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  const log = await openLog(path, which, what, ({ number, said }) => {
+  const log = await openLog(path, which, what, lock, ({ number, said }) => {
     entries.push(toEntry(said, number, path));
   }).catch((error: unknown) => {
     lock.release();
@@ -53,7 +55,6 @@ async function openLocked(
 
   function write(...some: readonly JournalEntry[]): void {
     if (failure !== undefined) throw failure;
-    if (!lock.isHeld()) throw lockLost(what);
     log.append(some.map(toLine).join(''));
   }
 
@@ -80,7 +81,8 @@ async function openLocked(
     get operationId(): string | undefined {
       return isThere ? operationId : undefined;
     },
-    /** Resolves when all these lines are on the disk. Throws LocalIoError. */
+    confirm: lock.confirm,
+    /** Resolves when all these lines are on the disk. Throws LocalIoError, LockLostError. */
     async append(...some: readonly JournalEntry[]): Promise<void> {
       // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
       for (const entry of some.filter(isBeginning)) await index(entry);

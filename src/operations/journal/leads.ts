@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { openLog, readLog, type Said, toQuickLine } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
 
@@ -15,10 +16,10 @@ const leadsAtOnce = 100;
  */
 const members = { delivered: ['lead', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 
-/** Adds behind the leads that are stored already, if there are any. Throws LocalIoError. */
-export async function createStoredLeads(folder: string) {
+/** Adds behind the leads that are stored already, if there are any; `lock` is that of the operation. Throws LocalIoError, LockLostError. */
+export async function createStoredLeads(folder: string, lock: HeldLock) {
   const path = join(folder, leadsFile);
-  const log = await openLog(path, 'any', 'leads');
+  const log = await openLog(path, 'any', 'leads', lock);
   return {
     /**
      * When it returns, the leads survive this process. Leads that are not new are stored as dropped, since they are paid for, too. Throws

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import type { LeadpipeError } from '../../errors.ts';
-import { withFolderLock } from '../../files/folder-lock.ts';
+import { type HeldLock, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { type Operation, readOperation } from '../operation.ts';
@@ -38,7 +38,7 @@ export async function openIndex(context: IndexContext): Promise<OperationIndex> 
   const { state } = context.directories;
   const stored = await readStored(state, 'all');
   if (stored !== undefined) return toIndex(stored);
-  const made = changing(context, () => readOrMake(state, 'all'));
+  const made = changing(context, (lock) => readOrMake(state, 'all', lock));
   return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(state)) })));
 }
 
@@ -53,17 +53,18 @@ export async function addToIndex(
   isLate = false,
 ): Promise<void> {
   const { state } = context.directories;
-  await changing(context, async () => {
-    const known = await readOrMake(state, check ? 'all' : 'end');
+  await changing(context, async (lock) => {
+    const known = await readOrMake(state, check ? 'all' : 'end', lock);
     check?.(toIndex(known));
     const bytes = Buffer.from(toText(line, known.crc));
     const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
     try {
+      lock.confirm();
       await handle.truncate(known.size);
       await handle.write(bytes, 0, bytes.length, known.size);
       if (!isLate) await handle.datasync();
     } catch (error) {
-      await handle.truncate(known.size).catch(() => undefined);
+      if (!(error instanceof LockLostError)) await handle.truncate(known.size).catch(() => undefined);
       throw error;
     } finally {
       await handle.close();
@@ -76,25 +77,25 @@ export async function thinIndex(
   keeps: (operationId: string) => boolean,
 ): Promise<void> {
   const { state } = context.directories;
-  await changing(context, async () => {
+  await changing(context, async (lock) => {
     const stored = await readStored(state, 'all');
     if (stored === undefined) return;
     const lines = [...toIndex(stored).newest()].reverse();
-    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(line.op))), what);
+    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(line.op))), what, lock);
   });
 }
 
-async function changing<T>(context: IndexContext, change: () => Promise<T>): Promise<T> {
+async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Promise<T>): Promise<T> {
   const folder = dirname(fileOfIndex(context.directories.state));
   return await withFolderLock(folder, context, what, change);
 }
 
-/** As `readStored`; where the index has to be made again, that is done. Needs the lock of the folder. Throws LocalIoError. */
-async function readOrMake(stateDir: string, part: 'all' | 'end'): Promise<Stored> {
+/** As `readStored`; where the index has to be made again, that is done. Throws LocalIoError. */
+async function readOrMake(stateDir: string, part: 'all' | 'end', lock: HeldLock): Promise<Stored> {
   const stored = await readStored(stateDir, part);
   if (stored !== undefined) return stored;
   const bytes = toBytes(await readJournals(stateDir));
-  await writeWhole(fileOfIndex(stateDir), bytes, what);
+  await writeWhole(fileOfIndex(stateDir), bytes, what, lock);
   return { bytes, size: bytes.length, crc: crc32(bytes) };
 }
 

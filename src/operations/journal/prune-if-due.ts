@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withFolderLock } from '../../files/folder-lock.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { IndexContext } from './operation-index.ts';
 
@@ -12,7 +13,9 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
   try {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
-    await writeWhole(stamp, now.toISOString(), 'the time');
+    await withFolderLock(context.directories.state, context, 'the time', (lock) =>
+      writeWhole(stamp, now.toISOString(), 'the time', lock),
+    );
     // Nothing is old on the first day.
     if (Number.isNaN(last)) return;
     const { prune } = await import('./retention.ts');

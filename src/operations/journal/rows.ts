@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Charged, Outcome } from '../../errors.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import {
   fromCheckedLine,
   type LogLine,
   notStored,
   openLog,
+  openLogToRead,
   readLog,
   toCheckedLine,
 } from '../../files/line-log.ts';
@@ -31,7 +33,7 @@ export type RowEnd =
       readonly key?: string | undefined;
     };
 
-/** Where the last line about a request stands, and what it says. */
+/** Where the answer to a request stands or, without one, the last line about it, and what it says. */
 interface Place {
   readonly state: RowEnd['state'] | 'sent';
   /** Bytes. */
@@ -58,9 +60,14 @@ function createKnown(path: string, file: () => FileHandle) {
   function put(digest: bigint, place: Place): void {
     const before = digests.get(digest);
     const { state } = place;
-    counts.answered += Number(state === 'answered') - Number(before?.state === 'answered');
     // Each key is stored once before it is sent. A failure means that it was refused and cost nothing.
     counts.sent += Number(state === 'sent') - Number(state === 'failed');
+    // What another process says later about the same request is about its own attempt, which the service refused.
+    if (before?.state === 'answered') {
+      before.seen ||= place.seen;
+      return;
+    }
+    counts.answered += Number(state === 'answered');
     place.seen ||= before?.seen === true;
     digests.set(digest, place);
   }
@@ -122,11 +129,11 @@ function createKnown(path: string, file: () => FileHandle) {
   };
 }
 
-/** Opens the rows of a list, new or begun. Throws ConfigurationError, LocalIoError. */
-export async function openStoredRows(folder: string) {
+/** Opens the rows of a list, new or begun; `lock` is that of the list. Throws ConfigurationError, LocalIoError, LockLostError. */
+export async function openStoredRows(folder: string, lock: HeldLock) {
   const path = join(folder, rowsFile);
   const known = createKnown(path, () => log.handle);
-  const log = await openLog(path, 'any', 'rows', known.take);
+  const log = await openLog(path, 'any', 'rows', lock, known.take);
 
   async function append(
     digest: bigint,
@@ -175,7 +182,7 @@ export async function openRowsOfOther(folder: string) {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
   const known = createKnown(path, () => log.handle);
-  const log = await openLog(path, 'read', 'rows', known.take);
+  const log = await openLogToRead(path, 'rows', known.take);
   return { ...known, close: log.close };
 }
 

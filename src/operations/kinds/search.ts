@@ -1,5 +1,6 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import type { Delivery } from '../delivery.ts';
 import { type Running, warningsOf } from '../events.ts';
@@ -140,10 +141,11 @@ async function* streamInto(
   const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
   const { context } = buyer;
   const filter = await openFilter(buyer, list, operationId);
-  const stored = folder === undefined ? undefined : await createStoredLeads(folder);
+  const stored = folder === undefined ? undefined : await createStoredLeads(folder, journal);
   const before = operation?.progress.delivered ?? 0;
   const warnings: string[] = [];
   let isStored = stored !== undefined;
+  let lost: LockLostError | undefined;
   let isNamed = false;
   let delivered = 0;
   let excluded = 0;
@@ -157,6 +159,10 @@ async function* streamInto(
       await work();
     } catch (error) {
       isStored = false;
+      if (error instanceof LockLostError) {
+        lost = error;
+        return;
+      }
       const why = error instanceof Error ? error.message : String(error);
       warnings.push(
         `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,

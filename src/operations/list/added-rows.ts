@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/entries.ts';
@@ -46,13 +47,13 @@ export async function readAddedRows(
       return count > 0;
     },
     /** Stores what was remembered, before the rows are added. Returns the name of the file. Throws LocalIoError. */
-    async keep(folder: string): Promise<string> {
+    async keep(folder: string, lock: HeldLock): Promise<string> {
       const name = `added-${(own?.progress.additions ?? 0) + 1}.jsonl`;
       const lines: string[] = [];
       for (let at = 0; at < written.length; at += together) {
         lines.push(toCheckedLine('added', JSON.stringify(written.slice(at, at + together))));
       }
-      await writeWhole(join(folder, name), lines.join(''), 'rows');
+      await writeWhole(join(folder, name), lines.join(''), 'rows', lock);
       return name;
     },
   };

@@ -115,11 +115,11 @@ async function* buyRows(list: List): Running<FinishedList, ListEvent> {
       const opened = await openFor(buyer, journal, intent, () => order.open('new'));
       delivery = opened.delivery;
       await opened.sending();
-      stored = await openStoredRows(folder);
+      stored = await openStoredRows(folder, journal);
     } else {
       checkSameBuyer(buyer, own);
       if (order.operation !== undefined && (await hasSentRow(order, own)) === false) throw toGone(own);
-      stored = await openStoredRows(folder);
+      stored = await openStoredRows(folder, journal);
       const isPriced = spending !== undefined || worst.credits !== null;
       if (isPriced) rest = await countRest(order, others, stored);
       const isKnown = rest !== undefined && worst.credits !== null && buyer.connection.origin !== 'local';
@@ -159,7 +159,7 @@ async function* work(
   const { operationId = '' } = journal;
   const { state } = buyer.context.directories;
   const added = await readAddedRows(own, otherOperations, order.terms);
-  const known = { keyBase: order.run ?? operationId, stored, others, added };
+  const known = { keyBase: order.run ?? operationId, stored, others, added, lock: journal };
   const end = yield* workThrough(buyer, order, known, delivery);
   const { counts, cost, stop } = end;
   const { done, failed, resultless } = counts;
@@ -181,7 +181,7 @@ async function* work(
   let kept: string | undefined;
   if (order.replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
   else {
-    await putInPlace(journal, delivery, { rows: () => added.keep(folderOf(state, operationId)) });
+    await putInPlace(journal, delivery, { rows: () => added.keep(folderOf(state, operationId), journal) });
     if (order.terms.output !== null) await journal.append({ type: 'placed' });
   }
   // A row that the service answered without a result has an answer. The next run of the list buys it again.

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Client } from '../../client.ts';
 import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
 import { LeadpipeError } from '../../errors.ts';
+import type { HeldLock } from '../../files/folder-lock.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import type { Buyer } from '../buyer.ts';
@@ -36,7 +37,11 @@ const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 export function createRowPurchases(
   { connection, context: { clock, random, zone } }: Buyer,
   { budgetMs, concurrency, kind }: ListOrder,
-  { keyBase, stored }: { readonly keyBase: string; readonly stored: StoredRows },
+  {
+    keyBase,
+    stored,
+    lock,
+  }: { readonly keyBase: string; readonly stored: StoredRows; readonly lock: HeldLock },
   late: AbortSignal,
   halt: AbortSignal,
   stopWith: (error: unknown) => void,
@@ -46,7 +51,7 @@ export function createRowPurchases(
   const slots = createSlots(clock, concurrency, halt);
   const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
   // A row that the service has no room for is put back, and tried later.
-  const client = connection.newClient((error) => error.fault !== 'busy');
+  const client = connection.newClient((error) => error.fault !== 'busy', lock);
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
   let answeredAt = Number.NEGATIVE_INFINITY;
 

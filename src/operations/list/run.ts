@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
+import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Buyer } from '../buyer.ts';
 import { toOverLimit } from '../money.ts';
@@ -39,6 +40,7 @@ interface KnownList {
   readonly stored: StoredRows;
   readonly others: readonly KnownRows[];
   readonly added: AddedRows;
+  readonly lock: HeldLock;
 }
 
 interface Item {
@@ -59,7 +61,7 @@ const graceSeconds = 10;
 export async function* workThrough(
   buyer: Buyer,
   order: ListOrder,
-  { keyBase, stored, others, added }: KnownList,
+  { keyBase, stored, others, added, lock }: KnownList,
   delivery: Pick<Delivery, 'write'>,
 ): Running<ListEnd, ListEvent> {
   const { connection, spending } = buyer;
@@ -91,6 +93,8 @@ export async function* workThrough(
     stop ??=
       error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
     halt.abort();
+    // The answers belong to the run that has taken over.
+    if (error instanceof LockLostError) late.abort();
     changed();
   };
   const stopped = (): void => {
@@ -102,7 +106,7 @@ export async function* workThrough(
   const { slots, room, buy } = createRowPurchases(
     buyer,
     order,
-    { keyBase, stored },
+    { keyBase, stored, lock },
     late.signal,
     halt.signal,
     stopWith,

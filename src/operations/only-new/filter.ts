@@ -134,13 +134,15 @@ export const noFilter = createFilter(nothingKnown);
 export async function openFilter(
   buyer: Buyer,
   list: RunOfList | undefined,
-  { operationId }: Pick<Journal, 'operationId'>,
+  own: Pick<Journal, 'operationId' | 'confirm'>,
 ): Promise<LeadFilter> {
+  const { operationId } = own;
   if (list === undefined || operationId === undefined) return createFilter(list?.known ?? nothingKnown);
   const { name, known, brought = [] } = list;
   const { connection, context } = buyer;
   const { origin } = connection;
-  const file = await openRunFile(buyer, folderOfList(context.directories.state, name, origin), operationId);
+  const folder = folderOfList(context.directories.state, name, origin);
+  const file = await openRunFile(buyer, folder, operationId, own);
   const run = {
     list: name,
     operation_id: operationId,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
-import { isLocked, withFolderLock } from '../../files/folder-lock.ts';
+import { type HeldLock, isLocked, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
@@ -41,14 +41,19 @@ export async function readList(folder: string, damaged: Damaged): Promise<Delive
   );
 }
 
-/** Opens the file of an operation, whose journal this process has locked. Throws LocalIoError, and `temporary` as `withFolderLock`. */
-export async function openRunFile({ context }: Buyer, folder: string, operationId: string): Promise<LineLog> {
+/** Opens the file of an operation, whose lock is `own`. Throws LocalIoError, and `temporary` as `withFolderLock`. */
+export async function openRunFile(
+  { context }: Buyer,
+  folder: string,
+  operationId: string,
+  own: HeldLock,
+): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
   try {
     // Under this lock, nobody merges the file of a run that is about to write to it.
-    return await withFolderLock(folder, context, 'the list of these leads', async () => {
-      await foldOver(context.directories.state, folder);
-      const log = await openLog(path, 'any', what);
+    return await withFolderLock(folder, context, 'the list of these leads', async (lock) => {
+      await foldOver(context.directories.state, folder, lock);
+      const log = await openLog(path, 'any', what, own);
       await syncFolder(folder);
       return log;
     });
@@ -58,15 +63,15 @@ export async function openRunFile({ context }: Buyer, folder: string, operationI
   }
 }
 
-/** Merges the files of finished runs when there are many. Changes nothing where one is damaged. Needs the lock of the folder. */
-async function foldOver(stateDir: string, folder: string): Promise<void> {
+/** Merges the files of finished runs when there are many. Changes nothing where one is damaged. `lock` is that of the folder. */
+async function foldOver(stateDir: string, folder: string, lock: HeldLock): Promise<void> {
   const runs = await runsIn(folder);
   if (runs.length < mostRuns) return;
   const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length)))).sort();
   const damages: string[] = [];
   const lines = await readLines(folder, [foldedFile, ...over], (what) => damages.push(what));
   if (damages.length > 0) return;
-  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''), what);
+  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''), what, lock);
   for (const name of over) await rm(join(folder, name), { force: true });
 }
 

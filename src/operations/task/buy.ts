@@ -129,7 +129,7 @@ export async function* waitForTask(
     const { delivery, sending } = await openFor(buyer, journal, intent, to.open);
     try {
       await sending();
-      const { client } = buyer.connection;
+      const client = buyer.connection.newClient(buyer.waits, journal);
       const begun = { leadsSearchId, start: pts, from: pts };
       return yield* readInto({ buyer, client, terms, delivery, journal }, 'waiting', async () => begun);
     } finally {

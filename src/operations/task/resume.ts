@@ -109,7 +109,7 @@ export async function* resumeTask(
   const warnings: string[] = [];
   const list = await listOf(buyer, [operationId], intent, (line) => warnings.push(line));
   yield* warningsOf(warnings);
-  const client = connection.newClient(buyer.waits);
+  const client = connection.newClient(buyer.waits, journal);
   /** The ID of the task. If the answer to its creation was lost, the creation is sent again, with the same key and the same bytes. */
   const begin = async (
     { position, start, lastPage, requestId }: Progress,

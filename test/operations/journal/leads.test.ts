@@ -2,13 +2,14 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { noLock } from '../../../src/files/folder-lock.ts';
 import { toCheckedLine } from '../../../src/files/line-log.ts';
 import type { Records } from '../../../src/json/text.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../../src/operations/journal/leads.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 
 async function keep(folder: string, leads: Records, isNew?: readonly boolean[]): Promise<void> {
-  const stored = await createStoredLeads(folder);
+  const stored = await createStoredLeads(folder, noLock);
   stored.append(leads, isNew);
   await stored.close();
 }

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { noLock } from '../../../src/files/folder-lock.ts';
 import { toQuickLine } from '../../../src/files/line-log.ts';
 import { toLine } from '../../../src/json/text.ts';
 import type { Buyer } from '../../../src/operations/buyer.ts';
@@ -130,7 +131,7 @@ describe('the files of a list', () => {
   };
   async function add(buyer: Buyer, folder: string, ...lines: Delivered[]): Promise<void> {
     for (const one of lines) {
-      const file = await openRunFile(buyer, folder, one.operation_id);
+      const file = await openRunFile(buyer, folder, one.operation_id, noLock);
       file.append(toDeliveredLine(one));
       await file.close();
     }
@@ -149,7 +150,7 @@ describe('the files of a list', () => {
   it('of runs that are under way are left alone, and so is damage', async () => {
     const { stateDir, buyer, folder } = state();
     const journal = await createJournal(keepingIn(stateDir), 'op_1');
-    const running = await openRunFile(buyer, folder, 'op_1');
+    const running = await openRunFile(buyer, folder, 'op_1', noLock);
     const lines = Array.from({ length: 30 }, (_, at) => line(`op_${100 + at}`, 'A'));
     await add(buyer, folder, ...lines);
     running.append(toDeliveredLine(line('op_1', 'R')));
@@ -189,7 +190,7 @@ describe('the files of a list', () => {
     const { buyer, folder, stateDir } = state();
     mkdirSync(folder, { recursive: true });
     symlinkSync(join(stateDir, 'elsewhere'), join(folder, 'op_1.jsonl'));
-    await expect(openRunFile(buyer, folder, 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
+    await expect(openRunFile(buyer, folder, 'op_1', noLock)).rejects.toMatchObject({ outcome: 'local_io' });
     expect(existsSync(join(stateDir, 'elsewhere'))).toBe(false);
   });
 });

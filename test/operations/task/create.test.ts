@@ -18,6 +18,7 @@ function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly t
   return {
     types,
     operationId: 'op_1',
+    confirm() {},
     async append(entry: JournalEntry) {
       if (types.length >= fullAt) throw new LocalIoError('disk full');
       types.push(entry.type);

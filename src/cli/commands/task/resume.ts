@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { type LeadpipeError, UsageError } from '../../../errors.ts';
-import type { FolderLock } from '../../../files/folder-lock.ts';
+import type { HeldLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Journal, withOperation } from '../../../operations/journal/journal.ts';
 import { readKnown, type Operation, toDamageLine } from '../../../operations/operation.ts';
@@ -152,7 +152,7 @@ export async function goOnWithTask(
   journal: Journal,
   operation: Operation,
   isOurs: boolean,
-  lock: FolderLock | undefined,
+  lock: HeldLock,
 ): Promise<void> {
   if (await finishTask(journal, operation)) return;
   const { settings } = buyer.connection;

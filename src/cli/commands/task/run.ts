@@ -1,7 +1,7 @@
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import { LeadpipeError } from '../../../errors.ts';
-import type { FolderLock } from '../../../files/folder-lock.ts';
+import type { HeldLock } from '../../../files/folder-lock.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { type Earlier, mayReplay } from '../../../operations/earlier.ts';
 import { withOperation } from '../../../operations/journal/journal.ts';
@@ -76,7 +76,7 @@ async function goOnInstead(
   options: RunOptions,
   buyer: Buyer,
   { isOurs, operation }: Extract<Earlier, { is: 'go_on' }>,
-  lock: FolderLock | undefined,
+  lock: HeldLock,
 ): Promise<boolean> {
   const { operationId, intent, progress } = operation;
   const { say, warn } = createNotes(context, options);

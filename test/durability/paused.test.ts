@@ -1,0 +1,151 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { noLock } from '../../src/files/folder-lock.ts';
+import { countRows, digestOf, openStoredRows, type RowEnd } from '../../src/operations/journal/rows.ts';
+import { ending } from '../helpers/ending.ts';
+import {
+  chunk,
+  lastChunk,
+  searchFrames,
+  streamStart,
+  wholeAnswer,
+  wholeStream,
+} from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
+import { createGate, startRowService } from '../helpers/row-service.ts';
+import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
+import { rowsTo, startTaskServer } from '../helpers/task-server.ts';
+
+/*
+ * A process is paused (`docker pause`, a laptop that sleeps), another machine takes it for dead and takes over, and it wakes up. A process of
+ * this machine is never taken for dead, so the test takes its locks away, as the other machine does after its silence.
+ */
+
+/** Pauses a run, and returns how to wake it up. */
+function pause({ cwd, state }: Machine, child: ChildProcessWithoutNullStreams): () => void {
+  child.kill('SIGSTOP');
+  // It runs on for a moment.
+  while (!/^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, 'latin1')));
+  const operations = join(state, 'operations');
+  const locks = readdirSync(operations).map((id) => join(operations, id, 'lock'));
+  for (const name of readdirSync(cwd)) if (name.endsWith('.lock')) locks.push(join(cwd, name));
+  for (const lock of locks) rmSync(lock, { recursive: true });
+  return () => void child.kill('SIGCONT');
+}
+
+/** Everything that the operations of a machine have stored. */
+function storedBy({ state }: Machine): Record<string, string> {
+  const operations = join(state, 'operations');
+  const names = readdirSync(operations, { recursive: true }) as string[];
+  return Object.fromEntries(
+    names
+      .filter((name) => /jsonl$/.test(name))
+      .map((name) => [name, readFileSync(join(operations, name), 'utf8')]),
+  );
+}
+
+const tookOver = (by: ChildProcessWithoutNullStreams) =>
+  `this process was stopped for so long that process ${by.pid} took over`;
+
+describe.runIf(process.platform === 'linux')('a run that wakes up without its lock', () => {
+  it.each(['jsonl', 'json'])(
+    'a list into %s: two at once, and each row is bought and written once',
+    async (format) => {
+      const { gate, open } = createGate('"who 11"');
+      const service = await startRowService({ latencyMs: 10, gate });
+      const machine = createMachine(service.url);
+      machine.write(
+        'in.csv',
+        `objective\n${Array.from({ length: 40 }, (_, at) => `who ${at + 1}\n`).join('')}`,
+      );
+      const begin = () => machine.start(`contact email --input in.csv -o out.${format} --concurrency 1`);
+      const first = begin();
+      const firstEnd = resultOf(first);
+      await until(() => service.requests() === 11);
+      const wake = pause(machine, first);
+      const second = begin();
+      const secondEnd = resultOf(second);
+      await until(() => service.requests() === 12);
+      open();
+      // The other run has gone on, and is still at work.
+      await until(() => service.charged.size >= 14);
+      wake();
+      expect(await firstEnd).toMatchObject(ending(75, tookOver(second)));
+      // The answer of the row that was under way went to the run that had lost its lock.
+      expect((await secondEnd).code).toBe(3);
+      const text = machine.read(`out.${format}`);
+      const rows: { objective: string }[] = JSON.parse(
+        format === 'json' ? text : `[${text.trimEnd().replaceAll('\n', ',')}]`,
+      );
+      expect(rows.map(({ objective }) => objective)).toEqual(
+        Array.from({ length: 40 }, (_, at) => `who ${at + 1}`),
+      );
+      expect({ charged: service.charged.size, requests: service.requests() }).toEqual({
+        charged: 40,
+        requests: 41,
+      });
+      expect(machine.files()).toEqual(['in.csv', `out.${format}`]);
+    },
+  );
+
+  it('a search: what arrives afterwards is neither stored nor written', async () => {
+    let stream: Socket | undefined;
+    const [early = '', late = '', ...end] = searchFrames([['{"name":"A"}'], ['{"name":"X"}']]);
+    const machine = await machineWith((socket, { method }) => {
+      if (method === 'GET') return void socket.write(wholeAnswer('404 Not Found', 'application/json', '{}'));
+      if (stream !== undefined)
+        return void socket.end(wholeStream(searchFrames([['{"name":"B"}']], 'limit', 'ls_rest')));
+      stream = socket;
+      socket.write(streamStart(early));
+    });
+    const begin = () => machine.start('search company any --limit 2 -o leads.jsonl');
+    const part = machine.pathOf('leads.jsonl.part');
+    const first = begin();
+    const firstEnd = resultOf(first);
+    await until(() => existsSync(part) && readFileSync(part, 'utf8') !== '');
+    const wake = pause(machine, first);
+    expect((await resultOf(begin())).code).toBe(0);
+    const before = storedBy(machine);
+    stream?.end(Buffer.concat([chunk(late + end.join('')), Buffer.from(lastChunk)]));
+    wake();
+    expect(await firstEnd).toMatchObject(
+      ending(75, 'this process was stopped for so long that another run took over'),
+    );
+    expect(storedBy(machine)).toEqual(before);
+    expect(machine.read('leads.jsonl')).toBe('{"name":"A"}\n{"name":"B"}\n');
+    expect(machine.files()).toEqual(['leads.jsonl']);
+  });
+
+  it('a task: nothing more is asked for', async () => {
+    const task = await startTaskServer({ steps: [['running', 20]] });
+    const first = task.start('task run company x --poll-interval 0.1 -o leads.jsonl');
+    const firstEnd = resultOf(first);
+    await until(() => task.count('status') > 2);
+    const wake = pause(task, first);
+    const before = [storedBy(task), task.requests.length];
+    wake();
+    expect(await firstEnd).toMatchObject(ending(75, 'another run took over'));
+    expect([storedBy(task), task.requests.length]).toEqual(before);
+    expect(task.read('leads.jsonl.part')).toBe(rowsTo(20));
+  });
+});
+
+it('an answer stays the answer of its row, whatever another process writes about that row later', async () => {
+  const folder = temporaryFolder();
+  const [first, second] = [await openStoredRows(folder, noLock), await openStoredRows(folder, noLock)];
+  const [row, digest] = [{ number: 1, line: 2 }, digestOf('{}')];
+  const refused = { outcome: 'unknown', message: '409', requestId: undefined, charged: 'maybe' } as const;
+  const answered: RowEnd = { state: 'answered', answer: '{"content":"a@example.com"}', requestId: 'req_1' };
+  await first.intend(digest, row, 'key', '{}');
+  await first.settle(digest, 1, answered);
+  for (const state of ['unknown', 'failed'] as const) await second.settle(digest, 1, { state, ...refused });
+  await Promise.all([first.close(), second.close()]);
+  const stored = await openStoredRows(folder, noLock);
+  expect(stored.stateOf(digest)).toBe('answered');
+  expect(await stored.endOf(digest)).toEqual(answered);
+  await stored.close();
+  expect(await countRows(folder)).toMatchObject({ answered: 1 });
+});
