@@ -51,6 +51,9 @@ export const requests = {
 
 export type Client = ReturnType<typeof createClient>;
 
+/** A client of what costs nothing. */
+export type FreeClient = Pick<Client, 'status' | 'fetch' | 'balance'>;
+
 /** A client with a method per endpoint, which sends one request. All methods throw RequestError and StoppedError. */
 export function createClient(transport: Transport) {
   /** Asks for one answer. */

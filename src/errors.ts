@@ -79,18 +79,13 @@ interface MoreFacts {
   unplaced: { operationId: string | undefined; isStored: boolean };
   /** `known` are the operations of this machine. */
   no_operation: { operationId: string; known: readonly string[] };
-  not_a_search: { operationId: string };
-  continued: { by: string };
-  /** The operations that brought it, in their order. */
-  search_completed: { operationIds: readonly string[] };
-  continue_elsewhere: { operationId: string };
+  resume_elsewhere: { operationId: string };
   begun_elsewhere: { origin: string };
   task_created: { leadsSearchId: string };
   task_unbegun: { operationId: string };
   /** `pts` is the position where reading goes on. */
   task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
   read_elsewhere: { leadsSearchId: string; pts: number };
-  replay_too_old: { operationId: string };
   /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
   list_left: {
     operationId: string;
@@ -137,7 +132,8 @@ export type Facts =
         | 'damaged_leads'
         | 'columns_unknown'
         | 'other_columns'
-        | 'creation_in_doubt';
+        | 'creation_in_doubt'
+        | 'replay_too_old';
     }
   | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 

@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
 import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
-import { checkPage } from './operations/task/patience.ts';
+import { checkPage } from './operations/kinds/task-patience.ts';
 import { toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';

@@ -21,7 +21,7 @@ type Load = () => Promise<{ createCommand(context: Context): Command }>;
 export const commands = {
   search: ['find leads; they are printed as they are found', () => import('./commands/search.ts')],
   task: [
-    'find leads with a task: run, create, status, fetch, wait, resume, list',
+    'find leads with a task: run, create, status, fetch, wait, list',
     () => import('./commands/task.ts'),
   ],
   contact: ['look up an email address or a phone number', () => import('./commands/contact.ts')],
@@ -32,6 +32,7 @@ export const commands = {
     () => import('./commands/extract.ts'),
   ],
   balance: ['the credits that you can spend now', () => import('./commands/balance.ts')],
+  resume: ['finish a search, task or list that was interrupted', () => import('./commands/resume.ts')],
   auth: ['API keys: login, logout, status, list, switch, remove', () => import('./commands/auth.ts')],
   config: ['settings: list, get, set, unset, path', () => import('./commands/config.ts')],
   history: ['what this machine bought; print answers again for free', () => import('./commands/history.ts')],

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
-import type { Client } from '../client.ts';
+import type { FreeClient } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
@@ -56,9 +56,11 @@ export interface RouteStart {
 /** A connection to the service. */
 export interface Connection {
   /** For free requests. */
-  readonly client: Client;
-  /** A client with waits of its own, for one operation: it sends nothing that the operation's `lock` does not confirm. */
-  newClient(listener?: WaitListener, lock?: HeldLock): Client;
+  readonly client: FreeClient;
+  /** The same, with waits of its own. */
+  newFreeClient(waits: WaitListener): FreeClient;
+  /** What clients are made from. `lock` is that of an operation: nothing is sent that it does not confirm. */
+  toTransport(waits?: WaitListener, lock?: HeldLock): Transport;
   readonly settings: Settings;
   /** The profile in use. */
   readonly profile: string;
@@ -134,7 +136,8 @@ export async function withConnection<T>(
     try {
       return await work({
         client: createClient(transport),
-        newClient: (waits, lock) => createClient(toTransport(waits, lock)),
+        newFreeClient: (waits) => createClient(toTransport(waits)),
+        toTransport,
         settings,
         profile: profile.name,
         origin: options.local ? 'local' : baseUrl.origin,

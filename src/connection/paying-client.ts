@@ -1,4 +1,5 @@
 import { type Client, createClient } from '../client.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { Connection } from './connection.ts';
 
@@ -7,11 +8,11 @@ declare const paying: unique symbol;
 /** A client that can buy. `operations/run.ts` alone makes one, so that nothing is bought that is not written down first. */
 export type PayingClient = Client & { readonly [paying]: true };
 
-/** `ready` is awaited before each request is sent: it throws where this process must not send any more. */
+/** `lock` is that of the operation: nothing is sent once another process has taken it over. */
 export function createPayingClient(
   { toTransport }: Connection,
-  ready: () => Promise<void>,
+  lock: HeldLock,
   waits?: WaitListener,
 ): PayingClient {
-  return createClient(toTransport(waits, ready)) as PayingClient;
+  return createClient(toTransport(waits, lock)) as PayingClient;
 }

@@ -112,20 +112,25 @@ export async function lockAt(
 }
 
 /**
- * Runs `work` while no other run, in any container, writes to the file: whatever stands beside it belongs to a run that is over. The lock
- * stands beside the file. Runs may share what is not a regular file (a FIFO, /dev/null). Throws `temporary`, which names the process, where
- * another run has the file, LocalIoError, and what `work` throws.
+ * The right to write a file, which no other run has meanwhile, in any container: whatever stands beside it belongs to a run that is over. The
+ * lock stands beside the file. Runs may share what is not a regular file (a FIFO, /dev/null). Throws `temporary`, which names the process,
+ * where another run has the file; LocalIoError.
  */
+export async function lockOutput({ pid }: Pick<Context, 'pid'>, file: string): Promise<FolderLock> {
+  const found = await statOrNothing(file);
+  if (found !== undefined && !found.isFile()) return { ...noLock, release() {} };
+  return await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
+    throw error instanceof LeadpipeError ? error : writeFailure(file, error);
+  });
+}
+
+/** Runs `work` while no other run writes to the file. Throws what `lockOutput` and `work` throw. */
 export async function withOutputLock<T>(
-  { pid }: Pick<Context, 'pid'>,
+  context: Pick<Context, 'pid'>,
   file: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
-  const found = await statOrNothing(file);
-  if (found !== undefined && !found.isFile()) return await work(noLock);
-  const lock = await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
-    throw error instanceof LeadpipeError ? error : writeFailure(file, error);
-  });
+  const lock = await lockOutput(context, file);
   try {
     return await work(lock);
   } finally {

@@ -2,8 +2,8 @@ import type { SearchStream } from '../answers.ts';
 import type { Entity, EntitySearchRequest } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { toCutError } from '../operations/search/cut.ts';
-import { createSearchReading } from '../operations/search/reading.ts';
+import { toCutError } from '../operations/kinds/search-cut.ts';
+import { createSearchReading } from '../operations/kinds/search-proof.ts';
 import { RequestError } from '../transport/errors.ts';
 
 /** A record as a value, and as the service wrote it, since JSON.parse rounds numbers above 2^53. */

@@ -2,29 +2,23 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
-import { type Charged, LeadpipeError, UsageError } from '../errors.ts';
-import { lockAt, noLock } from '../files/folder-lock.ts';
+import { limits } from '../contract/limits.ts';
+import { type Charged, LeadpipeError } from '../errors.ts';
+import { lockAt } from '../files/folder-lock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import type { JsonText } from '../json/text.ts';
-import { buyAnswer } from '../operations/answer.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
-import type { Earlier } from '../operations/earlier.ts';
-import type { Arrived, OperationEvent, Running } from '../operations/events.ts';
-import { anew, findEarlier, toWanted } from '../operations/find-earlier.ts';
+import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
+import type { Arrived, OperationEvent } from '../operations/events.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
-import { isGone } from '../operations/kinds/failed.ts';
 import { folderOf } from '../operations/journal/folders.ts';
-import { withOperation } from '../operations/journal/journal.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
+import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
+import { isGone } from '../operations/kinds/failed.ts';
 import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds/kinds.ts';
-import { openFilter, toListed } from '../operations/only-new/filter.ts';
-import type { Order } from '../operations/purchase.ts';
-import { readRest } from '../operations/rest-of-search.ts';
-import { buySearch } from '../operations/search/buy.ts';
-import { buyRest } from '../operations/search/continue.ts';
 import { toWorstCase, type WorstCase } from '../operations/money.ts';
-import { buyTask } from '../operations/task/buy.ts';
+import { type Order, run } from '../operations/run.ts';
 import { createProgress, type Tell } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
@@ -73,7 +67,7 @@ const lookAgainMs = 500;
  * for the same at the same time, only one buys: the others look again when its purchase is recorded.
  */
 export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | Unbought> {
-  if (terms.again) return await settleAs(buyer, wanted, terms, anew);
+  if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
   const { clock, directories, pid, random, signal } = buyer.context;
   const name = hash('sha256', `${buyer.connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
   const folder = join(directories.state, 'beginning');
@@ -87,7 +81,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
       continue;
     }
     try {
-      const earlier = await findEarlier(buyer, toWanted(buyer, toOrder(wanted)));
+      const earlier = await findEarlier(buyer, toOrder(wanted));
       if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, lock.release);
     } finally {
       lock.release();
@@ -108,98 +102,63 @@ async function settleAs(
   if (earlier.is === 'stored') return await toStored(buyer, earlier);
   if (earlier.is === 'lost') throw toLost(earlier);
   const { kind, body } = wanted;
-  const rest = earlier.is === 'rest' ? earlier.rest : undefined;
+  const resumed = earlier.is === 'resume' ? earlier.operation : undefined;
+  const received = resumed ? resumed.progress.delivered + resumed.progress.excluded : 0;
   if (!mayBuy) {
-    const worst = toWorstCase(kind, rest?.request ?? body, buyer.connection.settings);
-    const key = earlier.is === 'repeat' ? earlier.operation.intent.idempotency_key : undefined;
+    const { limit } = body as { readonly limit?: number };
+    const isRest = kind === 'search' && received > 0 && resumed?.isInDoubt === false;
+    const left = isRest ? { ...body, limit: (limit ?? limits.entityLimit.default) - received } : body;
+    const worst = toWorstCase(kind, left as BodyOf<ToolKind>, buyer.connection.settings);
+    const key = resumed?.isInDoubt ? resumed.parts.at(-1)?.idempotencyKey : undefined;
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
   const warnings: string[] = [];
-  const warn = (line: string): void => void warnings.push(line);
-  const { follow, waits } = createProgress(buyer.context.clock, tell, rest?.arrived);
-  const watch: Watch = (operation, show) =>
-    follow(kind === 'search' ? 'searching' : 'at work', operation, (event) => {
-      if (event.is === 'begun') begun();
-      if (event.is === 'warning') warn(event.line);
-      show?.(event);
-    });
-  const own = { ...buyer, waits };
-  try {
-    const bought = await (kind === 'search'
-      ? search(own, toOrder(wanted, earlier), earlier, watch)
-      : kind === 'task create'
-        ? task(own, toOrder(wanted, earlier), watch, warn)
-        : answer(own, toOrder(wanted, earlier), watch));
-    return { ...bought, warnings };
-  } catch (error) {
-    const { repetition } = endpoints[kinds[kind].endpoint];
-    const isAnswerLost = isGone(error, repetition) && (error as LeadpipeError).details.charged === 'maybe';
-    throw isAnswerLost ? (error as LeadpipeError).with({ facts: { is: 'key_used' } }) : error;
-  }
-}
-
-type Watch = <T>(operation: Running<T>, show?: (event: OperationEvent) => void) => Promise<T>;
-
-/** The leads of a task stay at the service, and count for their list by the task's ID. */
-async function task(buyer: Buyer, ordered: Order<'task create'>, watch: Watch, warn: (line: string) => void) {
-  const { order, list } = await toListed(buyer, ordered, warn);
-  const bought = await watch(buyTask(buyer, order, openInto([])));
-  if (bought !== undefined) {
-    try {
-      const filter = await openFilter(buyer, list, { ...noLock, ...bought });
-      filter.check([]).count(bought.leadsSearchId);
-      await filter.sync().finally(filter.close);
-    } catch (error) {
-      warn(`${(error as Error).message}: only_new may bring its leads again`);
-    }
-  }
-  return { operationId: bought?.operationId, charged: 'maybe' } as const;
-}
-
-async function answer(buyer: Buyer, order: Order<AnswerKind>, watch: Watch) {
-  const { text = 'null', ids } = (await watch(buyAnswer(buyer, order, openInto([])))) ?? {};
-  return { operationId: ids?.operationId, charged: 'yes', answer: text } as const;
-}
-
-/** The leads are read from where they are stored. If a search brought some and was then cut, that is a result, and no error. */
-async function search(buyer: Buyer, order: Order<'search'>, earlier: Earlier, watch: Watch): Promise<Bought> {
-  const { context } = buyer;
+  const { follow, waits } = createProgress(buyer.context.clock, tell, received || undefined);
   const delivered: JsonText[] = [];
-  const open = openInto(delivered);
   let end: Arrived | undefined;
+  let task: string | undefined;
+  const show = (event: OperationEvent): void => {
+    if (event.is === 'begun') begun();
+    if (event.is === 'warning') warnings.push(event.line);
+    if (event.is === 'ended') end = event.arrived;
+    if (event.is === 'created') task = event.task.operationId;
+  };
+  const operation = run({ ...buyer, waits }, toOrder(wanted), openInto(delivered), async () => earlier);
+  let result: unknown;
   let error: LeadpipeError | undefined;
-  const run = (operation: Running<unknown>): Promise<unknown> =>
-    watch(operation, (event) => {
-      if (event.is === 'ended') end = event.arrived;
-    });
-  const isRest = earlier.is === 'rest';
   try {
-    if (!isRest) await run(buySearch(buyer, order, open));
-    else {
-      await withOperation(context, earlier.operation.operationId, async (journal, operation) => {
-        const rest = await readRest(context, operation);
-        // Something was missing before, and has arrived meanwhile.
-        if (rest.request === undefined)
-          throw new UsageError('all leads that the search asked for have arrived');
-        const missing = { ...order, body: rest.request };
-        await run(buyRest(buyer, { rest, journal, into: 'other', open }, missing));
-      });
-    }
+    result = await follow(kind === 'search' ? 'searching' : 'at work', operation, show);
   } catch (thrown) {
-    const isBegun = thrown instanceof LeadpipeError && thrown.details.operationId !== undefined;
-    // If the rest fails, what arrived before stays valid.
-    if (!isBegun || (thrown.details.charged !== 'yes' && !isRest)) throw thrown;
-    error = thrown;
+    error = toPartial(kind, thrown, resumed !== undefined && received > 0);
   }
-  const { leads = 0, excluded = 0, operationId = error?.details.operationId } = end ?? {};
-  const folder = folderOf(context.directories.state, operationId ?? '');
+  if (kind === 'task create') return { operationId: task, charged: 'maybe', warnings };
+  if (kind !== 'search') {
+    const { text = 'null', ids } = result as BoughtAnswer;
+    return { operationId: ids.operationId, charged: 'yes', answer: text, warnings };
+  }
+  // The leads are read from where they are stored.
+  const { leads = 0, excluded = 0 } = end ?? {};
+  const operationId = end?.operationId ?? error?.details.operationId ?? resumed?.operationId;
+  const folder = folderOf(buyer.context.directories.state, operationId ?? '');
   const kept = await countStoredLeads(folder).catch(() => undefined);
   return {
     operationId,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
-    unkept: (kept?.delivered ?? 0) < leads - excluded ? delivered : undefined,
+    unkept: (kept?.delivered ?? 0) < leads - excluded + received ? delivered : undefined,
     error,
+    warnings,
   };
+}
+
+/** The error of a search that has brought something: it belongs to the result. Throws every other one. */
+function toPartial(kind: ToolKind, thrown: unknown, isRest: boolean): LeadpipeError {
+  if (!(thrown instanceof LeadpipeError)) throw thrown;
+  const { charged, operationId } = thrown.details;
+  // If the rest fails, what arrived before stays valid.
+  if (kind === 'search' && operationId !== undefined && (charged === 'yes' || isRest)) return thrown;
+  const { repetition } = endpoints[kinds[kind].endpoint];
+  const isAnswerLost = isGone(thrown, repetition) && charged === 'maybe';
+  throw isAnswerLost ? thrown.with({ facts: { is: 'key_used' } }) : thrown;
 }
 
 /** What is bought is stored, and read from there. If it can't be stored, it stays in memory during the call. */
@@ -216,15 +175,11 @@ function openInto(delivered: JsonText[]): OpenDelivery {
   });
 }
 
-function toOrder<Kind extends ToolKind>({ kind, body, onlyNew }: Wanted, earlier?: Earlier): Order<Kind> {
-  const again = earlier?.is === 'repeat' ? earlier.operation : undefined;
-  const sent = again?.intent;
+function toOrder({ kind, body, onlyNew }: Wanted): Order<ToolKind, BodyOf<ToolKind>> {
   return {
-    kind: kind as Kind,
-    // Exactly what was sent, without what its list has got since.
-    body: sent === undefined ? (body as BodyOf<Kind>) : JSON.parse(sent.body ?? '{}'),
-    list: sent === undefined ? { onlyNew } : { name: sent.list },
-    again,
+    kind,
+    body,
+    list: { onlyNew },
     keep: true,
     // Marks an operation of a tool. Others are only resumed by the commands that began them.
     terms: { output: null, options: { tool: true } },

@@ -5,11 +5,10 @@ import { limits } from '../contract/limits.ts';
 import { terminalTaskStates } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
-import { readChainFrom } from '../operations/journal/chain.ts';
-import { readHistory, readHistoryRecord } from '../operations/report/history.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
+import { readPage } from '../operations/kinds/task-follow.ts';
 import { type Operation, readKnown } from '../operations/operation.ts';
-import { readPage } from '../operations/task/follow.ts';
+import { readHistory, readHistoryRecord } from '../operations/report/history.ts';
 import { checkText } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
 import { readSome, readStored } from './stored.ts';
@@ -145,24 +144,22 @@ export const freeTools: readonly FreeRow[] = [
     gives: { records: list, ...listed, output: string, complete: boolean },
     always: ['records', 'count', 'complete'],
     async run({ context, signal, options }, { operation_id, position, show, output }) {
-      const { state } = context.directories;
-      const first = await readKnown(context, operation_id);
-      const chain = await readChainFrom(state, first);
-      const last = await readHistoryRecord(state, chain.at(-1) ?? first);
+      const operation = await readKnown(context, operation_id);
+      const record = await readHistoryRecord(operation);
       let damaged = 0;
-      const all = readStored(state, chain, signal, () => damaged++);
+      const all = readStored(operation, signal, () => damaged++);
       const [from, most] = output === undefined ? [position, show] : [0, 0];
       const some = await readSome(all, from, most);
-      if (some === undefined) throw toNothingKept(first, last.leads_search_id);
+      if (some === undefined) throw toNothingKept(operation, record.leads_search_id);
       const { records, count } = some;
       const next = from + records.length;
-      const saved = () => options.save(output, first.intent, readStored(state, chain, signal));
+      const saved = () => options.save(output, operation.intent, readStored(operation, signal));
       return {
         output: output === undefined ? undefined : await saved(),
         records: records.map(toAgentValue),
         count,
         next: output === undefined && next < count ? next : undefined,
-        complete: last.state === 'complete' && damaged === 0,
+        complete: record.state === 'complete' && damaged === 0,
         operation_id,
       };
     },

@@ -9,12 +9,11 @@ import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
-import { checkCovered, glanceAtBalance } from '../operations/money.ts';
-import { readChainTo } from '../operations/journal/chain.ts';
-import { readHistoryRecord } from '../operations/report/history.ts';
 import { recordsOf } from '../operations/kinds/kinds.ts';
+import { checkCovered, readBalanceSoon, type WorstCase } from '../operations/money.ts';
 import { readOperation } from '../operations/operation.ts';
-import { exact, toSpending, type WorstCase } from '../operations/money.ts';
+import { readHistoryRecord } from '../operations/report/history.ts';
+import { exact, toSpending } from '../operations/spending.ts';
 import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
@@ -181,7 +180,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const unbought = [...settled.values()].filter((one) => 'worst' in one);
     if (unbought.length > 0) {
       const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await glanceAtBalance(buyer));
+      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await readBalanceSoon(buyer));
       const question = asker && (await ask(asker, errand, sumOf(unbought)));
       if (question !== undefined) return { question };
       settled = await settleAll(buyer, errand, true, tell);
@@ -189,7 +188,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const outcomes = settled as Outcomes;
     const isBought =
       chargedOf([...outcomes.values()].filter((one) => !(one instanceof LeadpipeError))) !== 'no';
-    return { outcomes, creditsLeft: isBought ? await glanceAtBalance(buyer) : undefined };
+    return { outcomes, creditsLeft: isBought ? await readBalanceSoon(buyer) : undefined };
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
@@ -234,14 +233,14 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const { state } = context.directories;
     // What is paid for is returned, even if its journal can't be read.
     const operation = await readOperation(state, operationId ?? '').catch(() => undefined);
-    const chain = operation === undefined ? [] : await readChainTo(context, operation);
-    const known = operation && (await readHistoryRecord(state, operation));
+    const known = operation && (await readHistoryRecord(operation));
+    const all = operation === undefined ? [] : readStored(operation, signal);
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);
     return {
-      ...(await toRecords(tool, args.show, bought, readStored(state, chain, signal), signal)),
+      ...(await toRecords(tool, args.show, bought, all, signal)),
       complete: error === undefined,
       charged,
-      operation_id: chain[0]?.operationId ?? operationId,
+      operation_id: operationId,
       stored,
       request_id: known?.request_id ?? undefined,
       leads_search_id: known?.leads_search_id ?? undefined,
@@ -278,7 +277,7 @@ async function toRecords(
   { records: name, kind }: PaidRow,
   show: number,
   { answer, unkept }: Bought,
-  stored: AsyncIterable<readonly JsonText[]>,
+  stored: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   signal: AbortSignal,
 ): Promise<Result> {
   if (name === undefined) return { answer: answer && toAgentValue(answer) };

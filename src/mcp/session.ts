@@ -55,7 +55,9 @@ export function createSession(context: Context, options: McpOptions) {
     if ('kind' in tool) return await paid.call(tool, args, toCaller(request, theirs));
     const { telling, waits } = createProgress(context.clock, createTell(request, undefined));
     const read: FreeCall['read'] = (work) =>
-      telling('reading', () => connect(({ newClient, settings }) => work(newClient(waits), settings)));
+      telling('reading', () =>
+        connect(({ newFreeClient, settings }) => work(newFreeClient(waits), settings)),
+      );
     return toCallResult(await tool.run({ context, options, signal: request.signal, read }, args));
   }
 

@@ -1,35 +1,29 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
-import { folderOf } from '../operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
 
 /**
- * All records of an operation and of those that continued it, some at a time. Yields nothing, not even an empty batch, where nothing is
- * stored any more. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
+ * All records of an operation, some at a time. Yields nothing, not even an empty batch, where nothing is stored any more. Throws
+ * ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
  */
 export async function* readStored(
-  stateDir: string,
-  chain: readonly Operation[],
+  { folder, intent: { command } }: Operation,
   signal: AbortSignal,
   damaged = (): void => {},
 ): AsyncGenerator<readonly JsonText[]> {
-  for (const { operationId, intent } of chain) {
-    const folder = folderOf(stateDir, operationId);
-    const { command } = intent;
-    const list = rowsOf(command);
-    if (list !== undefined) {
-      if (!(await hasRows(folder))) continue;
-      for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(list, answer, signal);
-    } else if (isKept(command) && kinds[command].keeps === 'answer') {
-      const answer = await readAnswer(folder);
-      if (answer !== undefined) yield await recordsOf(command, answer, signal);
-    } else if (isKept(command) && (await sizeOfStoredLeads(folder)) !== undefined) {
-      yield [];
-      yield* readStoredLeads(folder, damaged);
-    }
+  const list = rowsOf(command);
+  if (list !== undefined) {
+    if (!hasRows(folder)) return;
+    for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(list, answer, signal);
+  } else if (isKept(command) && kinds[command].keeps === 'answer') {
+    const answer = await readAnswer(folder);
+    if (answer !== undefined) yield await recordsOf(command, answer, signal);
+  } else if (isKept(command) && (await sizeOfStoredLeads(folder)) !== undefined) {
+    yield [];
+    yield* readStoredLeads(folder, damaged);
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Client } from '../client.ts';
+import type { FreeClient } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Intent } from '../operations/journal/entries.ts';
-import type { Spending } from '../operations/money.ts';
+import type { Spending } from '../operations/spending.ts';
 import type { InputNames } from '../requests/within-limits.ts';
 import type { ToolKind, Wanted } from './buying.ts';
 
@@ -54,7 +54,7 @@ export interface FreeCall {
   readonly options: McpOptions;
   readonly signal: AbortSignal;
   /** Runs `work` with a client, and reports that it is running. */
-  read<T>(work: (client: Client, settings: Connection['settings']) => Promise<T>): Promise<T>;
+  read<T>(work: (client: FreeClient, settings: Connection['settings']) => Promise<T>): Promise<T>;
 }
 
 /** A row of the table of tools. */

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { Operation } from './operation.ts';
-import type { Spending } from './money.ts';
+import type { Spending } from './spending.ts';
 
 /** What it takes to buy. Several purchases can share one; it keeps nothing about any of them. */
 export interface Buyer {

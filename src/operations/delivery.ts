@@ -1,5 +1,8 @@
 import type { Addition } from '../files/addition.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
+import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
+import type { Progress } from './operation.ts';
 
 /** The port through which records leave. */
 export interface Delivery {
@@ -19,8 +22,15 @@ export interface Delivery {
   cut(): Promise<string | undefined>;
 }
 
-/** Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. */
-export type OpenDelivery = () => Promise<Delivery>;
+/**
+ * Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. `progress` is
+ * what earlier runs have put into the same output, whose lock is `lock`.
+ */
+export type OpenDelivery = (
+  opening: Opening,
+  progress: Progress | undefined,
+  lock: HeldLock,
+) => Promise<Delivery>;
 
 /** Functions that are awaited, once each, before an output is put into place. */
 export interface Placing {

@@ -1,25 +1,17 @@
 import { UsageError } from '../errors.ts';
-import { readChainFrom } from './journal/chain.ts';
-import { toTerminal } from './journal/entries.ts';
-import { readHistoryRecord } from './report/history.ts';
+import { entry } from './journal/entries.ts';
 import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { countRows } from './journal/rows.ts';
 import { rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
-import { exact } from './money.ts';
+import { readHistoryRecord } from './report/history.ts';
+import { exact } from './spending.ts';
 
-export async function checkDroppable(
-  { directories: { state } }: IndexContext,
-  operation: Operation,
-): Promise<void> {
+export async function checkDroppable(operation: Operation): Promise<void> {
   const { operationId } = operation;
-  const last = (await readChainFrom(state, operation)).at(-1) ?? operation;
-  if (last !== operation) {
-    throw new UsageError(`${operationId} was resumed by ${last.operationId}: that one can be dropped`);
-  }
   if (operation.resumes !== 'no') return;
-  const record = await readHistoryRecord(state, operation);
+  const record = await readHistoryRecord(operation);
   throw new UsageError(`${operationId} is not unfinished (state: ${record.state}): there is nothing to drop`);
 }
 
@@ -29,15 +21,14 @@ export async function checkDroppable(
  */
 export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
   await withOperation(context, operationId, async (journal, operation) => {
-    await checkDroppable(context, operation);
-    const { state } = context.directories;
-    const { charged, leads } = await readHistoryRecord(state, operation);
+    await checkDroppable(operation);
+    const { charged, leads } = await readHistoryRecord(operation);
     const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
     // A list keeps the number of rows that may have been charged, and counts for the day with these instead of all its rows.
     const { command, worst_case } = operation.intent;
     const rows = rowsOf(command) && (await countRows(operation.folder));
     const spent = rows && worst_case != null ? { spent: exact(rows.sent * worst_case) } : {};
     const sent = rows && { sent_rows: rows.sent, ...spent };
-    await journal.append(toTerminal('interrupted', { dropped: true, ...known, ...sent }));
+    await journal.append(entry.terminal('interrupted', { dropped: true, ...known, ...sent }));
   });
 }

@@ -1,115 +1,164 @@
-import { ConfigurationError, type LeadpipeError } from '../errors.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
+import type { Facts } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
+import type { EarlierRuns } from './events.ts';
 import { readAnswer } from './journal/answers.ts';
-import { readChainFrom, readChainTo } from './journal/chain.ts';
-import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
+import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
 import { lastWritten } from './journal/journal-file.ts';
-import { countStoredLeads } from './journal/leads.ts';
-import type { OperationIndex } from './journal/operation-index.ts';
-import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
+import { type OperationIndex, openIndex } from './journal/operation-index.ts';
+import type { Order } from './kinds/job.ts';
+import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
+import { toRowRequestText } from './kinds/row-request.ts';
 import { type Failed, type Operation, readOperation } from './operation.ts';
-import { replacedBy } from './output-owner.ts';
-import type { RestOfSearch } from './rest-of-search.ts';
-
-/** The part of an order that decides whether an earlier run is the same. */
-export interface Wanted extends Ordered {
-  readonly idempotencyKey?: string | undefined;
-  /** Whether a record is kept. Without one, nothing can be resumed. */
-  readonly keep: boolean;
-  /** For lists: whether the input has a row that the operation has sent; undefined where it has sent none. */
-  readonly hasRow?: ((operation: Operation) => Promise<boolean | undefined>) | undefined;
-}
+import { isPartOf, replacedBy } from './output-owner.ts';
 
 export type Earlier =
   /** Nothing can be reused: it is bought. */
+  | ({ readonly is: 'new'; readonly answers: Answers } & EarlierRuns)
+  /** The order goes on with what an operation has left. */
   | {
-      readonly is: 'new';
-      /** An unfinished operation that looks like it. It is only resumed when the user asks for it. */
-      readonly alike?: Operation | undefined;
-      /** The same was bought to its end within the last day. */
-      readonly recent?: Operation | undefined;
-      /** A run of the same order that can't be resumed, and why. It may have been charged. */
-      readonly left?: Left | undefined;
+      readonly is: 'resume';
+      readonly operation: Operation;
+      /** Whether the rows go where those of the operation went, and whether the .part there is still its own. */
+      readonly isSameOutput: boolean;
+      readonly isOurs: boolean;
       readonly answers: Answers;
+      /** Whether it is bought anew where the operation can't be resumed. */
+      readonly mayStartOver: boolean;
     }
-  /** An unfinished task or list: it is resumed, so that nothing is bought twice. */
-  | (InFile & { readonly is: 'go_on'; readonly answers: Answers })
-  /** A search of which only the rest is bought. */
-  | (InFile & { readonly is: 'rest'; readonly rest: RestOfSearch })
-  /** Its answer was lost: it is sent again with its key, which the service never charges twice. */
-  | { readonly is: 'repeat'; readonly operation: Operation }
   /** Another process is working on it. Only agents get this; the command line finds the output locked. */
   | { readonly is: 'running' }
   /** It was bought, and what arrived is stored here. */
-  | { readonly is: 'stored'; readonly operation: Operation; readonly first: Operation }
+  | { readonly is: 'stored'; readonly operation: Operation }
   /** Its answer was lost, and the service said that it does not send it again. */
   | { readonly is: 'lost'; readonly operation: Operation; readonly failed: Failed };
 
-/** For a named run: operations that have bought rows of it, newest first. */
+/** For a named run of a list: operations that have bought rows of it, newest first. */
 type Answers = readonly Operation[];
 
-interface InFile {
-  readonly operation: Operation;
-  /** Whether the .part beside the output holds rows of this operation. */
-  readonly isOurs: boolean;
-}
-
-interface Left {
-  readonly operation: Operation;
-  /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
-  readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
-}
-
-const anew = { is: 'new', answers: [] } as const;
+/** No earlier run has anything to do with the order. */
+export const noEarlierRun = { is: 'new', answers: [] } as const satisfies Earlier;
 const dayMs = 24 * 3_600_000;
 /** How many similar operations are read at most: naming one is a help, and not worth reading the whole history. */
-const mostAlike = 20;
+const maxAlike = 20;
 /** How long the stored answer is given to an agent that repeats a call. */
 const storedMs = 10 * 60_000;
+/** An earlier run can only matter if it has one of these in common with the order. */
+const deciding = ['like', 'same', 'run', 'key'] as const;
 
-/** What `findEarlier` does where the index has something in common with the order. */
-export async function findAmong(asking: Asking): Promise<Earlier> {
-  const { command, options, origin, output } = asking.wanted;
-  if (options.tool === true) return await findForTool(asking);
-  const unanswered = await findUnanswered(asking);
-  if (unanswered !== undefined) return { is: 'repeat', operation: unanswered };
-  const answers: Operation[] = [];
-  for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
-  const found = await (command === 'search' ? findRest(asking) : findUnfinished(asking));
-  if (found !== undefined && 'is' in found) return found.is === 'rest' ? found : { ...found, answers };
-  let left = found;
-  if (kindOf(command)?.keeps === 'answer' && origin !== 'local') {
-    // The newest run of the same request with the same output: the service does not send its answer again.
-    const operation = await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
-      return !isRefused && intent.output === output;
-    });
-    if (operation !== undefined && isLost(operation)) left = { operation, why: 'lost' };
-  }
-  // The rows of a named run are bought only once, whatever the output is.
-  const isNamed = answers.length > 0;
-  const alike = isNamed || found !== undefined ? undefined : await findAlike(asking);
-  // The rows of a list are not compared here.
-  const isOther = isNamed || left?.why === 'lost' || rowsOf(command) !== undefined;
-  const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
-  return { is: 'new', alike, recent, left, answers };
-}
-
-export interface Asking {
+interface Asking {
   readonly buyer: Buyer;
-  readonly wanted: Wanted;
+  readonly order: Order;
+  readonly ordered: Ordered;
   readonly digests: OrderDigests & { readonly key: string | undefined };
   readonly index: OperationIndex;
 }
 
 /**
- * This buyer's operations, newest first; at most `most` are read. Throws ConfigurationError for one that can't be read and was not
- * complete.
+ * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists and agents all ask here. The caller holds the
+ * lock of the output, so that nothing changes meanwhile. Throws LocalIoError, and ConfigurationError for a journal of the same order that
+ * can't be read.
+ */
+export async function findEarlier(buyer: Buyer, order: Order): Promise<Earlier> {
+  const isList = rowsOf(order.kind) !== undefined;
+  if (!order.keep || order.isPreview || (!isPaid(order.kind) && !isList)) return noEarlierRun;
+  const asking = await toAsking(buyer, order);
+  const { digests, index } = asking;
+  const isKnown = deciding.some((name) => {
+    const digest = digests[name];
+    return digest !== undefined && !index.find(name, digest).next().done;
+  });
+  if (!isKnown) return noEarlierRun;
+  return order.terms.options.tool === true ? await findForTool(asking) : await findForCommand(asking);
+}
+
+/**
+ * One operation that the user named, into this output. Throws LocalIoError where a later one has written the output again: its rows would be
+ * lost. `elsewhere` is what to do then.
+ */
+export async function toNamed(
+  buyer: Buyer,
+  order: Order,
+  operation: Operation,
+  isSameOutput: boolean,
+  elsewhere: Facts,
+): Promise<Earlier> {
+  const isOurs = isSameOutput && (await isPartOf(buyer.context, operation, elsewhere));
+  const answers: Operation[] = [];
+  if (order.terms.options.run !== undefined) {
+    for await (const one of operationsBy(await toAsking(buyer, order), 'run')) answers.push(one);
+  }
+  return { is: 'resume', operation, isSameOutput, isOurs, answers, mayStartOver: false };
+}
+
+async function toAsking(buyer: Buyer, order: Order): Promise<Asking> {
+  const ordered = toOrdered(buyer, order);
+  const { idempotencyKey } = order;
+  const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
+  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await openIndex(buyer.context)];
+  return { buyer, order, ordered, digests, index };
+}
+
+/** Pure: everything of an order that decides what is bought, and where it goes. */
+function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): Ordered {
+  const common = { command: kind, origin: connection.origin, ...terms };
+  if (rowsOf(kind) !== undefined) return { ...common, row_request: toRowRequestText(body as never) };
+  const text = toRequest(kind as PaidKind, body as never, '').body ?? '{}';
+  const type = ['search', 'task run', 'task create'].includes(kind)
+    ? (body as EntitySearchRequest).entity_type
+    : undefined;
+  return {
+    ...common,
+    body: text,
+    ...(list?.onlyNew ? { asked: text } : {}),
+    ...(type === undefined ? {} : { list: list?.name ?? type }),
+  };
+}
+
+/** The rules for a command: what is unfinished in the same output goes on, and the rest is told. */
+async function findForCommand(asking: Asking): Promise<Earlier> {
+  const { buyer, order, ordered } = asking;
+  const answers: Operation[] = [];
+  for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
+  const found =
+    (await findUnanswered(asking)) ??
+    (await (order.kind === 'search' ? findSearch(asking) : findUnfinished(asking)));
+  if (found !== undefined) {
+    const isOurs = (await replacedBy(buyer.context, found)) === undefined;
+    const resumed = { operation: found, isSameOutput: true, isOurs, answers, mayStartOver: true };
+    return { is: 'resume', ...resumed };
+  }
+  const isAnswer = kindOf(order.kind)?.keeps === 'answer';
+  // The newest run of the same request with the same output: the service does not send its answer again.
+  const newest =
+    isAnswer && ordered.origin !== 'local'
+      ? await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
+          return !isRefused && intent.output === order.terms.output;
+        })
+      : undefined;
+  const lost = newest !== undefined && isLost(newest) ? newest : undefined;
+  // The rows of a named run are bought only once, whatever the output is.
+  const alike = answers.length > 0 ? undefined : await findAlike(asking);
+  // The rows of a list are not compared here.
+  const isOther = lost !== undefined || rowsOf(order.kind) !== undefined;
+  const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
+  return {
+    is: 'new',
+    alike,
+    recent,
+    left: lost && { operation: lost, why: 'lost' },
+    answers,
+  };
+}
+
+/**
+ * This buyer's operations, newest first; at most `max` are read. Throws ConfigurationError for one that can't be read and was not complete.
  */
 async function* operationsBy(
-  { digests, index, buyer, wanted }: Asking,
+  { digests, index, buyer, order }: Asking,
   key: keyof Asking['digests'],
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Operation> {
   let read = 0;
   const complete = new Set<string>();
@@ -118,9 +167,9 @@ async function* operationsBy(
     // only in its rows.
     const { op } = line;
     if (line.is === 'ended' && line.outcome === 'complete') complete.add(op);
-    if (line.is !== 'begun' || line.kind !== wanted.command) continue;
-    if (complete.has(op) && wanted.command !== 'search') continue;
-    if (read++ === most) return;
+    if (line.is !== 'begun' || line.kind !== order.kind) continue;
+    if (complete.has(op) && order.kind !== 'search') continue;
+    if (read++ === max) return;
     const operation = await readOperation(buyer.context.directories.state, op).catch((error: unknown) => {
       const all = [...index.find('op', op)];
       const isComplete = all.some((one) => one.is === 'ended' && one.outcome === 'complete');
@@ -132,12 +181,12 @@ async function* operationsBy(
 
 /** Operations that asked for the same in the last day, newest first. An older one is no surprise to the user. */
 async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
-  const { buyer, wanted } = asking;
+  const { buyer, ordered } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
     const { intent } = operation;
     if (now - Date.parse(intent.time) > dayMs) return;
-    if ((intent.asked ?? intent.body) === (wanted.asked ?? wanted.body)) yield operation;
+    if ((intent.asked ?? intent.body) === (ordered.asked ?? ordered.body)) yield operation;
   }
 }
 
@@ -151,126 +200,89 @@ async function firstOf(
 
 /** A request that was sent, and whose answer never came. Sent again with its key, it is not charged twice. */
 async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
-  const { index, buyer, wanted } = asking;
-  const { body, command, idempotencyKey, output } = wanted;
+  const { index, order, ordered } = asking;
+  const { idempotencyKey, kind, terms } = order;
   if (idempotencyKey !== undefined) {
-    if (kindOf(command)?.keeps !== 'answer') return undefined;
+    if (kindOf(kind)?.keeps !== 'answer') return undefined;
     // The request that this key was given for before.
     return await firstOf(operationsBy(asking, 'key'), (one) => {
-      return one.intent.body === body && one.intent.output === output && isLost(one);
+      return one.intent.body === ordered.body && one.intent.output === terms.output && isLost(one);
     });
   }
-  if (!isTask(command) || output !== null) return undefined;
+  if (kindOf(kind)?.endpoint !== 'createTask' || terms.output !== null) return undefined;
   // When a creation is sent again, the service returns the task that it made the first time.
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
     const { intent } = operation;
     if (intent.output !== null || !isLost(operation)) return false;
-    if (!mayReplay(intent.time, buyer.context.clock.now())) return false;
+    if (asking.buyer.context.clock.now().getTime() - Date.parse(intent.time) >= dayMs) return false;
     const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))];
     return !others.some(({ op }) => [...index.find('op', op)].some(({ is }) => is === 'created'));
   });
 }
 
 /** The newest unfinished run of the same task or list into the same file. */
-async function findUnfinished(asking: Asking): Promise<(InFile & { readonly is: 'go_on' }) | undefined> {
-  const { buyer, wanted } = asking;
-  const { command, hasRow, idempotencyKey } = wanted;
+async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
+  const { idempotencyKey, kind, rows } = asking.order;
   let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
     const isOther = idempotencyKey !== undefined && idempotencyKey !== operation.intent.idempotency_key;
     if (isOther || operation.resumes === 'no') continue;
-    const isAsked = rowsOf(command) === undefined || (await hasRow?.(operation));
+    const { hasSentRow } = await import('./kinds/list-rows.ts');
+    const isAsked = rowsOf(kind) === undefined || (rows && (await hasSentRow(rows, operation)));
     // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
     if (isAsked !== false) found = isAsked ? operation : (found ?? operation);
     if (isAsked) break;
   }
-  if (found === undefined) return undefined;
-  const later = await replacedBy(buyer.context, found, [found.operationId]);
-  return { is: 'go_on', operation: found, isOurs: later === undefined };
+  return found;
 }
 
 /** The newest run of the same search into the same file decides. Runs that were refused or never sent don't count. */
-async function findRest(
-  asking: Asking,
-): Promise<(InFile & { readonly is: 'rest'; readonly rest: RestOfSearch }) | Left | undefined> {
-  const { context } = asking.buyer;
+async function findSearch(asking: Asking): Promise<Operation | undefined> {
   const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
-  if (operation === undefined || operation.isComplete || operation.isDropped) return undefined;
-  const { idsOf, readRestOf } = await import('./rest-of-search.ts');
-  const chain = await readChainTo(context, operation);
-  const asked = JSON.parse(asking.wanted.body ?? '{}');
-  let rest: RestOfSearch;
-  try {
-    rest = await readRestOf(chain, asked);
-  } catch (error) {
-    if (error instanceof ConfigurationError) return { operation, why: error };
-    throw error;
-  }
-  if (!rest.isKept) return { operation, why: 'not_kept' };
-  if (rest.arrived === 0) return operation.phase === 'sent' ? { operation, why: 'in_doubt' } : undefined;
-  const later = await replacedBy(context, operation, idsOf(rest));
-  return { is: 'rest', operation, rest, isOurs: later === undefined };
+  return operation?.resumes === 'rest' || operation?.isInDoubt ? operation : undefined;
 }
 
-/** An unfinished operation that asks for the same, and that nothing has continued. */
+/** An unfinished operation that asks for the same. */
 async function findAlike(asking: Asking): Promise<Operation | undefined> {
-  const { command, options } = asking.wanted;
-  const isList = rowsOf(command) !== undefined;
+  const { kind, terms } = asking.order;
+  const isList = rowsOf(kind) !== undefined;
   // Standard input can't be read a second time.
-  if (isList && options.input === '-') return undefined;
-  return await firstOf(operationsBy(asking, 'like', mostAlike), async (operation) => {
-    if (operation.resumes === 'no' || operation.isReaderGone || isLocked(operation.folder)) return false;
-    if (isList && operation.intent.options.input !== options.input) return false;
-    return (await readChainFrom(asking.buyer.context.directories.state, operation)).length === 1;
+  if (isList && terms.options.input === '-') return undefined;
+  return await firstOf(operationsBy(asking, 'like', maxAlike), (operation) => {
+    const { folder, intent, isReaderGone, resumes } = operation;
+    if (resumes === 'no' || isReaderGone || isLocked(folder)) return false;
+    return !isList || intent.options.input === terms.options.input;
   });
 }
 
-/** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is continued. */
+/** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */
 async function findForTool(asking: Asking): Promise<Earlier> {
   const { context } = asking.buyer;
-  const { state } = context.directories;
-  const first = await firstOf(sameOfDay(asking), ({ intent: { continues, options }, isRefused }) => {
-    return options.tool === true && continues === undefined && !isRefused;
+  const operation = await firstOf(sameOfDay(asking), ({ intent: { options }, isRefused }) => {
+    return options.tool === true && !isRefused;
   });
-  if (first === undefined) return anew;
-  const chain = await readChainFrom(state, first);
-  const operation = chain.at(-1) ?? first;
-  if (isLocked(operation.folder)) return { is: 'running' };
-  const age = context.clock.now().getTime() - (await lastWritten(operation.folder)).getTime();
+  if (operation === undefined) return noEarlierRun;
+  const { failed, folder, isBegun, isComplete, isDropped, isInDoubt, phase, progress, resumes } = operation;
+  if (isLocked(folder)) return { is: 'running' };
+  const age = context.clock.now().getTime() - (await lastWritten(folder)).getTime();
   const isFresh = age < storedMs;
-  if (!first.isBegun || operation.isDropped) return anew;
-  const stored = { is: 'stored', operation, first } as const;
-  const { command } = first.intent;
-  if (command === 'search') {
-    if (operation.isComplete) return isFresh ? stored : anew;
-    const counts = await countStoredLeads(operation.folder);
-    const isEmpty = counts.delivered + counts.excluded === 0;
-    if (isEmpty && operation.phase === 'sent') return toRepeated(operation);
-    const { readRestOf } = await import('./rest-of-search.ts');
-    const rest = await readRestOf(chain);
-    if (rest.request !== undefined) return { is: 'rest', operation, rest, isOurs: false };
-    return isFresh ? stored : anew;
+  if (!isBegun || isDropped) return noEarlierRun;
+  const stored = { is: 'stored', operation } as const;
+  const resumed = { is: 'resume', operation, isSameOutput: false, isOurs: false } as const;
+  const resume = { ...resumed, answers: [], mayStartOver: true };
+  // Nothing arrived, and it may have been charged: it is never bought with another key.
+  if (isInDoubt) return failed?.isGone ? { is: 'lost', operation, failed } : resume;
+  if (asking.order.kind === 'search') {
+    if (!isComplete && resumes === 'rest' && progress.written === undefined) return resume;
+    return isFresh ? stored : noEarlierRun;
   }
-  const isAnswered =
-    command === 'task create' ? first.progress.isNamed : (await readAnswer(first.folder)) !== undefined;
-  if (!isAnswered) return first.phase === 'sent' ? toRepeated(first) : anew;
-  return first.phase === 'ended' && !isFresh ? anew : stored;
-}
-
-/** Nothing arrived, and it may have been charged: it is never bought with another key. */
-function toRepeated(operation: Operation): Earlier {
-  const { failed } = operation;
-  return failed?.isGone ? { is: 'lost', operation, failed } : { is: 'repeat', operation };
+  const isCreation = asking.order.kind === 'task create';
+  const isAnswered = isCreation ? progress.isNamed : (await readAnswer(folder)) !== undefined;
+  if (!isAnswered) return noEarlierRun;
+  return phase === 'ended' && !isFresh ? noEarlierRun : stored;
 }
 
 /** Whether it was sent, no answer is known, and no process is working on it. */
-function isLost({ folder, phase }: Operation): boolean {
-  return phase === 'sent' && !isLocked(folder);
-}
-
-/** Pure: whether the service still knows the key. After a day, sending it again may buy again. */
-export function mayReplay(time: string, now: Date): boolean {
-  const age = now.getTime() - Date.parse(time);
-  // A negative age means that the clock was set back.
-  return age >= 0 && age < dayMs;
+function isLost({ folder, isInDoubt }: Operation): boolean {
+  return isInDoubt && !isLocked(folder);
 }

@@ -1,6 +1,10 @@
 import type { TaskState } from '../contract/types.ts';
+import type { LeadpipeError } from '../errors.ts';
+import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
+import type { ListCounts, RowFailure } from './kinds/list-outcome.ts';
 import type { WorstCase } from './money.ts';
+import type { Operation } from './operation.ts';
 
 /** The steps that take time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';
@@ -27,12 +31,51 @@ export type OperationEvent =
   | { readonly is: 'warning'; readonly line: string }
   /** The task exists, even if its ID can't be written to the output. */
   | { readonly is: 'created'; readonly task: BoughtTask }
+  /** What earlier runs of the same order there were, before anything is bought. */
+  | { readonly is: 'earlier'; readonly runs: EarlierRuns }
+  /** An operation is resumed. */
+  | { readonly is: 'resuming'; readonly resuming: Resuming }
   /** The last page of a task, which begins at this position, is printed again. */
-  | { readonly is: 'resuming'; readonly from: number }
+  | { readonly is: 'resuming_from'; readonly position: number }
   /** The rows in the file are gone: the whole task is read again. */
   | { readonly is: 'reading_again'; readonly why: Error }
+  | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
+  /** So many rows of a list have ended. */
+  | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
+  /** The run was stopped, and waits up to `seconds` for so many answers. */
+  | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly arrived?: Arrived };
+
+/** Earlier runs that look like an order, and that it does not resume. */
+export interface EarlierRuns {
+  /** An unfinished operation that is only resumed when the user asks for it. */
+  readonly alike?: Operation | undefined;
+  /** The same was bought to its end within the last day. */
+  readonly recent?: Operation | undefined;
+  /** A run of the same order that can't be resumed. */
+  readonly left?: LeftBehind | undefined;
+}
+
+/** A run of the same order that can't be resumed, and why. It may have been charged. */
+export interface LeftBehind {
+  readonly operation: Operation;
+  /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
+  readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
+}
+
+/** What is resumed, and what that costs. */
+export interface Resuming {
+  readonly operation: Operation;
+  /** How many of its leads are stored. */
+  readonly stored?: number;
+  /** How many leads are bought at most; undefined where that is not known. */
+  readonly rest?: number;
+  /** The most that the rest can cost; undefined where that is not known. */
+  readonly credits?: number | undefined;
+  /** Whether its last request may have been charged, and nothing of it arrived. */
+  readonly isInDoubt?: boolean;
+}
 
 export interface Arrived {
   readonly leads: number;

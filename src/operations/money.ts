@@ -7,6 +7,7 @@ import type { Buyer } from './buyer.ts';
 import { type Admit, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
+import { createSpending, exact, type Spending } from './spending.ts';
 import { countOf, toThem } from './wording.ts';
 
 export type Prices = Pick<Connection['settings'], PriceName>;
@@ -54,74 +55,47 @@ export function toCostAtMost(
   return exact(worst * Math.min(1, leads / (body.limit ?? limits.entityLimit.default)));
 }
 
-/** A limit that purchases share, even those that run at the same time. */
-export type Spending = ReturnType<typeof createSpending>;
-
-/**
- * `setting` names where the limit comes from, if it was not given by an option. `spent` and `reserved` together never exceed the limit, as
- * long as nothing costs more than its worst case. If `reserve` returns false while something is under way, there may be room when that is
- * settled.
- */
-export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
-  const spending = {
-    limit,
-    setting,
-    /** Keys of purchases whose cost is not known: they have been counted already. */
-    inDoubt: new Set<string>(),
-    /** What purchases that ended have cost; their worst case where the cost is not known. */
-    spent: 0,
-    /** The worst cases of those that are under way. */
-    reserved: 0,
-    /**
-     * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.
-     */
-    reserve(worst: number): boolean {
-      if (exact(spending.spent + spending.reserved + worst) > limit) return false;
-      spending.reserved = exact(spending.reserved + worst);
-      return true;
-    },
-    /** A purchase with this worst case is over. Where `cost` is not known, it counts as its worst case. */
-    settle(worst: number, cost = worst): void {
-      spending.reserved = exact(spending.reserved - worst);
-      spending.spent = exact(spending.spent + cost);
-    },
-  };
-  return spending;
-}
-
-/**
- * The limit for all purchases of a run: the given one, else that of the settings, which does not apply to what is free. Undefined where
- * there is no limit.
- */
-export function toSpending(
-  asked: number | undefined,
-  { origin, settings: { max_credits: limit } }: Pick<Connection, 'origin' | 'settings'>,
-): Spending | undefined {
-  if (asked !== undefined) return createSpending(asked);
-  return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
-}
-
-/** Pure: a sum without the errors of binary fractions: prices have six decimals at most. */
-export function exact(credits: number): number {
-  return Math.round(credits * 1e6) / 1e6;
-}
-
 /** How long to wait for the balance where nothing depends on it. */
 const patienceMs = 3000;
 
+/** What a run can cost: one purchase, the rows of a list, or nothing. */
+export type Costs =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'once'; readonly worst: WorstCase }
+  /** `sent` are rows that earlier runs of the list have sent, `rest` those that are left; undefined where they can't be counted. */
+  | {
+      readonly is: 'rows';
+      readonly each: WorstCase;
+      readonly sent: number;
+      readonly rest: number | undefined;
+      /** The limit that the rows share; undefined where there is none. */
+      readonly limit: Spending | undefined;
+    };
+
+/** Credits that are reserved for a run, until it ends. */
+export interface Reservation {
+  /** The balance; it is only asked for where there is a limit. */
+  readonly available?: number;
+  /** The run is over, with this error, if any. */
+  settle(error?: unknown): void;
+}
+
 /**
- * Reserves the worst case of a purchase until `settle` is called, with the error it ended with, if any. `available` is the balance; it is
- * asked for only where there is a limit. Throws `credits` before anything is sent that costs: where the worst case is not known, or where
- * the limit or the balance does not cover it. Throws what asking for the balance throws.
+ * Reserves the worst case of a run until `settle` is called. Rows of a list reserve theirs by themselves; here it is only seen whether all of
+ * them are covered. Throws `credits` before anything is sent that costs: where the worst case is not known, or where the limit or the balance
+ * does not cover it. Throws what asking for the balance throws.
  */
-export async function setCreditsAside(
-  { connection, context, spending }: Buyer,
-  worst: WorstCase,
+export async function reserve(
+  { connection, context, ...buyer }: Buyer,
+  costs: Costs,
   idempotencyKey: string,
-): Promise<{ readonly available?: number; settle(error?: unknown): void }> {
-  if (spending === undefined) return { settle() {} };
+): Promise<Reservation> {
+  const spending = costs.is === 'rows' ? costs.limit : buyer.spending;
+  if (spending === undefined || costs.is === 'nothing') return { settle() {} };
   // A request that is sent again with its key is not paid for twice.
-  const credits = spending.inDoubt.has(idempotencyKey) ? 0 : setAside(spending, worst);
+  const isCounted = costs.is === 'once' && spending.inDoubt.has(idempotencyKey);
+  const credits = isCounted ? 0 : toReserved(spending, costs);
+  const sent = costs.is === 'rows' ? exact(costs.sent * (costs.each.credits ?? 0)) : 0;
   const settle = (error?: unknown): void => {
     const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
     if (error !== undefined && !isFree) spending.inDoubt.add(idempotencyKey);
@@ -129,16 +103,41 @@ export async function setCreditsAside(
   };
   try {
     const { value } = await connection.client.balance(context.signal);
-    if (credits > value.available_credits) throw toNotCovered(credits, value.available_credits);
-    return { available: value.available_credits, settle };
+    const available = value.available_credits;
+    if (credits - sent > available) throw toNotCovered(exact(credits - sent), available);
+    if (costs.is === 'once') return { available, settle };
+    spending.settle(credits, sent);
+    return { available, settle() {} };
   } catch (error) {
     spending.settle(credits, 0);
     throw error;
   }
 }
 
+/** Reserves what all of it can cost, with what it has cost. Throws where that is not known, or too much. */
+function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>): number {
+  if (costs.is === 'once') return toSetAside(spending, costs.worst);
+  const { each, rest = 0, sent } = costs;
+  if (each.credits === null) throw toUnknownPrice(each.setting);
+  return toSetAside(spending, { credits: exact((sent + rest) * each.credits) });
+}
+
+/** Pure: what counts for the day while a run goes on; undefined where that is not known. Rows that can't be counted: the whole limit. */
+export function toCounted(costs: Costs): number | undefined {
+  if (costs.is === 'nothing') return 0;
+  if (costs.is === 'once') return costs.worst.credits ?? undefined;
+  const { each, limit, rest } = costs;
+  if (rest === undefined) return limit?.limit ?? 0;
+  return each.credits === null ? undefined : exact(rest * each.credits);
+}
+
+/** Pure: the worst case that a limit is compared with. */
+export function worstOf(costs: Costs): WorstCase {
+  return costs.is === 'nothing' ? { credits: 0 } : costs.is === 'once' ? costs.worst : costs.each;
+}
+
 /** The credits that are available; undefined where the service does not answer soon. */
-export async function glanceAtBalance(
+export async function readBalanceSoon(
   { connection, context }: Buyer,
   withinMs = patienceMs,
 ): Promise<number | undefined> {
@@ -162,7 +161,7 @@ export async function withNumbers(
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
-  const left = await glanceAtBalance(buyer);
+  const left = await readBalanceSoon(buyer);
   const what = kind === 'search' ? 'search' : kind.startsWith('task') ? 'task' : 'request';
   const cost = credits === null ? [] : [`this ${what} may cost ${credits}`];
   const known = left === undefined ? cost : [...cost, `${areOf(left)} left`];
@@ -180,12 +179,12 @@ export async function checkCovered(
   const { spending } = buyer;
   toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
   if (spending === undefined) return;
-  const credits = setAside(spending, worst);
+  const credits = toSetAside(spending, worst);
   spending.settle(credits, 0);
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);
 }
 
-function setAside(spending: Spending, worst: WorstCase): number {
+function toSetAside(spending: Spending, worst: WorstCase): number {
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending);
   return worst.credits;
@@ -210,22 +209,23 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 }
 
 /**
- * For many rows: the same buyer, limited to what is left of the day; unchanged without such a limit. `toAdmit` refuses what other processes
+ * The limit for the rows of a list: that of the run or, where the day leaves less, what is counted for the day: `rest` rows, or all that is
+ * left where nobody can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
  * begin at the same time. Throws `credits` where the price of a row is not known.
  */
-export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> {
+export async function toRowLimit(
+  buyer: Buyer,
+  worst: WorstCase,
+  rest: number | undefined,
+): Promise<Spending | undefined> {
+  const { spending } = buyer;
   const day = dayOf(buyer, worst);
-  if (day === undefined) return buyer;
-  const left = day.leftIn(await openIndex(buyer.context));
-  if (buyer.spending !== undefined && buyer.spending.limit <= left) return buyer;
-  return { ...buyer, spending: createSpending(left, 'max_credits_per_day') };
-}
-
-/** Counts a purchase that leaves no record. Throws as `admit`, and LocalIoError. */
-export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
-  const worst = credits ?? 0;
-  const line = { is: 'reserved', op: 'unkept', time: context.clock.now().toISOString(), worst } as const;
-  await addToIndex(context, line, (index) => admit(index, worst));
+  if (day === undefined) return spending;
+  const most =
+    rest === undefined ? day.leftIn(await openIndex(buyer.context)) : exact(rest * (worst.credits ?? 0));
+  return spending !== undefined && spending.limit <= most
+    ? spending
+    : createSpending(most, 'max_credits_per_day');
 }
 
 /** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */

@@ -6,7 +6,7 @@ import type { Addition } from '../files/addition.ts';
 import type { EntryOf, Intent } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
 import { type Entries, readEntries } from './journal/journal-file.ts';
-import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
+import { kindOf, rowsOf } from './kinds/kinds.ts';
 
 /**
  * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is here, but perhaps not

@@ -1,4 +1,4 @@
-import { type ErrorDetails, LocalIoError, outputChanged } from '../errors.ts';
+import { type Facts, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
@@ -31,8 +31,7 @@ export async function completeAdditionTo(context: IndexContext, output: string):
 /** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
   context: IndexContext,
-  { intent }: Operation,
-  ids: readonly string[],
+  { intent, operationId }: Operation,
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
   for (const line of (await openIndex(context)).find('output', output)) {
@@ -44,25 +43,24 @@ export async function replacedBy(
         (one) => one?.progress.hasOpened === true,
         () => true,
       ));
-    if (hasOpened) return ids.includes(op) ? undefined : op;
+    if (hasOpened) return op === operationId ? undefined : op;
   }
   return undefined;
 }
 
 /**
- * Whether the .part holds rows of one of these operations. Throws LocalIoError, with `elsewhere`, where a later operation has written the
- * output again: its rows would be lost.
+ * Whether the .part holds rows of this operation. Throws LocalIoError, with `elsewhere`, where a later operation has written the output
+ * again: its rows would be lost.
  */
 export async function isPartOf(
   context: IndexContext,
   operation: Operation,
-  ids: readonly string[],
-  elsewhere: ErrorDetails,
+  elsewhere: Facts,
 ): Promise<boolean> {
-  const { options, output } = operation.intent;
-  const later = await replacedBy(context, operation, ids);
+  const { options, output } = operation.terms;
+  const later = await replacedBy(context, operation);
   // A run that adds rows leaves the existing ones in place.
   if (later === undefined || options.append === true) return later === undefined;
   const words = `${output} has rows of a later operation, ${later}`;
-  throw new LocalIoError(words, { type: outputChanged, charged: 'no', ...elsewhere });
+  throw new LocalIoError(words, { type: outputChanged, charged: 'no', facts: elsewhere });
 }

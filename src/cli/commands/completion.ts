@@ -3,11 +3,11 @@ import { Argument, type Command, type Option } from 'commander';
 import { toMinutes } from '../../clock.ts';
 import { readSettingsFile, wordsOf } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { readHistoryRecord } from '../../operations/report/history.ts';
 import { readNewest } from '../../operations/journal/operation-index.ts';
 import { isTask } from '../../operations/kinds/kinds.ts';
 import { readLists } from '../../operations/only-new/lists.ts';
 import type { Operation } from '../../operations/operation.ts';
+import { readHistoryRecord } from '../../operations/report/history.ts';
 import { toKnownTasks } from '../../operations/report/tasks.ts';
 import { countOf } from '../../operations/wording.ts';
 import { toTerminalText } from '../../output/clean.ts';
@@ -95,7 +95,7 @@ async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>
     case 'operation-id':
       return await Promise.all(
         (await readSome(context, () => true)).reverse().map(async (operation) => {
-          const record = await readHistoryRecord(state, operation);
+          const record = await readHistoryRecord(operation);
           const { command, operation_id, state: end, subject, time } = record;
           const day = time === null ? null : toMinutes(new Date(time), context.zone).slice(0, 10);
           return toCandidate(operation_id, command, end, day, subject);

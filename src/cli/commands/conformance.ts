@@ -13,11 +13,18 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
-import { toOverLimit, toUnknownPrice } from '../../operations/money.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
 import { beginJournal, naming } from '../../operations/journal/journal.ts';
 import { isPaid, kinds, type PaidKind } from '../../operations/kinds/kinds.ts';
-import { exact, type PriceName, type Prices, tariffOf, toSpending } from '../../operations/money.ts';
+import {
+  exact,
+  type PriceName,
+  type Prices,
+  tariffOf,
+  toOverLimit,
+  toSpending,
+  toUnknownPrice,
+} from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';

@@ -4,7 +4,6 @@ import { createHistoryDrop } from './history/drop.ts';
 import { createHistoryList } from './history/list.ts';
 import { createHistoryLists } from './history/lists.ts';
 import { createHistoryPrune } from './history/prune.ts';
-import { createHistoryResume } from './history/resume.ts';
 import { createHistoryShow } from './history/show.ts';
 import { createHistoryTotals } from './history/totals.ts';
 
@@ -22,7 +21,6 @@ export const createCommand = defineGroup(
     createHistoryList,
     createHistoryLists,
     createHistoryShow,
-    createHistoryResume,
     createHistoryDrop,
     createHistoryPrune,
     createHistoryTotals,

@@ -1,13 +1,13 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
-import type { RowRequest } from '../../operations/row-request.ts';
+import type { RowRequest } from '../../operations/kinds/row-request.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { inputNames } from '../options/options.ts';
 import type { RowsOptions, Source } from '../options/rows.ts';
 import { toListOf } from '../records/list-kinds.ts';
-import { buy, type PurchaseOptions, type Shown } from '../records/orders.ts';
+import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
 import { createBrought } from '../records/rows-report.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
@@ -28,7 +28,7 @@ export async function lookUp(
   source: Source,
   request: RowRequest,
   asking: string,
-  toSummary: (answer: JsonView, bought: Shown) => string,
+  toSummary: (answer: JsonView, bought: Bill) => string,
 ): Promise<{ readonly found: number; readonly ids: Closing['ids'] } | undefined> {
   if ('input' in source) {
     const { buyList } = await import('../records/rows.ts');

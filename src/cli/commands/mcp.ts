@@ -7,7 +7,7 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/tool.ts';
 import { isKept, rowsOf } from '../../operations/kinds/kinds.ts';
-import { toSpending } from '../../operations/money.ts';
+import { toSpending } from '../../operations/spending.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';

@@ -2,28 +2,22 @@ import { basename } from 'node:path';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import type { Earlier } from '../../operations/earlier.ts';
-import { toCommandWords, toSubject } from '../../operations/report/history.ts';
+import type { EarlierRuns, LeftBehind } from '../../operations/events.ts';
 import { isTask, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { Operation } from '../../operations/operation.ts';
+import { toCommandWords, toSubject } from '../../operations/report/history.ts';
 import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
 /** Says what the user should know about earlier runs before something is bought. A run that is resumed says so elsewhere. */
-export function tellEarlier(context: Context, options: ReportOptions, earlier: Earlier): void {
+export function tellEarlier(context: Context, options: ReportOptions, runs: EarlierRuns): void {
   const { say, warn } = createNotes(context, options);
-  if (earlier.is === 'repeat' && isTask(earlier.operation.intent.command)) {
-    say(
-      `Asking for the task of ${earlier.operation.operationId} again, with the same idempotency key: its answer was lost. You are not charged twice.`,
-    );
-  }
-  if (earlier.is !== 'new') return;
-  const { alike, left, recent } = earlier;
+  const { alike, left, recent } = runs;
   if (left !== undefined) warn(toLeft(left, context));
   if (alike !== undefined) {
     say(
-      `A run like this is unfinished: ${toName(alike)} of ${timeOf(context, alike)}. This is a new purchase. To resume that one: leadpipe history resume ${alike.operationId}`,
+      `A run like this is unfinished: ${toName(alike)} of ${timeOf(context, alike)}. This is a new purchase. To resume that one: leadpipe resume ${alike.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
     say(
@@ -32,10 +26,7 @@ export function tellEarlier(context: Context, options: ReportOptions, earlier: E
   }
 }
 
-function toLeft(
-  { operation, why }: NonNullable<Extract<Earlier, { is: 'new' }>['left']>,
-  context: Context,
-): string {
+function toLeft({ operation, why }: LeftBehind, context: Context): string {
   const which = `${operation.operationId} (${timeOf(context, operation)})`;
   const isFree = operation.intent.origin === 'local';
   const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';

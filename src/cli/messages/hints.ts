@@ -100,7 +100,7 @@ const hints: Hints = {
   },
   rest_in_doubt({ operationId, part }, { options }) {
     const stored = part === undefined ? '' : `The leads that had arrived before are in ${part}. `;
-    const resume = `leadpipe history resume ${operationId}`;
+    const resume = `leadpipe resume ${operationId}`;
     return options.local
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
@@ -116,7 +116,7 @@ const hints: Hints = {
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
     const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
-    const goOn = `leadpipe search --continue ${operationId}`;
+    const goOn = `leadpipe resume ${operationId}`;
     if (rest > 0) return [...again, `To buy the rest: ${goOn}`].join('\n');
     const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${goOn}`] : again)].join('\n');
@@ -132,12 +132,8 @@ const hints: Hints = {
     const near = nearest(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
-  not_a_search: ({ operationId }) => `See \`leadpipe history show ${operationId}\`.`,
-  continued: ({ by }) => `Resume that one: leadpipe search --continue ${by}`,
-  search_completed: ({ operationIds }) =>
-    `To print all of it again: ${operationIds.map((id) => `leadpipe history show ${id}`).join('; ')}`,
-  continue_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To resume in another file, with all leads: leadpipe search --continue ${operationId} -o <file>`,
+  resume_elsewhere: ({ operationId }) =>
+    `Nothing was sent. To resume in another file, with all leads: leadpipe resume ${operationId} -o <file>`,
   damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: 'Choose the columns with --columns, or write to another file.',
@@ -148,15 +144,14 @@ const hints: Hints = {
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   creation_in_doubt:
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
-  task_unbegun: ({ operationId }, { options }) =>
-    `To resume it, without buying it twice: ${toResumption(operationId, options)}`,
+  task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumption(operationId)}`,
   task_left: (task, { options }) => `To resume: ${toContinuation(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
   },
-  replay_too_old: ({ operationId }, { options }) =>
-    `Sending the request again may buy the task again. To send it anyway: ${toResumption(operationId, options)} --replay-create`,
+  replay_too_old:
+    'It may have been charged; check `leadpipe balance`. To search again is a new purchase: run the same command again.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
     const way = wayOn(operationId, ran);
     if (way === undefined) return unresumable(operationId);
@@ -187,7 +182,7 @@ const hints: Hints = {
         `To also buy again the rows ${lost}, run ${way}${way === theSame ? ' with' : ''} --retry-unknown.`,
       );
     }
-    if (isIdle) says.push(listAnew);
+    if (isIdle) says.push(startOver);
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
     return says.join(' ');
   },
@@ -204,7 +199,7 @@ const theSame = 'the same command again';
 function wayOn(operationId: string, { has, options: { input, output, run } }: Ran): string | undefined {
   const isOfFile = output !== undefined && output !== '-';
   if (has('--input') && (isOfFile || run !== undefined)) return theSame;
-  return input === '-' ? undefined : `\`leadpipe history resume ${operationId}\``;
+  return input === '-' ? undefined : `\`leadpipe resume ${operationId}\``;
 }
 
 function unresumable(operationId: string): string {
@@ -212,7 +207,7 @@ function unresumable(operationId: string): string {
 }
 
 /** What to do about a list of which nothing is left to send. */
-export const listAnew = 'To buy the whole list again, give the run a new name: --run <name>.';
+export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
 
 /** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
 function toLines(lines: readonly number[], count: number): string {
@@ -225,7 +220,7 @@ function toFewer(
   { worst, left }: { readonly worst?: number | undefined; readonly left?: number | undefined },
   { args, has, options }: Ran,
 ): string {
-  if (!has('--limit') || options.continue !== undefined || args[0] === 'web2list' || left === 0) return '';
+  if (!has('--limit') || args[0] === 'web2list' || left === 0) return '';
   const { default: usual } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
   const { limit = usual } = options;
   if (!worst || left === undefined) return ', or ask for fewer with --limit';
@@ -253,7 +248,7 @@ export function toContinuation(
   { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
 ): string {
-  if (operationId !== undefined) return toResumption(operationId, options);
+  if (operationId !== undefined) return toResumption(operationId);
   const { append, output, format } = options;
   const words = ['task', goOn, leadsSearchId, ...from(pts), ...routeWords(options)];
   // The file already has the rows that arrived; a .part must be completed by hand.
@@ -262,8 +257,8 @@ export function toContinuation(
   return toCommand(words);
 }
 
-function toResumption(operationId: string, options: Ran['options']): string {
-  return toCommand(['task', 'resume', operationId, ...routeWords(options)]);
+function toResumption(operationId: string): string {
+  return `leadpipe resume ${operationId}`;
 }
 
 function from(pts: number): string[] {

@@ -35,7 +35,6 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To see its state: task_status ${leadsSearchId}`,
   no_operation: 'See history_list.',
-  continued: ({ by }) => `To read its leads: history_show ${by}`,
   damaged_leads: 'To read what is left: history_show.',
 };
 

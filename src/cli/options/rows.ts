@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
-import type { Shard } from '../../operations/list/order.ts';
+import type { Shard } from '../../operations/kinds/list-rows.ts';
 import { clip } from '../../requests/closed-list.ts';
 import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { groups } from '../help.ts';

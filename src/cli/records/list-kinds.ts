@@ -8,8 +8,8 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import type { AnswerKind, BodyOf } from '../../operations/kinds/kinds.ts';
-import type { RowOutcome } from '../../operations/list/outcome.ts';
-import type { RowRequest } from '../../operations/row-request.ts';
+import type { RowOutcome } from '../../operations/kinds/list-outcome.ts';
+import type { RowRequest } from '../../operations/kinds/row-request.ts';
 import { free, restColumn } from '../../output/columns.ts';
 import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
 import { isContactFound } from '../../output/record-parts.ts';

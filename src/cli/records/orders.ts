@@ -2,16 +2,15 @@ import { resolve } from 'node:path';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
-import type { HeldLock } from '../../files/folder-lock.ts';
-import { type Bought, buyAnswer } from '../../operations/answer.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import type { OpenDelivery } from '../../operations/delivery.ts';
-import type { Earlier } from '../../operations/earlier.ts';
-import { anew, findEarlier, toWanted } from '../../operations/find-earlier.ts';
+import type { Intent } from '../../operations/journal/entries.ts';
+import type { Bought } from '../../operations/kinds/answer.ts';
 import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds/kinds.ts';
-import type { Order, OutputTerms } from '../../operations/purchase.ts';
-import type { ListIntent } from '../../operations/row-request.ts';
-import { toSpending, toWorstCase } from '../../operations/money.ts';
+import { rowRequestOf } from '../../operations/kinds/row-request.ts';
+import { toWorstCase } from '../../operations/money.ts';
+import type { OutputTerms } from '../../operations/operation.ts';
+import type { Order } from '../../operations/run.ts';
+import { toSpending } from '../../operations/spending.ts';
 import { memberLayout } from '../../output/columns.ts';
 import {
   contactLayout,
@@ -31,8 +30,8 @@ import {
   type RecordOptions,
   toFormat,
 } from '../options/options.ts';
-import { openOutput, type Printed, withHeldOutput } from './record-output.ts';
-import { runOperation } from './run-operation.ts';
+import { runAndShow } from '../run-and-show.ts';
+import type { Printed } from './record-output.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
@@ -53,7 +52,7 @@ export function toOrder<Kind extends PaidKind>(
   kind: Kind,
   body: BodyOf<Kind>,
   more: OutputTerms['options'] = {},
-): Order<Kind> {
+): Order<Kind, BodyOf<Kind>> {
   const { dryRun, history, idempotencyKey } = options;
   if (!dryRun) checkOutputOpen(context, options);
   if (!history && !dryRun) {
@@ -119,62 +118,32 @@ export function fromTerms({ output, options }: OutputTerms): RecordOptions {
 }
 
 /** What was bought, with a way to finish the report about it. */
-export interface Shown extends Bought {
+export interface Bill extends Bought {
   readonly notes: Notes;
   /** Prints the last lines on stderr: the result, and the IDs. */
   close(summary: string): void;
 }
 
-/** What a command needs to buy, once earlier runs have been looked at. `lock` is that of the output. */
-export interface Purchase<Kind extends PaidKind> {
-  readonly buyer: Buyer;
-  /** With the key of the purchase that it repeats, if it repeats one. */
-  readonly order: Order<Kind>;
-  readonly open: OpenDelivery;
-  readonly earlier: Earlier;
-  readonly lock: HeldLock;
-}
-
-/** Runs `work` with what it takes to buy. Notes about earlier runs have been printed then. */
-export async function withPurchase<Kind extends PaidKind, T>(
-  context: Context,
-  options: PurchaseOptions,
-  kind: Kind,
-  body: BodyOf<Kind>,
-  work: (purchase: Purchase<Kind>) => Promise<T>,
-  { list, more }: { readonly list?: Order['list']; readonly more?: OutputTerms['options'] } = {},
-): Promise<T> {
-  return await withConnection(context, options, async (connection) => {
-    const buyer = toBuyer(context, options, connection);
-    const ordered = { ...toOrder(context, options, connection, kind, body, more), list };
-    return await withHeldOutput(context, options, async (lock) => {
-      const earlier = await findEarlier(buyer, toWanted(buyer, ordered));
-      if (earlier !== anew)
-        (await import('../messages/earlier-runs.ts')).tellEarlier(context, options, earlier);
-      const order = earlier.is === 'repeat' ? { ...ordered, again: earlier.operation } : ordered;
-      const printed = { ...printedAs(kind, body), settings: connection.settings, lock };
-      return await work({ buyer, order, open: () => openOutput(context, options, printed), earlier, lock });
-    });
-  });
-}
-
-/** Buys one answer and prints it; undefined after `--dry-run`. Throws as `buyAnswer`. */
+/** Buys one answer and prints it; undefined after `--dry-run`. Throws as `run`. */
 export async function buy<Kind extends AnswerKind>(
   context: Context,
   options: PurchaseOptions,
   kind: Kind,
   body: BodyOf<Kind>,
   asking: string,
-): Promise<Shown | undefined> {
-  return await withPurchase(context, options, kind, body, async ({ buyer, order, open }) => {
-    const bought = await runOperation(context, options, buyAnswer(buyer, order, open), { asking });
-    const { credits } = toWorstCase(kind, body, buyer.connection.settings);
+): Promise<Bill | undefined> {
+  return await withConnection(context, options, async (connection) => {
+    const buyer = toBuyer(context, options, connection);
+    const order = toOrder(context, options, connection, kind, body);
+    const printed = () => printedAs(kind, body);
+    const bought = await runAndShow(context, options, buyer, order, { label: asking, printed });
+    const { credits } = toWorstCase(kind, body, connection.settings);
     return (
       bought && {
-        ...bought,
+        ...(bought as Bought),
         notes: createNotes(context, options),
         close(summary) {
-          close(context, options, { what: summary, costAtMost: credits, ids: bought.ids });
+          close(context, options, { what: summary, costAtMost: credits, ids: (bought as Bought).ids });
         },
       }
     );
@@ -195,12 +164,9 @@ const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs[
 };
 
 /** The layout of a list's answers when they are shown again, without the rows they were bought for. */
-export async function answersAs(kind: AnswerKind, intent: ListIntent): Promise<PrintedAs['layout']> {
-  const { rowRequestOf } = await import('../../operations/row-request.ts');
-  // The shard decides which rows were bought, and not how they are printed.
-  const request = rowRequestOf({ ...intent, options: { ...intent.options, shard: undefined } });
+export function answersAs(kind: AnswerKind, intent: Pick<Intent, 'row_request'>): PrintedAs['layout'] {
   const toLayout: (body: never) => PrintedAs['layout'] = layouts[kind];
-  return toLayout((request ?? { enrich_fields: { properties: {} } }) as never);
+  return toLayout(rowRequestOf(intent) as never);
 }
 
 /** Pure: how the records of a purchase are printed. */

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
-import type { RowSource } from '../../operations/list/order.ts';
+import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { formatOfName, type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';

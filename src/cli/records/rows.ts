@@ -1,41 +1,35 @@
 import { resolve } from 'node:path';
-import { toMinutes, type Zone } from '../../clock.ts';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
-import { stoppedBy, UsageError } from '../../errors.ts';
-import { isSameFile, type Opening, statOrNothing } from '../../files/target.ts';
+import { UsageError } from '../../errors.ts';
+import { isSameFile } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { checkCovered, glanceAtBalance } from '../../operations/money.ts';
-import { type Running, runToEnd } from '../../operations/events.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds/kinds.ts';
-import { type FinishedList, runList } from '../../operations/list/list.ts';
-import { askedRows, type ListOrder, type RowOrder } from '../../operations/list/order.ts';
-import type { ListEvent } from '../../operations/list/run.ts';
-import type { Operation } from '../../operations/operation.ts';
-import type { RowRequest } from '../../operations/row-request.ts';
-import { exact, toWorstCase } from '../../operations/money.ts';
-import { countOf, createWarnings, toThem } from '../../operations/wording.ts';
+import type { FinishedList } from '../../operations/kinds/list.ts';
+import { askedRows, type ListRows, type RowOrder } from '../../operations/kinds/list-rows.ts';
+import type { RowRequest } from '../../operations/kinds/row-request.ts';
+import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
+import type { Order } from '../../operations/run.ts';
+import { exact } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
 import { entityText, textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { listAnew } from '../messages/hints.ts';
-import { createNotes, withStatus } from '../messages/status-line.ts';
+import { startOver } from '../messages/hints.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { fileOf, toFormat } from '../options/options.ts';
 import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
+import { runAndShow, type Shown } from '../run-and-show.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
-import { openOutput, withHeldOutput } from './record-output.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
-import { createBrought, openErrors, type RowErrors, toProgress, toSummary } from './rows-report.ts';
+import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
-
-/** How many warnings are kept until the rows are printed. */
-const mostHeld = 20;
 
 /** A text for an example request: for the worst case, the text does not matter. */
 const anyText = 'https://example.com';
@@ -44,14 +38,14 @@ const anyText = 'https://example.com';
 const entityColumns = ['name', 'website', 'linkedin_url'];
 
 /**
- * Buys an answer for each row of `--input` and prints it, joined to the row. With `operation`, resumes that one. Returns the result,
- * undefined after `--dry-run`. Throws as `runList`; `partial` when rows have no result, with every row in place; UsageError.
+ * Buys an answer for each row of `--input` and prints it, joined to the row. Returns the result, undefined after `--dry-run`. Throws as
+ * `run`; `partial` when rows have no result, with every row in place; UsageError.
  */
 export async function buyList(
   context: Context,
   options: Options,
   asked: RowRequest,
-  operation?: Operation,
+  more: (order: Order) => Partial<Shown> = () => ({}),
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
@@ -85,7 +79,7 @@ export async function buyList(
     const rowOrder = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record)),
-      rows: source,
+      source,
       shard,
       worst: toWorstCase(list.kind, list.toBody(anyText), settings),
     };
@@ -111,10 +105,8 @@ export async function buyList(
       ...('type' in request ? { type: request.type } : {}),
     });
     const brought = createBrought(list);
-    const order: Omit<ListOrder, 'replaces' | 'open'> = {
+    const rows: ListRows = {
       ...rowOrder,
-      request,
-      operation,
       toRecords(row, outcome) {
         const records = join.toRecords(row, outcome, toText(row.record ?? '{}'));
         if (outcome.answer !== undefined) brought.add(outcome.answer, records);
@@ -124,89 +116,36 @@ export async function buyList(
       retryUnknown: options.retryUnknown === true,
       budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
       run,
-      terms,
     };
+    const order = { kind: `${list.kind} list`, body: request, keep: true, terms, rows } as const;
     const isCounted = context.stderr.isTerminal && source.isRepeatable;
     const counted = isCounted ? await countLines(options.input) : undefined;
     // The header is not a row.
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
-    const file = fileOf(options);
-    const finished = await withHeldOutput(context, options, async (lock) => {
-      const before = file === undefined || options.append ? undefined : await statOrNothing(file);
-      const replaces = before?.isFile() === true && before.size > 0;
-      const printed = { shape: 'list', layout, settings, lock } as const;
-      const open = (opening: Opening) => openOutput(context, options, { ...printed, opening });
-      const running = runList(buyer, { ...order, replaces, open });
-      const errors = await openErrors(context, options.errors, base, own, lock);
-      const shown = showList(context, options, running, errors, `reading ${input.what}`, total);
-      return await shown.finally(errors.end);
-    });
+    let errors: Awaited<ReturnType<typeof openErrors>> | undefined;
+    const shown: Shown = {
+      label: `reading ${input.what}`,
+      printed: () => ({ shape: 'list', layout }),
+      async opened(delivery, lock) {
+        errors = await openErrors(context, options.errors, base, own, lock);
+        return delivery;
+      },
+      toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
+      async on(event, warnAside) {
+        if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnAside);
+      },
+      ...more(order),
+    };
+    const finished = (await runAndShow(context, options, buyer, order, shown).finally(() =>
+      errors?.end(),
+    )) as FinishedList;
     tellUnfound();
     close(context, options, toSummary(list.kind, finished, brought, rowOrder.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
-    if (finished.isIdle) say(listAnew);
+    if (finished.isIdle) say(startOver);
     return { found: brought.found, operationId: finished.operationId };
   });
-}
-
-/** Runs a list to its end, and shows its progress on stderr. `total` is the number of rows, if known. Throws as the list does. */
-async function showList(
-  context: Context,
-  options: Options,
-  list: Running<FinishedList, ListEvent>,
-  errors: RowErrors,
-  label: string,
-  total: number | undefined,
-): Promise<FinishedList> {
-  const { patience, signal, stderr, stdout, zone } = context;
-  const { warn, say } = createNotes(context, options);
-  // If rows and warnings share a terminal, the warnings come after the rows.
-  const isHeld = fileOf(options) === undefined && stdout.isTerminal && stderr.isTerminal;
-  const held = createWarnings(mostHeld);
-  const usualMs = patience?.ms ?? 0;
-  let progress = (_: number): string => label;
-  try {
-    return await withStatus(
-      context,
-      options,
-      (seconds) => progress(seconds),
-      (update) =>
-        runToEnd(list, async (event) => {
-          if (event.is === 'resuming') say(toResumingLine(event.operation, event.credits, zone));
-          else if (event.is === 'earlier')
-            (await import('../messages/earlier-runs.ts')).tellEarlier(context, options, event.found);
-          else if (event.is === 'row_failed') {
-            await errors.write(event.row, event.failure, isHeld ? held.add : warn);
-          } else if (event.is === 'rows') {
-            progress = (seconds) => toProgress(event.counts, total, seconds, stderr.columns);
-            update();
-          } else {
-            if (patience !== undefined) patience.ms = usualMs + 1000 * event.seconds;
-            // If the reader of the output went away, nobody may be there to read this.
-            if (stoppedBy(signal) === 'reader_closed') return;
-            say(
-              `waiting up to ${event.seconds} s for ${countOf(event.answers, 'answer')} that ${toThem(event.answers, 'is', 'are')} under way; press Ctrl-C again to leave at once`,
-            );
-          }
-        }),
-    );
-  } finally {
-    if (patience !== undefined) patience.ms = usualMs;
-    for (const line of held.all()) warn(line);
-  }
-}
-
-function toResumingLine(
-  { operationId, intent, isComplete }: Operation,
-  credits: number | undefined,
-  zone: Zone,
-): string {
-  const { command, output, time } = intent;
-  const begun = `${command.replace(/ list$/, ' --input')}, started ${toMinutes(new Date(time), zone)}${isComplete ? '' : ', unfinished'}`;
-  const place = output === null ? '' : `, into ${output}`;
-  const cost = credits === undefined ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
-  return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
 }
 
 /** Throws UsageError for options that make no sense for a list. */
@@ -251,11 +190,11 @@ async function previewList(
   order: RowOrder,
 ): Promise<void> {
   const notes = createNotes(context, options);
-  const { kind, rows, worst } = order;
+  const { kind, source, worst } = order;
   const counted = new Set<bigint>();
   let first: BodyOf<AnswerKind> | undefined;
   let flawed = 0;
-  for await (const one of askedRows(order, rows.take())) {
+  for await (const one of askedRows(order, source.take())) {
     if ('flaw' in one) {
       if (flawed++ < 10) notes.warn(one.flaw);
     } else {
@@ -265,7 +204,7 @@ async function previewList(
   }
   const sent = counted.size;
   const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
-  const available = await glanceAtBalance(buyer);
+  const available = await readBalanceSoon(buyer);
   if (first !== undefined) {
     const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
     printPreview(context, options, { request, worst: all, available });

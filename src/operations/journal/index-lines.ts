@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
 import { realPathOf } from '../../files/target.ts';
 import { isTask, rowsOf } from '../kinds/kinds.ts';
-import { rowRequestOf, toRowRequestText } from '../row-request.ts';
+import { rowRequestOf, toRowRequestText } from '../kinds/row-request.ts';
 import type { Intent, JournalEntry } from './entries.ts';
 
 type AllOfBegun = Awaited<ReturnType<typeof toBegun>>;
@@ -58,8 +58,7 @@ export function digestOf(value: unknown): string {
 function requestOf(order: Ordered): string {
   const { asked, body = '{}', command, list } = order;
   if (rowsOf(command) !== undefined) {
-    const known = rowRequestOf(order);
-    return known === undefined ? '' : toRowRequestText(known);
+    return toRowRequestText(rowRequestOf(order));
   }
   if (command === 'search') {
     // The number of leads and the exclusions may change each day: it is the same search.
@@ -73,7 +72,7 @@ function requestOf(order: Ordered): string {
 }
 
 async function toBegun(op: string, intent: Intent) {
-  const { command, continues, idempotency_key: key, leads_search_id, origin, time } = intent;
+  const { command, idempotency_key: key, leads_search_id, origin, time } = intent;
   const { reserved, worst_case } = intent;
   return {
     is: 'begun' as const,
@@ -84,10 +83,8 @@ async function toBegun(op: string, intent: Intent) {
     ...(await toDigests(intent)),
     key: key === undefined ? undefined : digestOf(key),
     task: leads_search_id ?? undefined,
-    /** The search that it continues. */
-    continues: continues ?? undefined,
     /** The most that it can cost, as far as that was known. */
-    worst: costsOf(intent) || undefined,
+    worst: costsOf(intent, intent) || undefined,
     /** Whether its cost is not known. */
     unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
   };
@@ -106,6 +103,8 @@ export async function toIndexLine(
       return await toBegun(op, entry);
     case 'reserved':
       return { is: 'reserved', op, time: entry.time, worst: entry.credits };
+    case 'rest':
+      return { is: 'reserved', op, time: entry.time, worst: costsOf(entry, intent) };
     case 'spent':
       return { is: 'ended', op, outcome: 'partial', worst: entry.credits };
     case 'created':
@@ -128,8 +127,9 @@ export async function toIndexLine(
 }
 
 /** Pure: the credits that may be spent from this entry on; 0 where it does not say, or for the local service. */
-export function costsOf(entry: JournalEntry): number {
+export function costsOf(entry: JournalEntry, { origin }: Pick<Intent, 'origin'>): number {
   if (entry.type === 'reserved') return entry.credits;
+  if (entry.type === 'rest') return origin === 'local' ? 0 : (entry.worst_case ?? 0);
   if (entry.type !== 'intent' || entry.origin === 'local') return 0;
   // The worst case of a list is that of one row.
   return entry.reserved ?? (rowsOf(entry.command) === undefined ? (entry.worst_case ?? 0) : 0);

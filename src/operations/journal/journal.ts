@@ -1,12 +1,11 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Context } from '../../context.ts';
-import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { fold, type Operation, toUnknownOperation } from '../operation.ts';
-import { type JournalEntry, toEntry, toLine } from './entries.ts';
+import { type Intent, type JournalEntry, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { costsOf, toIndexLine } from './index-lines.ts';
 import { type Entries, journalFile } from './journal-file.ts';
@@ -20,6 +19,7 @@ export const noJournal: Journal = {
   operationId: undefined,
   confirm() {},
   append: async () => {},
+  begin: async () => {},
   note() {},
   close: async () => {},
   discard: async () => {},
@@ -28,12 +28,7 @@ export const noJournal: Journal = {
 const what = 'this operation';
 
 /** Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it. */
-async function openLocked(
-  context: IndexContext,
-  operationId: string,
-  which: 'new' | 'there',
-  admit: Admit | undefined,
-) {
+async function openLocked(context: IndexContext, operationId: string, which: 'new' | 'there') {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
   const fail = (error: unknown): never => {
@@ -58,16 +53,26 @@ async function openLocked(
     log.append(some.map(toLine).join(''));
   }
 
-  async function index(entry: JournalEntry): Promise<void> {
+  async function index(entry: JournalEntry, admit?: Admit): Promise<void> {
     const line = await toIndexLine(operationId, entry, entries);
     if (line === undefined) return;
     // Without this line, the operation is found nevertheless, and its journal says it.
     if (!isBeginning(entry)) return await addToIndex(context, line, undefined, true).catch(() => undefined);
-    const check = admit && ((known: OperationIndex) => admit(known, costsOf(entry)));
+    const check =
+      admit && ((known: OperationIndex) => admit(known, costsOf(entry, (entries[0] ?? entry) as Intent)));
     await addToIndex(context, line, check).catch((error: unknown) => {
       failure = notStored(what, path, error);
       throw failure;
     });
+  }
+
+  async function add(some: readonly JournalEntry[], admit?: Admit): Promise<void> {
+    // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
+    for (const entry of some.filter(isBeginning)) await index(entry, admit);
+    write(...some);
+    entries.push(...some);
+    await log.sync();
+    for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
   }
 
   async function close(): Promise<void> {
@@ -83,14 +88,9 @@ async function openLocked(
     },
     confirm: lock.confirm,
     /** Resolves when all these lines are on the disk. Throws LocalIoError, LockLostError. */
-    async append(...some: readonly JournalEntry[]): Promise<void> {
-      // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
-      for (const entry of some.filter(isBeginning)) await index(entry);
-      write(...some);
-      entries.push(...some);
-      await log.sync();
-      for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
-    },
+    append: (...some: readonly JournalEntry[]): Promise<void> => add(some),
+    /** The same. `admit` is called before anything is written that costs, and its error is thrown. */
+    begin: (admit: Admit | undefined, ...some: readonly JournalEntry[]): Promise<void> => add(some, admit),
     /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
     note: (entry: JournalEntry): void => write(entry),
     close,
@@ -105,16 +105,9 @@ async function openLocked(
   return { journal, entries };
 }
 
-/**
- * Makes the journal of a new operation. `admit` is called before anything is written that costs. Throws LocalIoError, and what `admit`
- * throws.
- */
-export async function createJournal(
-  context: IndexContext,
-  operationId: string,
-  admit?: Admit,
-): Promise<Journal> {
-  return (await openLocked(context, operationId, 'new', admit)).journal;
+/** Makes the journal of a new operation. Throws LocalIoError. */
+export async function createJournal(context: IndexContext, operationId: string): Promise<Journal> {
+  return (await openLocked(context, operationId, 'new')).journal;
 }
 
 /**
@@ -124,7 +117,6 @@ export async function createJournal(
 export async function openJournal(
   context: IndexContext,
   operationId: string,
-  admit?: Admit,
 ): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
   const { state } = context.directories;
   const folder = folderOf(state, operationId);
@@ -132,7 +124,7 @@ export async function openJournal(
   const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there', admit);
+    const { journal, entries } = await openLocked(context, operationId, 'there');
     // Who knows the operation has read its intent.
     return { journal, operation: fold(folder, entries as unknown as Entries) };
   } catch (error) {
@@ -142,26 +134,20 @@ export async function openJournal(
 
 /** Entries that go into the index before they go into the journal. */
 function isBeginning({ type }: JournalEntry): boolean {
-  return type === 'intent' || type === 'reserved';
+  return type === 'intent' || type === 'reserved' || type === 'rest';
 }
 
-/**
- * The journal of a new operation; the caller closes it. Where it can't be stored, throws LocalIoError before anything is sent. A free
- * operation goes on without a journal, and `unkept` gets the reason.
- */
-export async function beginJournal(
-  context: IndexContext & Pick<Context, 'ids'>,
-  admit?: Admit,
-  unkept?: (why: string) => void,
-): Promise<Journal> {
-  try {
-    return await createJournal(context, context.ids.operationId(), admit);
-  } catch (error) {
-    if (!(error instanceof LocalIoError)) throw error;
-    if (unkept === undefined) throw error.with({ charged: 'no', facts: { is: 'no_journal' } });
-    unkept(error.message);
-    return noJournal;
-  }
+/** The same journal, for a purchase that shall not be recorded: it takes only what its cost follows from. */
+export function costAlone(journal: Journal): Journal {
+  const isOfCost = ({ type }: JournalEntry): boolean =>
+    ['intent', 'sent', 'terminal', 'spent'].includes(type);
+  return {
+    ...journal,
+    operationId: undefined,
+    append: (...some) => journal.append(...some.filter(isOfCost)),
+    begin: (admit, ...some) => journal.begin(admit, ...some.filter(isOfCost)),
+    note() {},
+  };
 }
 
 /** Pure: the same error with the ID of its operation. If it has one already, of an operation that continues this one, that one stays. */

@@ -201,7 +201,6 @@ export const damagedKind = 'damaged';
 /** The lines of all journals, in the order of the times in their IDs: no better order is known. */
 async function readJournals(stateDir: string): Promise<IndexLine[]> {
   const lines: IndexLine[] = [];
-  const continues = new Map<string, string>();
   for (const op of await listOperations(stateDir)) {
     // The intent of a damaged journal can mostly be read, and must not be missing from the index.
     const entries = await readEntries(stateDir, op).catch(async () => [await readIntent(stateDir, op)]);
@@ -210,11 +209,8 @@ async function readJournals(stateDir: string): Promise<IndexLine[]> {
         lines.push({ is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' });
         continue;
       }
-      if (entry.type === 'continued') continues.set(entry.operation_id, op);
       const line = await toIndexLine(op, entry, (entries ?? []) as Entries);
-      const first = continues.get(op);
-      if (line === undefined) continue;
-      lines.push(line.is === 'begun' && first !== undefined ? { ...line, continues: first } : line);
+      if (line !== undefined) lines.push(line);
     }
   }
   return lines;

@@ -2,9 +2,8 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { readUnfinished } from '../unfinished.ts';
+import { readUnfinished } from '../report/unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
-import { readChainTo } from './chain.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { leadsFile } from './leads.ts';
@@ -42,7 +41,7 @@ export async function prune(
   const unfinished = new Set<string>();
   for await (const operation of readUnfinished(context, () => {})) {
     if (operation.isReaderGone) continue;
-    for (const one of await readChainTo(context, operation)) unfinished.add(one.operationId);
+    unfinished.add(operation.operationId);
   }
   const days = new Set<string>();
   const begun: (Begun & { readonly later: number })[] = [];

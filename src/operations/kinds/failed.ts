@@ -1,24 +1,23 @@
 import type { Repetition } from '../../contract/endpoints.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
-import { type JournalEntry, toTerminal } from '../journal/entries.ts';
+import { entry, type JournalEntry } from '../journal/entries.ts';
 
 /** Pure: the entries for a request that failed. They end the operation only when it certainly cost nothing; otherwise it stays open. */
 export function toFailedEntries(error: unknown, repetition: Repetition = 'refused'): JournalEntry[] {
   const known = error instanceof LeadpipeError ? error : undefined;
   const { charged, requestId, type: errorType } = known?.details ?? {};
   const outcome = known?.outcome ?? 'bug';
-  const failed: JournalEntry = {
-    type: 'failed',
+  const failed = entry.failed({
     outcome,
     message: error instanceof Error ? error.message : String(error),
     ...(errorType === undefined ? {} : { error_type: errorType }),
     request_id: requestId ?? null,
     charged: charged ?? null,
     ...(isGone(error, repetition) ? { gone: true } : {}),
-  };
+  });
   if (charged !== 'no') return [failed];
-  return [failed, toTerminal(outcome, { charged })];
+  return [failed, entry.terminal(outcome, { charged })];
 }
 
 /**

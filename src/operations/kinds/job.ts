@@ -1,14 +1,15 @@
 import type { PayingClient } from '../../connection/paying-client.ts';
-import type { LeadpipeError } from '../../errors.ts';
 import type { Opening } from '../../files/target.ts';
 import type { WaitListener } from '../../transport/retry.ts';
 import type { Buyer } from '../buyer.ts';
-import type { Delivery } from '../delivery.ts';
-import type { Running } from '../events.ts';
+import type { Delivery, Placing } from '../delivery.ts';
+import type { Resuming, Running } from '../events.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Costs } from '../money.ts';
-import type { Operation, OutputTerms } from '../operation.ts';
+import type { Operation, OutputTerms, Progress } from '../operation.ts';
+import type { ListRows } from './list-rows.ts';
+import type { PollTimes } from './task-patience.ts';
 
 /** What is ordered: data, from which a run can be made now or later. `body` is the request, or what is sent for the rows of a list. */
 export interface Order<Name extends string = string, Body extends object = object> {
@@ -26,6 +27,20 @@ export interface Order<Name extends string = string, Body extends object = objec
   /** Whether it can be shown again and resumed. Otherwise only its cost is recorded. */
   readonly keep: boolean;
   readonly terms: OutputTerms;
+  /** For a task: how it is read. */
+  readonly read?: ReadTerms;
+  /** For a list: its rows, and how they are bought. */
+  readonly rows?: ListRows;
+}
+
+/** How a task is read. */
+export interface ReadTerms {
+  readonly num: number;
+  readonly poll: PollTimes;
+  /** How long to wait, in milliseconds. */
+  readonly patienceMs?: number | undefined;
+  /** Whether each record has its position. */
+  readonly positions: boolean;
 }
 
 /** What a kind is asked to plan: an order, and the operation that is resumed, if there is one. Its journal is locked. */
@@ -36,6 +51,10 @@ export interface Asked<Body extends object = object> {
   /** Whether the rows go where those of the operation went, and whether the .part there is still its own. */
   readonly isSameOutput: boolean;
   readonly isOurs: boolean;
+  /** For a named run of a list: operations that have bought rows of it, newest first. */
+  readonly answers: readonly Operation[];
+  /** Whether it is bought anew where the operation can't be resumed. */
+  readonly mayStartOver: boolean;
   warn(line: string): void;
 }
 
@@ -48,36 +67,16 @@ export interface Plan<Result> {
   readonly intent?: Partial<Intent>;
   /** What the entry of the rest says, in addition; undefined where a resumed operation buys nothing with another key. */
   readonly rest?: { readonly delivered: number; readonly excluded: number };
-  readonly opening: Opening;
   /** What is told about the operation that is resumed. */
   readonly resuming?: Resuming;
   perform(job: Job): Running<Result>;
 }
 
-/** A run of the same order that can't be resumed, and why. It may have been charged. */
-export interface LeftBehind {
-  readonly operation: Operation;
-  /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
-  readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
-}
-
-/** What is resumed, and what that costs. */
-export interface Resuming {
-  readonly operation: Operation;
-  /** What is stored of it, where that is counted. */
-  readonly stored?: number;
-  /** How many leads or rows are bought at most; undefined where that is not known. */
-  readonly rest?: number;
-  /** The most that the rest can cost; undefined where that is not known. */
-  readonly credits?: number;
-  /** Whether its last request may have been charged, and nothing of it arrived. */
-  readonly isInDoubt?: boolean;
-}
-
 /** What a kind works with, once everything is on the disk that a later run needs. */
 export interface Job {
   readonly buyer: Buyer;
-  /** The key of the purchase; empty where nothing is bought. */
+  /** What is bought, and with which key; empty where nothing is. */
+  readonly body: object;
   readonly idempotencyKey: string;
   /** What this operation was and brought before this run. */
   readonly operation: Operation | undefined;
@@ -86,9 +85,14 @@ export interface Job {
   /** Where this machine stores what arrives; undefined where nothing is stored. */
   readonly folder: string | undefined;
   readonly journal: Journal;
+  /** Shows this operation's right to write: the lock of its journal. */
+  confirm(): void;
+  /** Opens the output, for rows behind those of `progress`. Throws LocalIoError and UsageError. */
+  open(opening: Opening, progress?: Progress): Promise<Delivery>;
+  /** The output, once it is open. */
   readonly delivery: Delivery;
   /** The only way to a client that can buy. It returns once the journal on the disk says what will be sent and where its rows begin. */
   begin(): Running<(waits?: WaitListener) => PayingClient>;
   /** Puts the output into its place. `rows` says which rows are added to a file. */
-  place(rows?: () => Promise<string>): Promise<void>;
+  place(placing?: Pick<Placing, 'written'> & { readonly rows?: () => Promise<string> }): Promise<void>;
 }

@@ -4,9 +4,9 @@ import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Running } from '../events.ts';
-import { readTask, toUnread } from '../task/follow.ts';
-import type { Waiting } from '../task/patience.ts';
-import { createSearchReading, type SearchReading } from './reading.ts';
+import { createSearchReading, type SearchReading } from './search-proof.ts';
+import { readTask, toUnread } from './task-follow.ts';
+import type { Waiting } from './task-patience.ts';
 
 /** How long to wait for a search that was cut, and how often to look at it. */
 const patienceMs = 120_000;

@@ -1,16 +1,17 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
+import type { Opening } from '../../files/target.ts';
 import type { Records } from '../../json/text.ts';
 import type { Delivery } from '../delivery.ts';
-import { type Running, warningsOf } from '../events.ts';
+import { type LeftBehind, type Running, warningsOf } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { toWorstCase } from '../money.ts';
 import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
 import { identityOf } from '../only-new/identity.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Asked, Job, LeftBehind, Plan } from './job.ts';
+import type { Asked, Job, Plan } from './job.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
 import { type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
@@ -30,8 +31,10 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, settings) },
       intent,
-      opening: 'new',
-      perform: (job) => streamInto(job, body, list),
+      async *perform(job) {
+        await job.open('new');
+        return yield* streamInto(job, body, list);
+      },
     };
   }
   let rest: RestOfSearch;
@@ -51,18 +54,17 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
     const list = await listOf(buyer, operation, warn);
     return {
       costs: { is: 'nothing' },
-      opening,
       resuming: { ...resuming, rest: 0, credits: 0 },
-      perform: (job) => complete(job, rest, list, isSameOutput),
+      perform: (job) => complete(job, rest, list, opening, isSameOutput),
     };
   }
   const { body, list } = await toListed(buyer, { ...order, body: request }, warn, rest);
+  const others = await listOf(buyer, operation, warn);
   const worst = toWorstCase('search', body, settings);
   return {
     purchase: { body },
     costs: { is: 'once', worst },
     rest: { delivered: stored.length, excluded: dropped },
-    opening,
     resuming: {
       ...resuming,
       rest: body.limit ?? 0,
@@ -70,7 +72,7 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
       ...(worst.credits === null ? {} : { credits: worst.credits }),
     },
     async *perform(job) {
-      await writeStored(job.delivery, rest, list, isSameOutput);
+      await writeStored(await job.open(opening), rest, others, isSameOutput);
       const before = { arrived: received, delivered: stored.length };
       return { ...(yield* streamInto(job, body, list)), before };
     },
@@ -82,15 +84,16 @@ async function* complete(
   job: Job,
   rest: RestOfSearch,
   list: RunOfList | undefined,
+  opening: Opening,
   isSameOutput: boolean,
 ): Running<BoughtSearch> {
-  const { delivery, idempotencyKey, journal, operationId } = job;
+  const { idempotencyKey, journal, operationId } = job;
   const { operation, stored, dropped, stopReason } = rest;
   if (!isSameOutput || !operation.progress.isPlaced) {
-    await journal.append(...entry.opened(delivery.length));
+    const delivery = await job.open(opening);
+    await journal.append(...entry.opened(delivery.length && 0));
     await writeStored(delivery, rest, list, isSameOutput);
-    await journal.append(entry.written(await delivery.sync(), { stopReason }));
-    await job.place();
+    await job.place({ written: (length) => journal.append(entry.written(length, { stopReason })) });
   }
   await journal.append(
     entry.terminal('complete', {
@@ -140,7 +143,7 @@ async function* streamInto(
 ): Running<BoughtSearch> {
   const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
   const { context } = buyer;
-  const filter = await openFilter(buyer, list, operationId);
+  const filter = await openFilter(buyer, list, job);
   const stored = folder === undefined ? undefined : await createStoredLeads(folder, journal);
   const before = operation?.progress.delivered ?? 0;
   const warnings: string[] = [];
@@ -189,6 +192,7 @@ async function* streamInto(
       stored?.append(leads, isNew);
       count(leadsSearchId);
     });
+    if (lost !== undefined) throw lost;
     yield* warningsOf(warnings);
     if (fresh.length > 0) await delivery.write(fresh);
     yield { is: 'delivered', records: fresh.length };
@@ -238,6 +242,7 @@ async function* streamInto(
         ? toFailedEntries(error)
         : [terminal];
     await whileStored(() => journal.append(toBatch(summary, length), ...ended));
+    if (lost !== undefined && error === undefined) throw lost;
     // Everything that is said comes after the last byte of output.
     if (error === undefined) {
       try {

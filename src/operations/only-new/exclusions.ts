@@ -30,6 +30,27 @@ export function withExclusions<
   };
 }
 
+/**
+ * Pure: a search that excludes these, within the service's limits: first the IDs and names given here, then those of the request.
+ * `mayRepeat` says that there was no room for all of the first.
+ */
+export function withFirst<
+  Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
+>(asked: Request, ids: readonly string[], names: readonly string[]) {
+  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [], ...rest } = asked;
+  const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(rest)) };
+  const searches = fitting([], [...ids, ...givenIds], limits.dedupServiceLeads.max, budget, (id) => id);
+  const custom = fitting([], [...names, ...givenNames], limits.dedupCustomLeads.max, budget, nameKey);
+  const request = {
+    ...asked,
+    ...(searches.length === 0 ? {} : { dedup_service_leads: searches }),
+    ...(custom.length === 0 ? {} : { dedup_custom_leads: custom }),
+  };
+  const isIn = (some: readonly string[], chosen: readonly string[]): boolean =>
+    some.every((one) => chosen.includes(one));
+  return { request, mayRepeat: !isIn(ids, searches) || !isIn(names, custom) };
+}
+
 /** What was given by hand, then the others that the service can take, each once, while there is room. */
 function fitting(
   given: readonly string[],

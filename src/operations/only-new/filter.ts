@@ -1,12 +1,12 @@
+import type { CreateTaskRequest } from '../../contract/types.ts';
 import type { LineLog } from '../../files/line-log.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
-import type { OpenDelivery } from '../delivery.ts';
-import { type Running, warningsOf } from '../events.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type Order, type PaidRequest, purchase } from '../purchase.ts';
-import { killedRuns } from '../unfinished.ts';
+import type { Order } from '../kinds/job.ts';
+import type { Operation } from '../operation.ts';
+import { killedRuns } from '../report/unfinished.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import {
   countLeads,
@@ -19,32 +19,48 @@ import {
   toDeliveredLine,
 } from './lists.ts';
 
-/** The list that a run belongs to, and what its earlier runs have delivered, if that is excluded. */
-interface RunOfList {
+/** The list that a run belongs to, and what is left out of what arrives. */
+export interface RunOfList {
   readonly name: string;
-  readonly known: Known;
-  /** How many leads the list has, if they are excluded. */
+  /** What earlier runs have delivered, where that is left out. */
+  readonly delivered: Known;
+  /** How many leads the list has, if they are left out. */
   readonly size?: number;
-  /** Leads that count as delivered from the start. */
-  readonly brought?: readonly Identity[];
+  /** Leads that this operation has delivered already. They count from the start, since it may have been killed before it counted them. */
+  readonly own?: readonly Identity[];
+}
+
+/** The list of a purchase, and how many leads it has, if they are left out. */
+export interface Listed {
+  readonly list?: Pick<RunOfList, 'name' | 'size'> | undefined;
+}
+
+/** A part of an operation that is resumed: what is stored of it, and whether its leads may come again. */
+interface Stored {
+  readonly stored: readonly JsonText[];
+  readonly mayRepeat: boolean;
 }
 
 const nothingKnown = createKnown([]);
 
 /**
- * The order as it is sent, without the leads of the list where only new ones are wanted, and the list as it is now. The leads of a search
- * that is continued count as delivered, since that search may have been killed before it counted them. Throws LocalIoError.
+ * The request as it is sent, without the leads of the list where only new ones are wanted; the list as it is now; and what the journal
+ * holds of both. Throws LocalIoError.
  */
-export async function toListed<Kind extends 'search' | 'task run' | 'task create'>(
+export async function toListed<
+  Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
+>(
   buyer: Buyer,
-  order: Order<Kind>,
+  { body, list: { name = body.entity_type, onlyNew = false } = {} }: Order<string, Body>,
   warn: Damaged,
-  before: readonly JsonText[] = [],
-): Promise<{ readonly order: Order<Kind>; readonly list: RunOfList }> {
-  const { body, list: { name = body.entity_type, onlyNew = false } = {} } = order;
-  const terms = { ...order.terms, list: name };
-  const brought = before.map(identityOf).filter((identity) => identity !== undefined);
-  if (!onlyNew) return { order: { ...order, terms }, list: { name, known: nothingKnown, brought } };
+  earlier: Stored = { stored: [], mayRepeat: false },
+): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {
+  const own = earlier.stored.map(identityOf).filter((identity) => identity !== undefined);
+  const repeated = earlier.mayRepeat ? own : [];
+  if (!onlyNew) {
+    const delivered = repeated.length === 0 ? nothingKnown : createKnown(repeated);
+    return { body, list: { name, delivered, own }, intent: { list: name } };
+  }
   const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
@@ -56,32 +72,28 @@ export async function toListed<Kind extends 'search' | 'task run' | 'task create
   }
   const isOurs = ({ origin, key_fingerprint, operation_id }: Delivered): boolean =>
     origin === connection.origin && key_fingerprint === connection.fingerprint(operation_id);
-  const known = createKnown([...lines.flatMap(({ leads }) => leads), ...brought]);
+  const delivered = createKnown([...lines.flatMap(({ leads }) => leads), ...own]);
   return {
-    order: {
-      ...order,
-      body: withExclusions(body, lines, isOurs),
-      terms: { ...terms, asked: JSON.stringify(body) },
-    },
-    list: { name, known, size: countLeads(folded(lines)), brought },
+    body: withExclusions(body, lines, isOurs),
+    list: { name, delivered, size: countLeads(folded(lines)), own },
+    intent: { list: name, asked: JSON.stringify(body) },
   };
 }
 
 /**
- * The list of an operation that is resumed. `operationIds` are that operation and those that it continues: what they delivered is not
- * excluded. Throws LocalIoError.
+ * The list of an operation that is resumed. What it delivered itself is not left out. Undefined where its leads count for none. Throws
+ * LocalIoError.
  */
 export async function listOf(
   buyer: Buyer,
-  operationIds: readonly string[],
-  { list: name, asked }: Intent,
+  { intent: { list: name, asked }, operationId }: Operation,
   warn: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
-  if (asked === undefined) return { name, known: nothingKnown };
+  if (asked === undefined) return { name, delivered: nothingKnown };
   const lines = await readLines(buyer, name, warn);
-  const others = lines.filter(({ operation_id }) => !operationIds.includes(operation_id));
-  return { name, known: createKnown(others.flatMap(({ leads }) => leads)) };
+  const others = lines.filter(({ operation_id }) => operation_id !== operationId);
+  return { name, delivered: createKnown(others.flatMap(({ leads }) => leads)) };
 }
 
 async function readLines({ connection, context }: Buyer, name: string, warn: Damaged): Promise<Delivered[]> {
@@ -137,8 +149,8 @@ export async function openFilter(
   own: Pick<Journal, 'operationId' | 'confirm'>,
 ): Promise<LeadFilter> {
   const { operationId } = own;
-  if (list === undefined || operationId === undefined) return createFilter(list?.known ?? nothingKnown);
-  const { name, known, brought = [] } = list;
+  if (list === undefined || operationId === undefined) return createFilter(list?.delivered ?? nothingKnown);
+  const { name, delivered, own: stored = [] } = list;
   const { connection, context } = buyer;
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);
@@ -152,45 +164,6 @@ export async function openFilter(
   };
   const count = (leads: readonly Identity[], leads_search_id: string | null): void =>
     void file.append(toDeliveredLine({ ...run, leads_search_id, leads }));
-  if (brought.length > 0) count(brought, null);
-  return createFilter(known, count, file);
-}
-
-/** What is excluded from a purchase: the list of a run, and how many leads it has. */
-export interface Listed {
-  readonly list?: Pick<RunOfList, 'name' | 'size'>;
-}
-
-/** What a purchase continues, if anything. */
-export interface GoingOn {
-  /** Leads that arrived earlier. */
-  readonly brought?: readonly JsonText[];
-  /** What to say before anything is sent. */
-  readonly warnings?: string[];
-  /** Awaited before anything is sent, with the ID of the new operation. */
-  before?(operationId: string | undefined): Promise<void>;
-}
-
-/** As `purchase`, for leads that count for a list: the leads of the list are excluded, and what arrives goes through its filter. */
-export async function* purchaseForList<Kind extends 'search' | 'task run', T>(
-  buyer: Buyer,
-  given: Order<Kind>,
-  open: OpenDelivery,
-  { brought, before, warnings = [] }: GoingOn,
-  way: (paid: PaidRequest, filter: LeadFilter, body: Order<Kind>['body']) => Running<T>,
-): Running<(T & Listed) | undefined> {
-  const { order, list } = await toListed(buyer, given, (line) => warnings.push(line), brought);
-  yield* warningsOf(warnings);
-  const result = yield* purchase(buyer, order, open, async function* (paid) {
-    // The continued search must say that its leads also stand in this operation.
-    await before?.(paid.journal.operationId);
-    yield* warningsOf(warnings);
-    const filter = await openFilter(buyer, list, paid.journal);
-    try {
-      return yield* way(paid, filter, order.body);
-    } finally {
-      await filter.close();
-    }
-  });
-  return result && { ...result, list };
+  if (stored.length > 0) count(stored, null);
+  return createFilter(delivered, count, file);
 }

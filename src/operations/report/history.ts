@@ -1,14 +1,14 @@
 import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
-import { type Operation, readOperation, toDamageLine } from '../operation.ts';
-import { exact, toCostAtMost, toWorstCase } from '../money.ts';
-import { readChainFrom } from '../journal/chain.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
 import { countRows, hasRows } from '../journal/rows.ts';
+import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
+import { toCostAtMost } from '../money.ts';
+import { type Operation, readOperation, toDamageLine } from '../operation.ts';
+import { exact } from '../spending.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
@@ -75,7 +75,7 @@ export async function* readHistory(context: IndexContext, since?: Date): AsyncGe
     try {
       const operation = await readOperation(state, op);
       if (operation === undefined) continue;
-      yield { record: await readHistoryRecord(state, operation), intent: operation.intent };
+      yield { record: await readHistoryRecord(operation), intent: operation.intent };
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
@@ -89,11 +89,9 @@ function isPurchase({ key, kind }: Begun): boolean {
 }
 
 /** The state of a purchase now. A search is complete if another one has brought all of its rest. */
-export async function readHistoryRecord(stateDir: string, operation: Operation): Promise<HistoryRecord> {
+export async function readHistoryRecord(operation: Operation): Promise<HistoryRecord> {
   const stored = await countStored(operation).catch(() => nothing);
-  const record = toHistoryRecord(operation, isLocked(operation.folder), stored);
-  const last = (await readChainFrom(stateDir, operation)).at(-1);
-  return last !== operation && last?.isComplete ? { ...record, state: 'complete' } : record;
+  return toHistoryRecord(operation, isLocked(operation.folder), stored);
 }
 
 const nothing = { delivered: 0, excluded: 0 };
@@ -115,10 +113,11 @@ async function countStored({
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(
-  { creditsAfter, end, failed, intent, isSent, operationId, progress }: Operation,
+  operation: Operation,
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
+  const { creditsAfter, end, failed, intent, isSent, operationId, progress } = operation;
   const ofTask = isTask(intent.command);
   const excluded = Math.max(progress.excluded, stored.excluded);
   const delivered = Math.max(progress.delivered, stored.delivered);
@@ -164,7 +163,7 @@ function toHistoryRecord(
     list: intent.list ?? null,
     excluded: dropped,
     subject: toSubject(intent),
-    credits_at_most: isFree ? 0 : costOf({ charged, excluded: dropped, leads, state }, intent, sentRows),
+    credits_at_most: isFree ? 0 : costOf(operation, charged, leads, excluded, state === 'complete', sentRows),
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: end?.stopReason ?? null,
@@ -179,29 +178,31 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   reader_closed: 'interrupted',
 };
 
-/** What decides how much a purchase has cost. */
-type Costing = Readonly<{
-  charged: Charged | null;
-  excluded: number | null;
-  leads: number | null;
-  state: PurchaseState;
-}>;
-
-/** Pure: the most that a purchase has cost; null where no price was known. */
-export function costOf(
-  { charged, excluded, leads, state }: Costing,
-  { command, body = '{}', worst_case }: Intent,
-  sentRows = 0,
+/** Pure: the most that a purchase has cost, with all its parts; null where a price was not known. */
+function costOf(
+  { intent, parts }: Operation,
+  charged: Charged | null,
+  leads: number | null,
+  excluded: number,
+  isComplete: boolean,
+  sentRows: number,
 ): number | null {
+  const { command, worst_case = null } = intent;
   // Each row that was sent may have cost as much as a row can.
-  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
+  if (rowsOf(command) !== undefined) return worst_case === null ? null : exact(worst_case * sentRows);
   if (!isPaid(command)) return null;
-  const request = JSON.parse(body);
-  // Journals of earlier versions have no worst case. For a plain search it needs no price.
-  const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
-  // Leads that were dropped on this machine arrived, and are paid for.
-  const arrived = leads === null ? null : leads + (excluded ?? 0);
-  return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
+  let sum: number | null = 0;
+  for (const [at, part] of parts.entries()) {
+    const isLast = at === parts.length - 1;
+    const earlier = parts.slice(0, at).reduce((count, one) => count + one.delivered + one.excluded, 0);
+    // Leads that were dropped on this machine arrived, and are paid for.
+    const ended = isLast
+      ? { charged, complete: isComplete, leads: leads === null ? null : leads + excluded - earlier }
+      : { charged: part.charged ?? 'maybe', complete: false, leads: null };
+    const cost = toCostAtMost(command, JSON.parse(part.body), part.worstCase, ended);
+    sum = sum === null || cost === null ? null : exact(sum + cost);
+  }
+  return sum;
 }
 
 /** The command with its subject, as the user gave it. */

@@ -1,5 +1,5 @@
 import { toMinutes, type Zone } from '../../clock.ts';
-import { exact } from '../money.ts';
+import { exact } from '../spending.ts';
 import type { KnownPurchase } from './history.ts';
 
 export const totalsBy = ['day', 'command', 'list', 'profile'] as const;

@@ -2,10 +2,10 @@ import { Argument } from 'commander';
 import type { Context } from '../../../context.ts';
 import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
-import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { readKnown } from '../../../operations/operation.ts';
 import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
+import { readKnown } from '../../../operations/operation.ts';
+import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
@@ -33,8 +33,8 @@ export const createHistoryDrop = defineCommand({
 
 async function runHistoryDrop(context: Context, id: string, options: ReportOptions): Promise<void> {
   const operation = await readKnown(context, id);
-  await checkDroppable(context, operation);
-  const record = await readHistoryRecord(context.directories.state, operation);
+  await checkDroppable(operation);
+  const record = await readHistoryRecord(operation);
   const { say } = createNotes(context, options);
   const subject = record.subject === null ? '' : `: ${record.subject}`;
   say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);

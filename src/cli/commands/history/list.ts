@@ -3,6 +3,8 @@ import { fromWallTime, type Zone } from '../../../clock.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
+import { isPaid, kinds } from '../../../operations/kinds/kinds.ts';
+import { readLists } from '../../../operations/only-new/lists.ts';
 import {
   type HistoryEntry,
   type HistoryRecord,
@@ -10,8 +12,6 @@ import {
   readHistory,
   saidIn,
 } from '../../../operations/report/history.ts';
-import { isPaid, kinds } from '../../../operations/kinds/kinds.ts';
-import { readLists } from '../../../operations/only-new/lists.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { textOf } from '../../../output/table-columns.ts';
 import { checkNumber, checkOneOf } from '../../../requests/within-limits.ts';

@@ -4,22 +4,20 @@ import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
-import { readChainFrom } from '../../../operations/journal/chain.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
-import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
-import { readKnown, type Operation, toUnknownOperation } from '../../../operations/operation.ts';
 import {
   type AnswerKind,
   isKept,
   isTask,
-  kindOf,
   kinds,
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds/kinds.ts';
+import { type Operation, readKnown, toUnknownOperation } from '../../../operations/operation.ts';
+import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
@@ -70,7 +68,7 @@ async function runHistoryShow(
   const { state } = context.directories;
   const operationId = given ?? (await readLatest(context));
   const operation = await readKnown(context, operationId);
-  const record = await readHistoryRecord(state, operation);
+  const record = await readHistoryRecord(operation);
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
   if (stored === undefined) throw toNothingKept(record, operation);
@@ -84,9 +82,7 @@ async function runHistoryShow(
   const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
   const ids = { requestId, operationId, idempotencyKey };
   close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
-  const [, ...continued] = await readChainFrom(state, operation);
-  const { command } = operation.intent;
-  const next = continued.length > 0 ? toContinued(record, continued) : toNextCommand(record, command);
+  const next = toNextCommand(record, operation);
   if (next !== undefined) createNotes(context, options).say(next);
   if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
   // Everything readable has been printed, and there will never be more.
@@ -115,7 +111,7 @@ async function findStored(
   const row = rowsOf(command);
   if (row !== undefined && hasRows(folder)) {
     const what = `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`;
-    const layout = isWhole ? memberLayout(['request_id', 'answer']) : await answersAs(row, intent);
+    const layout = isWhole ? memberLayout(['request_id', 'answer']) : answersAs(row, intent);
     const records = readAnswers(folder, isWhole ? undefined : row, signal);
     return { what, printed: { shape: 'list', layout } as const, records };
   }
@@ -156,11 +152,12 @@ async function* readAnswers(folder: string, row: AnswerKind | undefined, signal:
 }
 
 /** Pure: the error of a purchase of which nothing can be shown. It says where its leads are instead. */
-function toNothingKept(record: HistoryRecord, { intent, progress }: Operation): LeadpipeError {
+function toNothingKept(record: HistoryRecord, operation: Operation): LeadpipeError {
+  const { intent, progress } = operation;
   const { operation_id: id, output } = record;
   const { command } = intent;
   const place = output === null ? '' : `Its output is ${output}. `;
-  const hint = `${place}${toNextCommand(record, command) ?? 'To see what it was about: leadpipe history list'}`;
+  const hint = `${place}${toNextCommand(record, operation) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] = isTask(command)
     ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
@@ -171,32 +168,15 @@ function toNothingKept(record: HistoryRecord, { intent, progress }: Operation): 
 }
 
 /** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
-function toNextCommand(record: HistoryRecord, kind: string): string | undefined {
-  const { operation_id, state, leads_search_id, leads, excluded, service } = record;
+function toNextCommand(record: HistoryRecord, { intent, resumes }: Operation): string | undefined {
+  const { operation_id, state, leads_search_id, service } = record;
   if (state === 'running') return 'It is still running.';
-  if (isTask(kind)) {
-    if (state === 'interrupted' || state === 'unknown') {
-      return `To resume it: leadpipe task resume ${operation_id}`;
-    }
+  if (resumes !== 'no' && state !== 'complete' && intent.options.input !== '-') {
+    return `To resume it: leadpipe resume ${operation_id}`;
+  }
+  if (isTask(intent.command)) {
     if (leads_search_id === null) return undefined;
     return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
-  const canGoOn = kindOf(kind)?.goesOn === 'continue' && (leads ?? 0) + (excluded ?? 0) > 0;
-  if (canGoOn && leads_search_id !== null && (state === 'partial' || state === 'interrupted')) {
-    return `To buy the rest: leadpipe search --continue ${operation_id}`;
-  }
   return state === 'unknown' && service !== 'local' ? inDoubt : undefined;
-}
-
-/** Pure: where the rest of a search is, if other operations brought it. */
-function toContinued({ state }: HistoryRecord, continued: readonly Operation[]): string {
-  const ids = continued.map(({ operationId }) => operationId);
-  if (state !== 'complete') {
-    return `It was resumed by ${ids.join(', ')}, but is still not complete. To buy the rest: leadpipe search --continue ${ids.at(-1)}`;
-  }
-  const shown = continued
-    .filter((one) => one.hasDelivered)
-    .map((one) => `leadpipe history show ${one.operationId}`);
-  const found = shown.length === 0 ? ', and found nothing new.' : `. To print it: ${shown.join('; ')}`;
-  return `The rest was bought by ${ids.join(', ')}${found}`;
 }

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import type { JsonView } from '../../../json/text.ts';
-import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
-import { exact } from '../../../operations/money.ts';
+import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
+import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
+import { exact } from '../../../operations/spending.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';

@@ -2,9 +2,9 @@ import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import type { OperationEvent } from '../../../operations/events.ts';
 import { toWorstCase } from '../../../operations/money.ts';
-import { buyTask } from '../../../operations/task/buy.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
+import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { close } from '../../messages/closing-line.ts';
 import { shellWord } from '../../messages/quoted.ts';
@@ -15,8 +15,8 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
 } from '../../options/entity-search.ts';
-import { type PurchaseOptions, withPurchase } from '../../records/orders.ts';
-import { runOperation } from '../../records/run-operation.ts';
+import { type PurchaseOptions, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import { runAndShow } from '../../run-and-show.ts';
 
 export const createTaskCreate = defineCommand({
   name: 'create',
@@ -41,8 +41,8 @@ async function runTaskCreate(
   options: TaskRequestOptions & PurchaseOptions,
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
-  await withPurchase(context, options, 'task create', request, ({ buyer, order, open }) => {
-    const { credits } = toWorstCase('task create', request, buyer.connection.settings);
+  await withConnection(context, options, async (connection) => {
+    const { credits } = toWorstCase('task create', request, connection.settings);
     const on = (event: OperationEvent): void => {
       if (event.is !== 'created') return;
       const { leadsSearchId, requestId, operationId } = event.task;
@@ -60,6 +60,9 @@ async function runTaskCreate(
         next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
       });
     };
-    return runOperation(context, options, buyTask(buyer, order, open), { on });
+    const buyer = toBuyer(context, options, connection);
+    const order = toOrder(context, options, connection, 'task create', request);
+    const printed = () => printedAs('task create', request);
+    await runAndShow(context, options, buyer, order, { printed, on });
   });
 }

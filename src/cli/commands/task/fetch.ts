@@ -1,13 +1,14 @@
 import type { Context } from '../../../context.ts';
 import { noJournal } from '../../../operations/journal/journal.ts';
-import { readInto } from '../../../operations/task/reading.ts';
+import { readInto } from '../../../operations/kinds/task-reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { withOutput } from '../../records/record-output.ts';
-import { checkFound, runReading } from './read-and-report.ts';
+import { show } from '../../run-and-show.ts';
+import { checkFound, reportReading } from './read-and-report.ts';
 import {
   type PositionOptions,
   positionOptions,
@@ -45,13 +46,16 @@ async function runTaskFetch(
     const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
     const terms = toReadTerms(options, settings);
     const task = { leadsSearchId: id, start: options.pts, from: options.pts };
-    const reading = await withOutput(context, options, printed, (delivery) => {
-      const run = { buyer: { connection, context }, client, delivery, journal: noJournal, terms };
-      return runReading(
-        context,
-        options,
-        readInto(run, 'fetching', async () => task),
-      ).catch((error: unknown) => throwExplained(error, context, connection, id));
+    const reading = await withOutput(context, options, printed, async (delivery) => {
+      const place = () => delivery.finish();
+      const unrecorded = { journal: noJournal, operationId: undefined };
+      const run = { buyer: { connection, context }, client, delivery, terms, place, ...unrecorded };
+      const fetching = readInto(run, 'fetching', async () => task);
+      const found = await show(context, options, fetching, {}).catch((error: unknown) =>
+        throwExplained(error, context, connection, id),
+      );
+      reportReading(context, options, found, undefined, settings);
+      return found;
     });
     const { state, position: pts } = reading.summary;
     if (state === 'created' || state === 'running') {

@@ -1,26 +1,58 @@
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
-import type { OperationEvent, Running } from '../../../operations/events.ts';
-import type { Listed } from '../../../operations/only-new/filter.ts';
+import type { Buyer } from '../../../operations/buyer.ts';
+import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/money.ts';
-import type { TaskReading } from '../../../operations/task/reading.ts';
+import type { Order } from '../../../operations/run.ts';
+import { entityLayout } from '../../../output/paid-layouts.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
-import { runOperation } from '../../records/run-operation.ts';
+import { printedAs } from '../../records/orders.ts';
+import { runAndShow, type Shown } from '../../run-and-show.ts';
 import type { ReadOptions } from './reading-options.ts';
+import { foundLayout } from './task-layout.ts';
 
-/** Reads a task, and reports the result. What this run buys has a price. Throws what the operation throws. */
-export async function runReading<Reading extends (TaskReading & Listed) | undefined>(
+type TaskOrder =
+  | Order<'task run', CreateTaskRequest>
+  | Order<'task wait', { readonly leads_search_id: string }>;
+
+/** Reads a task to its end, after it was created if it is bought, and reports the result. Throws as `run`. */
+export async function readTask(
   context: Context,
   options: ReadOptions,
-  operation: Running<Reading>,
-  asked?: { readonly request: CreateTaskRequest; readonly prices?: Prices },
-  on?: (event: OperationEvent) => void,
-): Promise<Reading> {
-  const most = asked && (asked.request.limit ?? limits.entityLimit.default);
-  const reading = await runOperation(context, options, operation, { most, on });
-  if (reading === undefined) return reading;
+  buyer: Buyer,
+  order: TaskOrder,
+  more: Partial<Shown> = {},
+): Promise<FollowedTask | undefined> {
+  const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
+  const shown: Shown = {
+    most: request && (request.limit ?? limits.entityLimit.default),
+    printed(progress) {
+      if (request !== undefined) return printedAs('task run', request);
+      // Keep the columns of the earlier rows.
+      const isBegun = progress !== undefined && progress.position > progress.start && !options.append;
+      const layout = isBegun ? entityLayout(progress.enrichFields) : foundLayout(options);
+      return { shape: 'list', layout };
+    },
+    ...more,
+  };
+  const reading = (await runAndShow(context, options, buyer, order as Order<'task run'>, shown)) as
+    | FollowedTask
+    | undefined;
+  if (reading === undefined) return undefined;
+  reportReading(context, options, reading, request, buyer.connection.settings);
+  return reading;
+}
+
+/** Says what a task has brought. What this machine bought has a price. */
+export function reportReading(
+  context: Context,
+  options: ReadOptions,
+  reading: FollowedTask,
+  request: CreateTaskRequest | undefined,
+  prices: Prices,
+): void {
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
@@ -33,8 +65,8 @@ export async function runReading<Reading extends (TaskReading & Listed) | undefi
     also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
     state,
     stopReason,
-    limit: most,
-    ...(asked?.prices && { costAtMost: toCost(asked.request, asked.prices, leads + excluded) }),
+    limit: request && (request.limit ?? limits.entityLimit.default),
+    ...(request && { costAtMost: toCost(request, prices, leads + excluded) }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNothingNew(leads, list) : undefined,
     next: isPast
@@ -43,7 +75,6 @@ export async function runReading<Reading extends (TaskReading & Listed) | undefi
         ? toSaving(context, options, leads, [again])
         : undefined,
   });
-  return reading;
 }
 
 function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {
@@ -52,6 +83,6 @@ function toCost(request: CreateTaskRequest, prices: Prices, leads: number): numb
 }
 
 /** With `--exit-status`, throws where a task has brought nothing. */
-export function checkFound(reading: TaskReading | undefined, options: ReadOptions): void {
+export function checkFound(reading: FollowedTask | undefined, options: ReadOptions): void {
   if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
 }

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { ReadTerms } from '../../../operations/task/reading.ts';
+import type { ReadTerms } from '../../../operations/kinds/job.ts';
 import { leadShape } from '../../options/entity-search.ts';
 import {
   type ConnectionOptions,

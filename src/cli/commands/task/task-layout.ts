@@ -1,4 +1,4 @@
-import { enrichFieldsOf } from '../../../operations/task/reading.ts';
+import { enrichFieldsOf } from '../../../operations/kinds/task-reading.ts';
 import type { Layout, LayoutOf } from '../../../output/layout.ts';
 import { entityLayout } from '../../../output/paid-layouts.ts';
 import type { RecordOptions } from '../../options/options.ts';

@@ -1,12 +1,10 @@
 import type { Context } from '../../../context.ts';
-import { waitForTask } from '../../../operations/task/buy.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { toFormat } from '../../options/options.ts';
 import { toTerms } from '../../records/orders.ts';
-import { openOutput, withHeldOutput } from '../../records/record-output.ts';
-import { checkFound, runReading } from './read-and-report.ts';
+import { checkFound, readTask } from './read-and-report.ts';
 import {
   type FollowOptions,
   type PositionOptions,
@@ -17,7 +15,6 @@ import {
   waitingOptions,
 } from './reading-options.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
-import { foundLayout } from './task-layout.ts';
 
 export const createTaskWait = defineCommand({
   name: 'wait',
@@ -46,15 +43,16 @@ async function runTaskWait(
     const { settings } = connection;
     const format = toFormat(options, context.stdout.isTerminal, settings.format);
     const terms = toTerms(options, format, { positions, num, pts });
-    await withHeldOutput(context, options, async (lock) => {
-      const printed = { shape: 'list', layout: foundLayout(options), settings, lock } as const;
-      const output = { terms, open: () => openOutput(context, options, printed) };
-      const task = { leadsSearchId: id, pts };
-      const operation = waitForTask({ connection, context }, task, output, toReadTerms(options, settings));
-      const reading = await runReading(context, options, operation).catch((error: unknown) =>
-        throwExplained(error, context, connection, id),
-      );
-      checkFound(reading, options);
-    });
+    const order = {
+      kind: 'task wait',
+      body: { leads_search_id: id },
+      keep: true,
+      terms,
+      read: toReadTerms(options, settings),
+    } as const;
+    const reading = await readTask(context, options, { connection, context }, order).catch((error: unknown) =>
+      throwExplained(error, context, connection, id),
+    );
+    checkFound(reading, options);
   });
 }

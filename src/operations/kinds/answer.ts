@@ -1,18 +1,15 @@
-import type { Client } from '../client.ts';
-import { endpoints } from '../contract/endpoints.ts';
-import { LeadpipeError } from '../errors.ts';
-import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
-import type { JsonText } from '../json/text.ts';
-import { RequestError } from '../transport/errors.ts';
-import type { Buyer } from './buyer.ts';
-import type { OpenDelivery } from './delivery.ts';
-import type { Running } from './events.ts';
-import { storeAnswer, storeGarbled } from './journal/answers.ts';
-import { toTerminal } from './journal/entries.ts';
-import { toDoubtful, toFailedEntries } from './kinds/failed.ts';
-import { folderOf } from './journal/folders.ts';
-import { type AnswerKind, failureOf, kinds, recordsOf } from './kinds/kinds.ts';
-import { type Order, type PaidRequest, purchase, putInPlace } from './purchase.ts';
+import { endpoints } from '../../contract/endpoints.ts';
+import { LeadpipeError } from '../../errors.ts';
+import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
+import type { JsonText } from '../../json/text.ts';
+import { RequestError } from '../../transport/errors.ts';
+import type { Running } from '../events.ts';
+import { storeAnswer, storeGarbled } from '../journal/answers.ts';
+import { entry } from '../journal/entries.ts';
+import { toWorstCase } from '../money.ts';
+import { toDoubtful, toFailedEntries } from './failed.ts';
+import type { Asked, Job, Plan } from './job.ts';
+import { type AnswerKind, type BodyOf, failureOf, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
   /** As the service sent it. */
@@ -25,18 +22,25 @@ export interface Bought {
   };
 }
 
+/** One whole answer. Where the answer to an earlier request was lost, that request is sent again with its key. */
+export async function plan({ buyer, order, operation }: Asked): Promise<Plan<Bought>> {
+  const kind = order.kind as AnswerKind;
+  const sent = operation?.parts.at(-1);
+  const body = sent === undefined ? order.body : JSON.parse(sent.body);
+  const worst = toWorstCase(kind, body as BodyOf<AnswerKind>, buyer.connection.settings);
+  return {
+    purchase: { body, again: sent?.idempotencyKey },
+    costs: { is: 'once', worst },
+    perform: (job) => buy(job, kind, body, sent !== undefined),
+  };
+}
+
 /**
- * Buys one whole answer; undefined after a preview. The answer is stored before it is delivered. Throws what the request throws;
- * `no_result` when the service finished without a result (nothing is delivered); and an error that says "charged" when the answer arrived
- * and could not be delivered.
+ * The answer is stored before it is delivered. Throws what the request throws; `no_result` when the service finished without a result
+ * (nothing is delivered); and an error that says "charged" when the answer arrived and could not be delivered.
  */
-export async function* buyAnswer<Kind extends AnswerKind>(
-  buyer: Buyer,
-  order: Order<Kind>,
-  open: OpenDelivery,
-): Running<Bought | undefined> {
-  const { context } = buyer;
-  const { again, body, kind } = order;
+async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean): Running<Bought> {
+  const { begin, buyer, folder, idempotencyKey, journal, operationId } = job;
   const { repetition } = endpoints[kinds[kind].endpoint];
   let bought: Bought | undefined;
   let isStored = false;
@@ -51,15 +55,14 @@ export async function* buyAnswer<Kind extends AnswerKind>(
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
   };
-  const way = async function* ({ begin, delivery, idempotencyKey, journal }: PaidRequest): Running<void> {
-    const { operationId } = journal;
-    const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
-    const client = yield* begin();
-    const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
-    yield { is: 'stage', stage: 'asking' };
-    const { text, requestId } = await send(body, idempotencyKey, context.signal).catch(
+  const delivery = await job.open('new');
+  const client = (yield* begin())();
+  const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<typeof client.enrich>;
+  yield { is: 'stage', stage: 'asking' };
+  try {
+    const { text, requestId } = await send(body, idempotencyKey, buyer.context.signal).catch(
       async (thrown: unknown) => {
-        const error = again === undefined ? thrown : toDoubtful(thrown);
+        const error = isAgain ? toDoubtful(thrown) : thrown;
         // The service's error matters more than a failure to write the journal.
         await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
         throw await keepGarbled(folder, error, journal);
@@ -71,29 +74,32 @@ export async function* buyAnswer<Kind extends AnswerKind>(
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
-    if (isStored) {
+    if (isStored || folder === undefined) {
       const [outcome, charged] =
         failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
       const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
-      const answered = { type: 'answered', request_id: requestId ?? null } as const;
-      yield* keep(() => journal.append(answered, toTerminal(outcome, { charged, ...leads })));
+      yield* keep(() =>
+        journal.append(entry.answered(requestId), entry.terminal(outcome, { charged, ...leads })),
+      );
     }
     if (failure !== undefined) throw toNoResult(failure);
     await delivery.write(records);
-    await putInPlace(journal, delivery);
+    await job.place();
     yield { is: 'ended' };
-  };
-  try {
-    yield* purchase(buyer, order, open, way);
+    return bought;
   } catch (error) {
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
     // This error came after the answer, so the answer is paid for, unless the error says otherwise.
     const { ids } = bought;
     const replays = repetition === 'may-replay';
-    const facts = { is: 'answer_undelivered', stored: isStored, replays, ...ids } as const;
+    const facts = {
+      is: 'answer_undelivered',
+      stored: isStored && folder !== undefined,
+      replays,
+      ...ids,
+    } as const;
     throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
   }
-  return bought;
 }
 
 function toNoResult(failure: string): LeadpipeError {

@@ -1,15 +1,11 @@
 import { UsageError } from '../../errors.ts';
-import type { Opening } from '../../files/target.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import type { Delivery } from '../delivery.ts';
-import { digestOf, type KnownRows } from '../journal/rows.ts';
-import { type AnswerKind, type BodyOf, toRequest } from '../kinds/kinds.ts';
-import type { Operation } from '../operation.ts';
-import type { OutputTerms } from '../purchase.ts';
-import type { RowRequest } from '../row-request.ts';
+import { digestOf, type KnownRows, openRowsOfOther } from '../journal/rows.ts';
 import type { WorstCase } from '../money.ts';
-import type { RowOutcome } from './outcome.ts';
+import type { Operation } from '../operation.ts';
+import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
+import type { RowOutcome } from './list-outcome.ts';
 
 export interface RowSource {
   /** Whether they can be read several times, and so be counted before anything is sent. */
@@ -30,28 +26,21 @@ export interface RowOrder {
   readonly kind: AnswerKind;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
   toBody(record: JsonText): BodyOf<AnswerKind>;
-  readonly rows: RowSource;
+  readonly source: RowSource;
   readonly shard: Shard | undefined;
   readonly worst: WorstCase;
 }
 
-export interface ListOrder extends RowOrder {
-  readonly request: RowRequest;
+export interface ListRows extends RowOrder {
   /** The name of a run. Rows that it has bought are not bought again, on any machine. */
   readonly run: string | undefined;
-  readonly terms: OutputTerms;
-  /** The operation to resume, and no other. */
-  readonly operation: Operation | undefined;
   /** The most requests at once. */
   readonly concurrency: number;
   /** Whether to buy a row again, with another key, if its answer was lost. */
   readonly retryUnknown: boolean;
   /** How long a row may wait in total for the service to have room, in milliseconds. */
   readonly budgetMs: number;
-  /** Whether there is an earlier output: it is not replaced by one without any answer. */
-  readonly replaces: boolean;
   toRecords(row: InputRow, outcome: RowOutcome): readonly JsonText[];
-  open(opening: Opening): Promise<Delivery>;
 }
 
 /** A row with what is sent for it, by which it is identified, or with the reason why it can't be sent. */
@@ -96,4 +85,23 @@ export function findKnown(digest: bigint, all: readonly KnownRows[]) {
     if (state !== undefined && state !== 'failed') found ??= { rows, state };
   }
   return found;
+}
+
+/** Whether the rows ask for something that is known. */
+export async function hasAny(rows: RowOrder, known: KnownRows): Promise<boolean> {
+  for await (const { digest } of askedRows(rows, rows.source.look())) {
+    if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
+  }
+  return false;
+}
+
+/** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
+export async function hasSentRow(rows: RowOrder, { folder }: Operation): Promise<boolean | undefined> {
+  const known = await openRowsOfOther(folder);
+  if (known === undefined) return undefined;
+  try {
+    return known.isEmpty() ? undefined : await hasAny(rows, known);
+  } finally {
+    await known.close();
+  }
 }

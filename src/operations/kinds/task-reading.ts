@@ -1,4 +1,4 @@
-import type { Client } from '../../client.ts';
+import type { FreeClient } from '../../client.ts';
 import { terminalTaskStates } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
@@ -6,22 +6,12 @@ import { RequestError } from '../../transport/errors.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { type Running, type Stage, warningsOf } from '../events.ts';
-import type { JournalEntry } from '../journal/entries.ts';
+import { entry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
-import { putInPlace } from '../purchase.ts';
 import { countOf, toStopReason } from '../wording.ts';
-import { readTask, type TaskSummary, toUnread } from './follow.ts';
-import type { PollTimes } from './patience.ts';
-
-export interface ReadTerms {
-  readonly num: number;
-  readonly poll: PollTimes;
-  /** How long to wait, in milliseconds. */
-  readonly patienceMs?: number | undefined;
-  /** Whether each record has its position. */
-  readonly positions: boolean;
-}
+import type { Job, ReadTerms } from './job.ts';
+import { readTask, type TaskSummary, toUnread } from './task-follow.ts';
 
 export interface TaskReading {
   readonly leadsSearchId: string;
@@ -44,16 +34,17 @@ export interface TaskReading {
 
 export interface TaskRun {
   readonly buyer: Buyer;
-  readonly client: Client;
+  readonly client: FreeClient;
   readonly terms: ReadTerms;
   readonly delivery: Delivery;
   readonly journal: Journal;
+  /** The recorded operation; undefined where nothing is recorded. */
+  readonly operationId: string | undefined;
   /** Undefined where the leads count for no list. */
   readonly filter?: LeadFilter;
-  /** How many positions earlier runs of this operation have put into the same file; undefined for a first run. */
-  readonly earlier?: number;
-  /** How many of these, or of the positions before, were dropped. */
-  readonly earlierExcluded?: number;
+  /** How many leads earlier runs of this operation have put into the same file, and dropped; undefined for a first run. */
+  readonly earlier?: { readonly leads: number; readonly excluded: number };
+  readonly place: Job['place'];
 }
 
 export interface Begun {
@@ -62,14 +53,7 @@ export interface Begun {
   readonly start: number;
   readonly from: number;
   /** Set if this operation created the task. */
-  readonly created?:
-    | {
-        readonly requestId: string | undefined;
-        readonly idempotencyKey: string;
-        /** When this process created it, on the monotonic clock. */
-        readonly at?: number;
-      }
-    | undefined;
+  readonly created?: { readonly requestId: string | undefined; readonly idempotencyKey: string } | undefined;
 }
 
 /**
@@ -81,17 +65,15 @@ export async function* readInto(
   stage: Stage,
   begin: () => Promise<Begun>,
 ): Running<TaskReading> {
-  const { client, delivery, journal, buyer, filter = noFilter, terms } = run;
-  const { operationId } = journal;
-  let { earlierExcluded: excluded = 0, earlier: leads = 0 } = run;
-  leads -= excluded;
+  const { client, delivery, earlier, journal, buyer, filter = noFilter, operationId, terms } = run;
+  let { leads, excluded } = earlier ?? { leads: 0, excluded: 0 };
   yield { is: 'stage', stage };
   const task = await begin().catch((error: unknown) => {
     throw toUnbegunError(error, operationId);
   });
   const { created, leadsSearchId, start } = task;
   const summary = toUnread(task.from);
-  const toRead = { ...task, ...terms, createdAt: created?.at };
+  const toRead = { ...task, ...terms, isOurs: created !== undefined };
   const to = stage === 'fetching' ? 'ready' : 'end';
   let failure: unknown;
   try {
@@ -101,7 +83,7 @@ export async function* readInto(
         continue;
       }
       const { entities, value } = event.page;
-      const { position: pts, readyCount, state = null } = summary;
+      const { position: pts, readyCount, state } = summary;
       const { isNew, count } = filter.check(entities);
       count(leadsSearchId);
       const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
@@ -113,23 +95,16 @@ export async function* readInto(
       summary.position += value.count;
       leads += fresh.length;
       excluded += dropped;
-      if (operationId !== undefined) {
-        // What the journal counts as delivered must be on the disk.
-        const length = await delivery.sync();
-        await filter.sync();
-        const found = pts === start ? enrichFieldsOf(entities) : [];
-        await journal.append({
-          type: 'page',
-          pts,
-          count: value.count,
-          next: summary.position,
-          ready_count: readyCount,
-          state,
-          output_length: length ?? null,
-          ...(found.length === 0 ? {} : { enrich_fields: found }),
-          ...(dropped === 0 ? {} : { excluded: dropped }),
-        });
-      }
+      if (operationId === undefined) continue;
+      // What the journal counts as delivered must be on the disk.
+      const length = await delivery.sync();
+      await filter.sync();
+      const enrichFields = pts === start ? enrichFieldsOf(entities) : [];
+      const { count: size } = value;
+      const next = summary.position;
+      await journal.append(
+        entry.page({ pts, count: size, next, readyCount, state, length, enrichFields, excluded: dropped }),
+      );
     }
   } catch (error) {
     failure = error;
@@ -166,11 +141,13 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   const { state, warnings } = reading.summary;
   const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
-  if (failure !== undefined && run.earlier === undefined && isRefused(failure, reading)) {
+  const isGone = failure !== undefined && isMissing(failure, reading);
+  if (failure !== undefined && (isGone || (run.earlier === undefined && isRefused(failure, reading)))) {
     // The service's error matters more than a failure to write the journal.
     await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
-  const left = failure === undefined ? undefined : toLeftError(failure, reading, await delivery.cut());
+  const left =
+    failure && (isGone ? toGoneError(failure, reading) : toLeftError(failure, reading, await delivery.cut()));
   if (left?.outcome === 'reader_closed') {
     // The reader of the output had what it wanted.
     await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
@@ -184,26 +161,43 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
 }
 
 /** The journal says that everything is there before the file appears, and that it appeared afterwards. */
-async function place({ delivery, journal }: TaskRun, reading: TaskReading): Promise<undefined> {
-  const { state = null, readyCount } = reading.summary;
-  await putInPlace(journal, delivery, {
+async function place({ journal, place: putInPlace }: TaskRun, reading: TaskReading): Promise<undefined> {
+  const { state, readyCount } = reading.summary;
+  await putInPlace({
     async written(length) {
-      if (length === undefined) return;
-      await journal.append({ type: 'written', state, ready_count: readyCount, output_length: length });
+      if (length !== undefined) await journal.append(entry.written(length, { state, readyCount }));
     },
   });
   await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
 }
 
-function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading): JournalEntry {
-  return {
-    type: 'terminal',
-    outcome,
+function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading) {
+  const hasLeads = leads + excluded > 0;
+  // A task that has not ended goes on at the service, and is charged for what it finds.
+  const isSettled = outcome === 'complete' || outcome === 'partial';
+  return entry.terminal(outcome, {
     state: summary.state ?? null,
     ready_count: summary.readyCount,
-    charged: bought !== undefined && leads + excluded > 0 ? 'yes' : 'no',
+    charged: bought === undefined ? 'no' : hasLeads ? 'yes' : isSettled ? 'no' : 'maybe',
     leads,
-  };
+  });
+}
+
+/** Pure: whether the service has said, several times, that it does not know the task that this operation created. */
+function isMissing(failure: LeadpipeError, { bought }: TaskReading): boolean {
+  return bought !== undefined && failure instanceof RequestError && failure.fault === 'missing';
+}
+
+/** Pure: the error of a task that is gone. The operation has ended. */
+function toGoneError(failure: LeadpipeError, { leadsSearchId, leads }: TaskReading): LeadpipeError {
+  const had = leads === 0 ? '' : ` ${countOf(leads)} of it had been read.`;
+  return failure.with(
+    {
+      charged: 'maybe',
+      hint: 'The task may have been charged. To search again is a new purchase: run the same command again.',
+    },
+    `the service no longer knows the task ${leadsSearchId}.${had} Nothing was bought in its place`,
+  );
 }
 
 /** Pure: the error of a reading that stopped early. `kept` is the file with its rows. */

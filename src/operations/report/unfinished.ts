@@ -1,43 +1,35 @@
-import type { LeadpipeError } from '../errors.ts';
-import { isLocked } from '../files/folder-lock.ts';
-import type { Begun } from './journal/index-lines.ts';
-import { sizeOfStoredLeads } from './journal/leads.ts';
-import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
-import { kindOf } from './kinds/kinds.ts';
-import { type Operation, readOperation } from './operation.ts';
+import type { LeadpipeError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
+import { sizeOfStoredLeads } from '../journal/leads.ts';
+import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import { type Operation, readOperation } from '../operation.ts';
 
 /**
- * Operations that stopped early and can be resumed, newest first: no other operation has bought their rest, or read their task to the end.
- * Also those whose output was closed by its reader. `damaged` gets what can't be read. Throws LocalIoError.
+ * Operations that stopped early and can be resumed, newest first, unless another operation has read their task to its end. Also those whose
+ * output was closed by its reader. `damaged` gets what can't be read. Throws LocalIoError.
  */
 export async function* readUnfinished(
   context: IndexContext,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<Operation> {
-  /** Operations that have ended, or that others have continued; tasks that were read to the end; keys that have got a task. */
+  /** Operations that have ended; tasks that were read to the end; keys that have got a task. */
   const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
   for (const line of (await openIndex(context)).newest()) {
     if (line.is === 'ended' && line.outcome === 'complete') over.add(line.op);
     if (line.is === 'created') tasks.set(line.op, line.task);
     if (line.is !== 'begun') continue;
-    const { continues, key, kind, op, task = tasks.get(op) } = line;
+    const { key, kind, op, task = tasks.get(op) } = line;
     const isOver = [op, task ?? key].some((one) => one !== undefined && over.has(one));
     if (tasks.has(op)) over.add(key);
     if (over.has(op) && kind !== 'task create') over.add(task);
-    const operation =
-      isOver || !canGoOn(line)
-        ? undefined
-        : await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
-            damaged(error);
-          });
-    if (isOver || operation?.isBegun) over.add(continues);
-    if (operation && operation.resumes !== 'no') yield operation;
+    if (isOver || (kind !== damagedKind && kindOf(kind)?.isResumable !== true)) continue;
+    const operation = await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
+      damaged(error);
+    });
+    if (operation !== undefined && operation.resumes !== 'no') yield operation;
   }
-}
-
-function canGoOn({ kind }: Begun): boolean {
-  return kind === damagedKind || ['resume', 'continue', 'command'].includes(kindOf(kind)?.goesOn ?? '');
 }
 
 /**
@@ -54,8 +46,8 @@ export async function killedRuns(context: IndexContext, ids: readonly string[]):
     // The history reports those that are damaged.
     const operation = await readOperation(context.directories.state, line.op).catch(() => undefined);
     if (operation === undefined || isLocked(operation.folder)) continue;
-    const { continuedBy, folder, isSearch, phase } = operation;
-    if (phase === 'ended' || continuedBy.length > 0) continue;
+    const { folder, isSearch, phase } = operation;
+    if (phase === 'ended') continue;
     if (!isSearch || (await sizeOfStoredLeads(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
-import type { Client } from '../../client.ts';
 import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
+import type { PayingClient } from '../../connection/paying-client.ts';
 import { LeadpipeError } from '../../errors.ts';
-import type { HeldLock } from '../../files/folder-lock.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
+import type { WaitListener } from '../../transport/retry.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import { kinds } from '../kinds/kinds.ts';
-import type { ListOrder, SendableRow } from './order.ts';
+import { kinds } from './kinds.ts';
+import type { ListRows, SendableRow } from './list-rows.ts';
+
+export type ToClient = (waits?: WaitListener) => PayingClient;
 
 /** How a row was sent before, by this operation or another one of the same run. */
 interface SentBefore {
@@ -36,12 +38,9 @@ const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
  */
 export function createRowPurchases(
   { connection, context: { clock, random, zone } }: Buyer,
-  { budgetMs, concurrency, kind }: ListOrder,
-  {
-    keyBase,
-    stored,
-    lock,
-  }: { readonly keyBase: string; readonly stored: StoredRows; readonly lock: HeldLock },
+  { budgetMs, concurrency, kind }: ListRows,
+  { keyBase, stored }: { readonly keyBase: string; readonly stored: StoredRows },
+  toClient: ToClient,
   late: AbortSignal,
   halt: AbortSignal,
   stopWith: (error: unknown) => void,
@@ -51,8 +50,8 @@ export function createRowPurchases(
   const slots = createSlots(clock, concurrency, halt);
   const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
   // A row that the service has no room for is put back, and tried later.
-  const client = connection.newClient((error) => error.fault !== 'busy', lock);
-  const send = client[endpoint] as (...asked: unknown[]) => ReturnType<Client['enrich']>;
+  const client = toClient((error) => error.fault !== 'busy');
+  const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
   /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */

@@ -32,8 +32,8 @@ export interface PatienceOptions {
   readonly poll: PollTimes;
   /** How long the service may be unreachable. With 0, the first temporary failure ends the run. */
   readonly outageMs: number;
-  /** When this process created the task, on the monotonic clock: for a while, the service may not find it. */
-  readonly createdAt?: number | undefined;
+  /** Whether this machine has created the task: then one "not found" does not mean that it is gone. */
+  readonly isOurs?: boolean | undefined;
 }
 
 export interface Waiting {
@@ -42,8 +42,6 @@ export interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** How long the service may not find a task that has just been created. */
-const findableMs = 10_000;
 const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
 /**
@@ -52,7 +50,6 @@ const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
  */
 export function createPatience(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
-  const { createdAt = Number.NEGATIVE_INFINITY } = options;
   return async function* <T>(ask: () => Promise<T>): Running<T> {
     const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };
     let failingSince: number | undefined;
@@ -69,7 +66,7 @@ export function createPatience(waiting: Waiting, options: PatienceOptions) {
         const isOver =
           fault === 'outage'
             ? now - failingSince >= options.outageMs
-            : tried >= mostTries[fault] || (fault === 'missing' && now - createdAt >= findableMs);
+            : tried >= mostTries[fault] || (fault === 'missing' && options.isOurs !== true);
         if (isOver) throw error;
         if (isFirst) yield { is: 'stumbled', fault: error as Error };
         await pause(clock, retryWaitMs(fault, tried, options.poll, random()), signal);

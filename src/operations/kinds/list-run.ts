@@ -1,37 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
-import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
-import type { InputRow } from '../../requests/rows.ts';
+import { LockLostError } from '../../files/folder-lock.ts';
 import type { Buyer } from '../buyer.ts';
-import { toOverLimit } from '../money.ts';
 import type { Delivery } from '../delivery.ts';
-import type { Earlier } from '../earlier.ts';
 import type { Running } from '../events.ts';
 import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
-import type { Operation } from '../operation.ts';
+import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
-import { type AskedRow, askedRows, findKnown, type ListOrder, type SendableRow } from './order.ts';
-import {
-  type ListCounts,
-  type ListEnd,
-  noRows,
-  type RowFailure,
-  type RowResult,
-  toOutcome,
-} from './outcome.ts';
-import { createRowPurchases } from './row-purchase.ts';
-
-/** What happens while a list is worked through. Its caller shows it. */
-export type ListEvent =
-  /** An unfinished run of the same list is resumed. The rest can cost so many credits, if that is known. */
-  | { readonly is: 'resuming'; readonly operation: Operation; readonly credits: number | undefined }
-  /** It is bought, and there are earlier runs to tell about. */
-  | { readonly is: 'earlier'; readonly found: Extract<Earlier, { is: 'new' }> }
-  | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
-  /** So many rows have ended. */
-  | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
-  /** The run was stopped, and waits up to `seconds` for so many answers. */
-  | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number };
+import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
+import { type AskedRow, askedRows, findKnown, type ListRows, type SendableRow } from './list-rows.ts';
+import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
 /** What is known of a list besides its order. */
 interface KnownList {
@@ -40,7 +18,6 @@ interface KnownList {
   readonly stored: StoredRows;
   readonly others: readonly KnownRows[];
   readonly added: AddedRows;
-  readonly lock: HeldLock;
 }
 
 interface Item {
@@ -60,10 +37,11 @@ const graceSeconds = 10;
  */
 export async function* workThrough(
   buyer: Buyer,
-  order: ListOrder,
-  { keyBase, stored, others, added, lock }: KnownList,
+  rows: ListRows,
+  { keyBase, stored, others, added }: KnownList,
   delivery: Pick<Delivery, 'write'>,
-): Running<ListEnd, ListEvent> {
+  toClient: ToClient,
+): Running<ListEnd> {
   const { connection, spending } = buyer;
   const { clock, signal } = buyer.context;
   const counts = { ...noRows };
@@ -71,10 +49,10 @@ export async function* workThrough(
   const flawedLines: number[] = [];
   const all = [stored, ...others];
   const isFree = connection.origin === 'local';
-  const window = Math.max(256, 16 * order.concurrency);
+  const window = Math.max(256, 16 * rows.concurrency);
   const items: Item[] = [];
   const underWay = new Map<bigint, Promise<RowEnd>>();
-  const credits = order.worst.credits ?? 0;
+  const credits = rows.worst.credits ?? 0;
   const late = new AbortController();
   const halt = new AbortController();
   // Each request adds a listener, which is no leak.
@@ -105,8 +83,9 @@ export async function* workThrough(
   };
   const { slots, room, buy } = createRowPurchases(
     buyer,
-    order,
-    { keyBase, stored, lock },
+    rows,
+    { keyBase, stored },
+    toClient,
     late.signal,
     halt.signal,
     stopWith,
@@ -123,7 +102,7 @@ export async function* workThrough(
       return await sameNow;
     }
     const known = findKnown(digest, all);
-    if (known?.state === 'answered' || (known?.state === 'unknown' && !order.retryUnknown)) {
+    if (known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown)) {
       if (known.rows.see(digest)) counts.duplicates++;
       else if (known.state === 'answered') counts.earlier++;
       return await known.rows.endOf(digest);
@@ -136,16 +115,18 @@ export async function* workThrough(
 
   async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowEnd> {
     const isOwn = known?.rows === stored;
-    // Its possible cost has been counted already.
-    if (known?.state === 'sent' && isOwn) spending?.settle(0, -credits);
+    // Its possible cost is counted already, and stays this row's own.
+    if (known?.state === 'sent' && isOwn) {
+      spending?.settle(0, -credits);
+      spending?.reserve(credits);
+    } else await reserve();
     const isLost = known?.state === 'unknown';
     const before = known && { isOwn, isLost, key: await known.rows.keyOf(row.digest) };
-    await reserve();
     cost.sent++;
     let charged: Charged = 'no';
     try {
       const end = await buy(row, before);
-      charged = toOutcome(order.kind, end).failure?.charged ?? 'yes';
+      charged = toOutcome(rows.kind, end).failure?.charged ?? 'yes';
       return end;
     } catch (error) {
       if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
@@ -171,7 +152,7 @@ export async function* workThrough(
   }
 
   async function read(): Promise<void> {
-    for await (const asked of askedRows(order, order.rows.take())) {
+    for await (const asked of askedRows(rows, rows.source.take())) {
       while (items.length >= window && stop === undefined) await change();
       await room();
       if (stop !== undefined) return;
@@ -186,13 +167,13 @@ export async function* workThrough(
     changed();
   }
 
-  async function* write(some: readonly Item[]): Running<void, ListEvent> {
+  async function* write(some: readonly Item[]): Running<void> {
     const ended = some.map(({ asked, result }) => {
       const known = result as RowResult;
-      return { ...asked, state: known.state, outcome: toOutcome(order.kind, known) };
+      return { ...asked, state: known.state, outcome: toOutcome(rows.kind, known) };
     });
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
-      const made = order.toRecords(row, outcome);
+      const made = rows.toRecords(row, outcome);
       // A row that can't be sent is identified by its content.
       const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
       const isThere = added.take(id, state === 'answered');

@@ -3,8 +3,7 @@ import type { HeldLock } from '../../files/folder-lock.ts';
 import { readLog, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { damaged } from '../journal/entries.ts';
-import type { Operation } from '../operation.ts';
-import type { OutputTerms } from '../purchase.ts';
+import type { Operation, OutputTerms } from '../operation.ts';
 
 export type AddedRows = Awaited<ReturnType<typeof readAddedRows>>;
 

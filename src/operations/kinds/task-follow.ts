@@ -1,4 +1,4 @@
-import type { Client, Page, Status } from '../../client.ts';
+import type { FreeClient, Page, Status } from '../../client.ts';
 import { pause } from '../../clock.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
@@ -11,7 +11,7 @@ import {
   pollWaitMs,
   settledPoll,
   type Waiting,
-} from './patience.ts';
+} from './task-patience.ts';
 
 /** How long the service may be unreachable while a task is followed. */
 const outageMs = 10 * 60_000;
@@ -24,8 +24,8 @@ export interface TaskToRead {
   readonly poll: PollTimes;
   /** How long to wait, in milliseconds. */
   readonly patienceMs?: number | undefined;
-  /** When this process created it, on the monotonic clock. */
-  readonly createdAt?: number | undefined;
+  /** Whether this machine has created it. */
+  readonly isOurs?: boolean | undefined;
 }
 
 export interface TaskSummary {
@@ -58,7 +58,7 @@ type Reading = AsyncGenerator<OperationEvent | { readonly is: 'page'; readonly p
  * `seen` says how far it is: its position is behind a page once the next one is asked for.
  */
 export async function* readTask(
-  client: Client,
+  client: FreeClient,
   waiting: Waiting,
   task: TaskToRead,
   seen: TaskSummary,
@@ -151,7 +151,7 @@ export async function* readTask(
 
 /** Reads one page of what is ready now, from a position. Throws RequestError, PageError and StoppedError. */
 export async function readPage(
-  client: Client,
+  client: FreeClient,
   waiting: Waiting,
   { leadsSearchId, num, poll }: TaskToRead,
   from: number,

@@ -1,8 +1,8 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { RowEnd, StoredRows } from '../journal/rows.ts';
-import { type AnswerKind, failureOf } from '../kinds/kinds.ts';
 import { countOf, toThem } from '../wording.ts';
+import { type AnswerKind, failureOf } from './kinds.ts';
 
 /** The end of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };

@@ -1,0 +1,282 @@
+import { resolve } from 'node:path';
+import { Argument, Option } from 'commander';
+import type { Context } from '../../context.ts';
+import { type LeadpipeError, UsageError } from '../../errors.ts';
+import { isSameFile } from '../../files/target.ts';
+import type { Buyer } from '../../operations/buyer.ts';
+import { toNamed } from '../../operations/earlier.ts';
+import type { OperationEvent, Resuming } from '../../operations/events.ts';
+import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
+import { rowRequestOf } from '../../operations/kinds/row-request.ts';
+import { type Operation, readKnown, toDamageLine } from '../../operations/operation.ts';
+import { readHistoryRecord, toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { readUnfinished } from '../../operations/report/unfinished.ts';
+import type { Order } from '../../operations/run.ts';
+import { countOf } from '../../operations/wording.ts';
+import { confirm } from '../ask.ts';
+import { defineCommand } from '../command.ts';
+import { withConnection } from '../connect.ts';
+import { paidOutcomes } from '../exit-codes.ts';
+import { checkNotDropped, timeOf } from '../messages/earlier-runs.ts';
+import { shellWord } from '../messages/quoted.ts';
+import { createNotes } from '../messages/status-line.ts';
+import {
+  type ConnectionOptions,
+  createMaxCreditsOption,
+  fileOf,
+  type PaidOptions,
+  type RecordOptions,
+  toFormat,
+  toId,
+} from '../options/options.ts';
+import { type RowsOptions, retryUnknownOption } from '../options/rows.ts';
+import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
+import type { Shown } from '../run-and-show.ts';
+import { buySearch } from './search.ts';
+import { readTask } from './task/read-and-report.ts';
+import { type FollowOptions, toReadTerms, waitingOptions } from './task/reading-options.ts';
+
+interface ResumeOptions
+  extends ConnectionOptions,
+    RecordOptions,
+    Pick<FollowOptions, 'pollInterval' | 'waitTimeout'>,
+    Pick<PaidOptions, 'maxCredits'>,
+    Pick<RowsOptions, 'retryUnknown'> {
+  readonly yes?: true;
+}
+
+/** The person does not want to buy the rest. */
+class Declined extends Error {}
+
+export const createCommand = defineCommand({
+  name: 'resume',
+  description:
+    'Resumes a search, a task or a list (--input) that was interrupted: the latest one, or the one that you name. Only the rest is bought, and everything goes into the file that was started.',
+  arguments: [
+    new Argument(
+      '[operation-id]',
+      'the ID that the interrupted command printed (default: the latest unfinished operation)',
+    ).argParser(toId),
+  ],
+  options: [
+    new Option('--yes', 'buy the rest without a question; it is only asked on a terminal'),
+    createMaxCreditsOption(
+      'stop if the rest could cost more than n credits, before it starts (default: the limit of the interrupted run)',
+    ),
+    retryUnknownOption,
+    ...waitingOptions,
+  ],
+  takes: ['records', 'connection'],
+  examples: ['leadpipe resume', 'leadpipe resume --max-credits 50 --yes'],
+  output: [
+    'what the interrupted command would have written: the same file, format and',
+    'columns, each lead or row once. With -o, all rows go into another file. On',
+    'standard output only the rest is printed.',
+  ],
+  outcomes: [...paidOutcomes, 'partial', 'not_found'],
+  run: runResume,
+});
+
+async function runResume(context: Context, given: string | undefined, options: ResumeOptions): Promise<void> {
+  const operation =
+    given === undefined ? await findLatest(context, options) : await readKnown(context, given);
+  if (operation === undefined) return;
+  checkNotDropped(operation);
+  const { say } = createNotes(context, options);
+  if (operation.resumes === 'no' && !(await isStarted(operation))) throw await toUnresumable(operation);
+  try {
+    await resume(context, operation, options);
+  } catch (error) {
+    if (!(error instanceof Declined)) throw error;
+    say('Nothing was bought.');
+  }
+}
+
+/** The latest unfinished operation; undefined where there is none. Throws where one can't be read: it may be the one that is meant. */
+async function findLatest(context: Context, options: ResumeOptions): Promise<Operation | undefined> {
+  const { say, warn } = createNotes(context, options);
+  let damage: LeadpipeError | undefined;
+  let isPart = false;
+  const damaged = (error: LeadpipeError): void => {
+    damage ??= error;
+    warn(toDamageLine(error));
+  };
+  for await (const latest of readUnfinished(context, damaged)) {
+    const { intent } = latest;
+    if (latest.isReaderGone || !isReadable(latest)) {
+      isPart ||= intent.options.input !== '-';
+      continue;
+    }
+    const place = intent.output === null ? '' : `, into ${intent.output}`;
+    say(
+      `The latest unfinished operation is ${latest.operationId}: ${toWords(latest)}, started ${timeOf(context, latest)}${place}`,
+    );
+    return latest;
+  }
+  if (damage !== undefined) throw damage;
+  say('There is nothing to resume.');
+  if (isPart) say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
+  return undefined;
+}
+
+/** Whether its rows can be read again, and some were never sent. */
+function isReadable({ end, intent }: Operation): boolean {
+  if (rowsOf(intent.command) === undefined) return true;
+  return intent.options.input !== '-' && end === undefined;
+}
+
+/** Whether a search may have leads that its journal has not counted. */
+async function isStarted({ isDropped, isInDoubt, isSearch }: Operation): Promise<boolean> {
+  return isSearch && isInDoubt && !isDropped;
+}
+
+/** What kind of operation it is, so that it is not resumed, and where its results are. */
+async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
+  const { intent, operationId } = operation;
+  const { command, idempotency_key: key, output } = intent;
+  const print = `To print what it brought, for free: leadpipe history show ${operationId}`;
+  if (kindOf(command)?.isResumable) {
+    const { state } = await readHistoryRecord(operation);
+    const place = output === null ? '' : `; its output is ${output}`;
+    const words = `${operationId} is not unfinished (state: ${state})${place}. Nothing was bought`;
+    return new UsageError(words, isTask(command) ? undefined : print);
+  }
+  return new UsageError(
+    `${operationId} (\`${command}\`) can't be resumed: only searches, tasks and lists (--input) can`,
+    isTask(command) && key !== undefined
+      ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
+      : print,
+  );
+}
+
+/** Resumes an operation, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
+async function resume(context: Context, operation: Operation, given: ResumeOptions): Promise<void> {
+  const { intent, operationId } = operation;
+  const isSameOutput = await isOutputOf(operation, given);
+  // In the form of the run that started it.
+  const records = isSameOutput ? fromTerms(operation.terms) : {};
+  const maxCredits = given.maxCredits ?? intent.max_credits;
+  const options = {
+    ...given,
+    ...records,
+    ...routeOf(operation, given),
+    history: true,
+    ...(maxCredits === undefined ? {} : { maxCredits }),
+  };
+  const facts = { is: 'resume_elsewhere', operationId } as const;
+  const shown = (order: Order): Pick<Shown, 'on' | 'earlier'> => ({
+    on: (event) => ask(context, given, event),
+    earlier: (buyer) => toNamed(buyer, order, operation, isSameOutput, facts),
+  });
+  if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  await withConnection(context, options, async (connection) => {
+    const { settings } = connection;
+    const buyer: Buyer = toBuyer(context, options, connection);
+    const format = toFormat(options, context.stdout.isTerminal, settings.format);
+    const terms = isSameOutput
+      ? operation.terms
+      : {
+          ...toTerms(options, format, {}),
+          options: { ...operation.terms.options, ...toTerms(options, format, {}).options },
+        };
+    const list = { name: intent.list, onlyNew: intent.asked !== undefined };
+    const common = { keep: true, terms, list };
+    if (operation.isSearch) {
+      const body = JSON.parse(intent.asked ?? intent.body ?? '{}');
+      const order = { ...common, kind: 'search', body } as const;
+      await buySearch(context, options, buyer, order, shown(order));
+      return;
+    }
+    const read = toReadTerms(options, settings);
+    const order =
+      intent.body === undefined
+        ? ({
+            ...common,
+            kind: 'task wait',
+            body: { leads_search_id: intent.leads_search_id ?? '' },
+            read,
+          } as const)
+        : ({ ...common, kind: 'task run', body: JSON.parse(intent.body), read } as const);
+    await readTask(context, options, buyer, order, shown(order));
+  });
+}
+
+/** Whether the rows go where those of the operation went: where no other output is named. */
+async function isOutputOf({ terms, operationId }: Operation, given: ResumeOptions): Promise<boolean> {
+  const { output } = given;
+  if (output === undefined) return true;
+  if (terms.output === null || output === '-') return false;
+  if (!(await isSameFile(output, terms.output))) return false;
+  const begun = fromTerms(terms);
+  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
+  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name])))
+    return true;
+  throw new UsageError(
+    `${terms.output} was written with other options (${operationId})`,
+    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
+  );
+}
+
+/** Pure: the service that the operation used, unless another one is given. */
+function routeOf(
+  { intent: { origin, profile } }: Operation,
+  options: ConnectionOptions,
+): Partial<ConnectionOptions> {
+  return {
+    ...(profile === null || options.profile !== undefined ? {} : { profile }),
+    ...(origin === 'local' && options.baseUrl === undefined && options.local === undefined
+      ? { local: true as const }
+      : {}),
+  };
+}
+
+async function resumeList(
+  context: Context,
+  { intent, operationId, terms }: Operation,
+  given: ResumeOptions & { readonly history: boolean },
+  shown: (order: Order) => Pick<Shown, 'on' | 'earlier'>,
+): Promise<void> {
+  const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
+  const request = rowRequestOf(intent);
+  if (input === undefined || input === '-') {
+    throw new UsageError(
+      `the rows of ${operationId} came from standard input, so they can't be read again; nothing was bought`,
+      fileOf(given) === undefined && run == null
+        ? `What it has bought, for free: leadpipe history show ${operationId}`
+        : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
+    );
+  }
+  const stored = { template: request.template, inputFormat, into, run, shard };
+  const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
+  const { buyList } = await import('../records/rows.ts');
+  await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
+}
+
+/** Asks on a terminal before the rest is bought. Throws Declined where the person does not want it. */
+async function ask(context: Context, { yes }: ResumeOptions, event: OperationEvent): Promise<void> {
+  if (event.is !== 'resuming' || yes || event.resuming.credits === 0) return;
+  if (!context.stdin.isTerminal || !context.stderr.isTerminal) return;
+  if (!(await confirm(context, toQuestion(event.resuming)))) throw new Declined();
+}
+
+/** Pure: what is unfinished, how far it is, and what the rest costs. */
+function toQuestion({ credits, operation, rest, stored }: Resuming): string {
+  const all = (stored ?? 0) + (rest ?? 0);
+  const far = stored === undefined ? '' : `, ${stored} of ${countOf(all)}`;
+  const isFree = operation.intent.origin === 'local';
+  const price = isFree
+    ? 'It costs nothing with --local.'
+    : credits === undefined
+      ? 'leadpipe does not know what it costs.'
+      : '';
+  const cost = isFree || credits === undefined ? '' : `, for at most ${countOf(credits, 'credit')}`;
+  return `Unfinished: ${toWords(operation)}${far}. ${price === '' ? '' : `${price} `}Buy the rest${cost}?`;
+}
+
+/** Pure: `search company "dental clinics in Austin"`. */
+function toWords({ intent }: Operation): string {
+  const subject = toSubject(intent);
+  const words = toCommandWords(intent);
+  const input = rowsOf(intent.command) === undefined ? '' : ' --input';
+  return subject === null ? words : `${words}${input} ${shellWord(subject)}`;
+}

@@ -1,0 +1,209 @@
+import { toMinutes } from '../clock.ts';
+import type { Context } from '../context.ts';
+import { stoppedBy } from '../errors.ts';
+import type { Buyer } from '../operations/buyer.ts';
+import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
+import type { Earlier } from '../operations/earlier.ts';
+import {
+  type OperationEvent,
+  type Resuming,
+  type Running,
+  runToEnd,
+  type Stage,
+} from '../operations/events.ts';
+import { isTask, rowsOf } from '../operations/kinds/kinds.ts';
+import type { Progress } from '../operations/operation.ts';
+import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
+import { countOf, createWarnings, toThem } from '../operations/wording.ts';
+import { RequestError } from '../transport/errors.ts';
+import { toWaitReason } from './connect.ts';
+import { createNotes, statusLineOf, toCounted, withStatus } from './messages/status-line.ts';
+import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';
+import { printPreview } from './records/preview.ts';
+import { openOutput, type Printed } from './records/record-output.ts';
+
+/** How a run is shown. */
+export interface Shown {
+  /** What to show while the user waits for one answer, or for the first row. */
+  readonly label?: string;
+  /** How many leads were asked for. */
+  readonly most?: number | undefined;
+  /** How its records are printed, behind those that `progress` says. */
+  readonly printed: (progress: Progress | undefined) => Pick<Printed, 'shape' | 'layout'>;
+  /** Called with the output once it is open; returns the one that is used. */
+  readonly opened?: (delivery: Delivery, lock: Parameters<OpenDelivery>[2]) => Promise<Delivery>;
+  /** What the progress of a list is, after so many seconds. */
+  readonly toProgress?: (
+    counts: Extract<OperationEvent, { is: 'rows' }>['counts'],
+    seconds: number,
+  ) => string;
+  /** What the command does with an event, in addition. What it throws ends the run. `warn` prints a line, where rows are not in its way. */
+  readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
+  /** The earlier run to go on with, if the user named one. */
+  readonly earlier?: ((buyer: Buyer) => Promise<Earlier>) | undefined;
+}
+
+type ShowOptions = ConnectionOptions & RecordOptions & { readonly positions?: true };
+
+/** How many warnings are kept until the rows are printed. */
+const maxHeld = 20;
+
+/** Runs an order, and shows on stderr what happens. Returns undefined after a preview. Throws as `run`. */
+export async function runAndShow<Kind extends Runnable>(
+  context: Context,
+  options: ShowOptions,
+  buyer: Buyer,
+  order: Order<Kind>,
+  shown: Shown,
+): Promise<Results[Kind] | undefined> {
+  const { settings } = buyer.connection;
+  const open: OpenDelivery = async (opening, progress, lock) => {
+    const printed = { ...shown.printed(progress), settings, opening, lock };
+    const delivery = await openOutput(context, options, printed);
+    try {
+      return (await shown.opened?.(delivery, lock)) ?? delivery;
+    } catch (error) {
+      await delivery.cut();
+      throw error;
+    }
+  };
+  const earlier = shown.earlier && (() => shown.earlier?.(buyer) as Promise<Earlier>);
+  return await show(context, options, run<Kind>(buyer, order, open, earlier), shown);
+}
+
+/** Shows the events of an operation while it runs to its end. Throws as the operation does. */
+export async function show<T>(
+  context: Context,
+  options: ShowOptions,
+  operation: Running<T>,
+  shown: Pick<Shown, 'label' | 'most' | 'toProgress' | 'on' | 'earlier'>,
+): Promise<T> {
+  const { patience, signal, stderr, stdout, zone } = context;
+  const { say, warn } = createNotes(context, options);
+  const { label: first = '', most, on, toProgress } = shown;
+  const labels: Readonly<Record<Stage, string>> = {
+    asking: first,
+    searching: 'searching',
+    creating: 'creating the task',
+    waiting: 'waiting',
+    fetching: 'fetching',
+  };
+  // If rows and warnings share a terminal, the warnings come after the rows.
+  const isHeld = toProgress && fileOf(options) === undefined && stdout.isTerminal && stderr.isTerminal;
+  const held = createWarnings(maxHeld);
+  const warnAside = isHeld ? held.add : warn;
+  const usualMs = patience?.ms ?? 0;
+  let stage: Stage | undefined;
+  let label = '';
+  let leads = 0;
+  let progress = (seconds: number): string | undefined =>
+    toProgress ? first : stage && toCounted({ unit: 'lead', most }, leads, label, seconds);
+
+  async function take(event: OperationEvent): Promise<void> {
+    switch (event.is) {
+      case 'earlier':
+        if (Object.values(event.runs).some((one) => typeof one === 'object' && !Array.isArray(one)))
+          (await import('./messages/earlier-runs.ts')).tellEarlier(context, options, event.runs);
+        break;
+      case 'resuming':
+        say(toResumingLine(event.resuming, shown.earlier !== undefined, zone));
+        break;
+      case 'resuming_from':
+        say(
+          `Resuming from lead ${event.position + 1}. The leads of the last page are printed again: it is not known whether you got them.`,
+        );
+        break;
+      case 'reading_again':
+        warn(`${event.why.message}. All leads of the task are read again, for free`);
+        break;
+      case 'stage':
+        stage = event.stage;
+        label = labels[stage];
+        break;
+      case 'delivered':
+        leads += event.records;
+        break;
+      case 'task_seen':
+        label = `task ${event.state}, ${event.readyCount} ready`;
+        break;
+      case 'stumbled': {
+        const { fault } = event;
+        const line = `trying again: ${fault instanceof RequestError ? toWaitReason(fault) : fault.message}`;
+        // On a terminal, the status line shows it.
+        if (stderr.isTerminal) label = line;
+        else warn(line);
+        break;
+      }
+      case 'warning':
+        warn(event.line);
+        break;
+      case 'preview':
+        printPreview(context, options, event);
+        break;
+      case 'rows': {
+        const { counts } = event;
+        progress = (seconds) => toProgress?.(counts, seconds);
+        break;
+      }
+      case 'stopping':
+        if (patience !== undefined) patience.ms = usualMs + 1000 * event.seconds;
+        // If the reader of the output went away, nobody may be there to read this.
+        if (stoppedBy(signal) === 'reader_closed') break;
+        say(
+          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')} that ${toThem(event.answers, 'is', 'are')} paid for; press Ctrl-C again to stop at once`,
+        );
+        break;
+      case 'ended':
+        // Nobody waits for what follows.
+        statusLineOf(context)?.hush();
+        break;
+      default:
+    }
+    await on?.(event, warnAside);
+  }
+
+  try {
+    return await withStatus(
+      context,
+      options,
+      (seconds) => progress(seconds),
+      (update) =>
+        runToEnd(operation, async (event) => {
+          await take(event);
+          update();
+        }),
+    );
+  } finally {
+    if (patience !== undefined) patience.ms = usualMs;
+    for (const line of held.all()) warn(line);
+  }
+}
+
+/** Pure: what is resumed, what is stored of it, and what the rest can cost. `isNamed`: the user has asked for this operation. */
+function toResumingLine(resuming: Resuming, isNamed: boolean, zone: Context['zone']): string {
+  const { credits, isInDoubt, operation, rest, stored } = resuming;
+  const { intent, isComplete, operationId, terms } = operation;
+  const since = toMinutes(new Date(intent.time), zone);
+  const isFree = intent.origin === 'local';
+  const price = credits === undefined || isFree ? '' : `, for at most ${countOf(credits, 'credit')}`;
+  if (rowsOf(intent.command) !== undefined) {
+    const begun = `${intent.command.replace(/ list$/, ' --input')}, started ${since}${isComplete ? '' : ', unfinished'}`;
+    const place = terms.output === null ? '' : `, into ${terms.output}`;
+    const cost =
+      credits === undefined || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
+    return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
+  }
+  const free = isFree ? '' : ' You are not charged again for what arrived.';
+  if (isTask(intent.command)) {
+    const same = isNamed ? '' : ` (the same task, unfinished since ${since})`;
+    return `Resuming ${operationId}${same}.${free}`;
+  }
+  const same = isNamed ? '' : ` (the same search, unfinished since ${since})`;
+  if (rest === 0)
+    return `Resuming ${operationId}${same}: all ${countOf(stored ?? 0)} have arrived. Nothing is bought.`;
+  const lost =
+    isInDoubt && !isFree
+      ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
+      : '';
+  return `Resuming ${operationId}${same}: ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
+}

@@ -1,0 +1,175 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { statOrNothing } from '../../files/target.ts';
+import type { Running } from '../events.ts';
+import { entry } from '../journal/entries.ts';
+import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { toRowLimit } from '../money.ts';
+import type { Operation, OutputTerms } from '../operation.ts';
+import { exact, type Spending } from '../spending.ts';
+import { readAddedRows } from './added-rows.ts';
+import type { Asked, Job, Plan } from './job.ts';
+import { chargedIn, type ListEnd, toLeft, toMissing } from './list-outcome.ts';
+import { askedRows, findKnown, hasAny, type ListRows } from './list-rows.ts';
+import { workThrough } from './list-run.ts';
+import { type RowRequest, toRowRequestText } from './row-request.ts';
+
+export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
+  readonly operationId: string;
+  /** Every row was answered before this run, or can't be sent. */
+  readonly isIdle: boolean;
+  /** Stored answers of rows that the input no longer has. */
+  readonly unseen: number;
+  /** The error to throw at the end: some rows have no result, though every row is in place. */
+  readonly missing: LeadpipeError | undefined;
+}
+
+/** An answer for each row. Where the list was left, what it has bought is not bought again. */
+export async function plan(asked: Asked): Promise<Plan<FinishedList>> {
+  const { buyer, operation, order } = asked;
+  const rows = order.rows as ListRows;
+  const others = asked.answers.filter(({ operationId }) => operationId !== operation?.operationId);
+  const { credits } = rows.worst;
+  const isLimited =
+    buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
+  const isCounted = isLimited || (operation !== undefined && credits !== null);
+  const known = await countBefore(asked, rows, others, isCounted);
+  const { rest } = known;
+  const limit = await toRowLimit(buyer, rows.worst, rest);
+  // What earlier runs have sent was counted on its day.
+  const sent = limit === buyer.spending ? known.sent : 0;
+  if (operation !== undefined && !asked.mayStartOver && known.hasRow === false) throw toGone(operation);
+  const isPriced = rest !== undefined && credits !== null && buyer.connection.origin !== 'local';
+  return {
+    costs: { is: 'rows', each: rows.worst, sent, rest, limit },
+    intent: { row_request: toRowRequestText(order.body as RowRequest) },
+    ...(operation === undefined
+      ? {}
+      : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined } }),
+    perform: (job) => work(job, asked, rows, limit, others),
+  };
+}
+
+/** What is known of the rows before anything is sent. */
+interface Counted {
+  /** Rows that this operation has sent. */
+  readonly sent: number;
+  /** Requests that are still to be paid for; undefined where the rows can't be counted. */
+  readonly rest: number | undefined;
+  /** Whether the input has a row that the operation has sent; undefined where it has sent none. */
+  readonly hasRow: boolean | undefined;
+}
+
+async function countBefore(
+  { operation }: Asked,
+  rows: ListRows,
+  others: readonly Operation[],
+  isCounted: boolean,
+): Promise<Counted> {
+  const own = operation && (await openRowsOfOther(operation.folder));
+  const opened: KnownRows[] = [];
+  try {
+    const hasRow = own === undefined || own.isEmpty() ? undefined : await hasAny(rows, own);
+    const sent = own?.sent() ?? 0;
+    if (!isCounted || !rows.source.isRepeatable) return { sent, rest: undefined, hasRow };
+    for (const { folder } of others) {
+      const found = await openRowsOfOther(folder);
+      if (found !== undefined) opened.push(found);
+    }
+    const all = own === undefined ? opened : [own, ...opened];
+    const counted = new Set<bigint>();
+    let rest = 0;
+    for await (const { digest } of askedRows(rows, rows.source.look())) {
+      if (digest === undefined || counted.has(digest)) continue;
+      counted.add(digest);
+      const known = findKnown(digest, all);
+      const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown);
+      // What may have been sent has been counted.
+      if (!isPaid && !(known?.state === 'sent' && known.rows === own)) rest++;
+    }
+    return { sent, rest, hasRow };
+  } finally {
+    await Promise.all([own, ...opened].map((one) => one?.close()));
+  }
+}
+
+/** Opens the stored rows and the output, new or where an earlier run stopped, and buys the rows. */
+async function* work(
+  job: Job,
+  { isOurs, isSameOutput, operation, order }: Asked,
+  rows: ListRows,
+  limit: Spending | undefined,
+  otherOperations: readonly Operation[],
+): Running<FinishedList> {
+  const { buyer, journal, operationId = '', folder = '' } = job;
+  const { terms } = order;
+  const others: KnownRows[] = [];
+  let stored: StoredRows | undefined;
+  try {
+    const replaces = await isFilled(terms);
+    const isPart = operation !== undefined && isSameOutput && isOurs && !operation.progress.isPlaced;
+    const delivery = await job.open(isPart ? { at: 0 } : 'new');
+    if (operation !== undefined && !isSame(operation.terms.options, terms.options)) {
+      await journal.append(entry.restarted(terms.options));
+    }
+    const toClient = yield* job.begin();
+    stored = await openStoredRows(folder, journal);
+    for (const other of otherOperations) {
+      const known = await openRowsOfOther(other.folder);
+      if (known !== undefined) others.push(known);
+    }
+    const added = await readAddedRows(operation, otherOperations, terms);
+    const known = { keyBase: rows.run ?? operationId, stored, others, added };
+    const end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
+    const { counts, cost, stop } = end;
+    const { done, failed, resultless } = counts;
+    const spent = exact(cost.bought * (rows.worst.credits ?? 0));
+    const isFree = buyer.connection.origin === 'local';
+    const sent_rows = stored.sent();
+    const charged = isFree ? 'no' : chargedIn(stored, counts);
+    const terminal = (outcome: Outcome) =>
+      entry.terminal(outcome, { leads: done - failed, charged, sent_rows, spent });
+    if (stop !== undefined) {
+      const kept = await delivery.cut();
+      // The reader of the output had what it wanted, so the list has ended.
+      const isOver = stop.outcome === 'reader_closed';
+      // If this can't be written, more counts for the day than was spent.
+      await journal.append(isOver ? terminal(stop.outcome) : entry.spent(spent)).catch(() => undefined);
+      throw toLeft(stop, end, kept, operationId);
+    }
+    let kept: string | undefined;
+    if (replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
+    else {
+      await job.place({ rows: () => added.keep(folder, journal) });
+      if (terms.output !== null) await journal.append(entry.placed());
+    }
+    const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
+    const missing = toMissing(end, isIdle, operationId, kept, isFree);
+    // A row that the service answered without a result has an answer. The next run of the list buys it again.
+    await journal.append(terminal(failed > 0 ? 'partial' : 'complete')).catch((error: unknown) => {
+      throw error instanceof LeadpipeError ? error.with({ charged: cost.charged }) : error;
+    });
+    return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
+  } finally {
+    await stored?.close();
+    await Promise.all(others.map((known) => known.close()));
+  }
+}
+
+/** Whether there is an earlier output: it is not replaced by one without any answer. */
+async function isFilled({ output, options }: OutputTerms): Promise<boolean> {
+  if (output === null || options.append === true) return false;
+  const found = await statOrNothing(output);
+  return found?.isFile() === true && found.size > 0;
+}
+
+function toGone({ operationId }: Operation): UsageError {
+  return new UsageError(
+    `none of the rows that ${operationId} has sent is in its input any more: there is nothing to resume, and nothing was bought`,
+  );
+}
+
+function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
+  const [a, b] = [one, other].map((options) => Object.entries(options).filter(([, value]) => value != null));
+  return isDeepStrictEqual(a?.sort(), b?.sort());
+}

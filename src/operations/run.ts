@@ -1,0 +1,374 @@
+import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
+import { LocalIoError, UsageError } from '../errors.ts';
+import { lockOutput, noLock } from '../files/folder-lock.ts';
+import type { WaitListener } from '../transport/retry.ts';
+import { type Buyer, checkSameBuyer } from './buyer.ts';
+import type { Delivery, OpenDelivery } from './delivery.ts';
+import { type Earlier, findEarlier } from './earlier.ts';
+import { type BoughtTask, type LeftBehind, type Running, warningsOf } from './events.ts';
+import { entry, type Intent, type JournalEntry } from './journal/entries.ts';
+import { folderOf } from './journal/folders.ts';
+import { costAlone, createJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
+import type { Admit } from './journal/operation-index.ts';
+import { pruneIfDue } from './journal/prune-if-due.ts';
+import type { Bought } from './kinds/answer.ts';
+import type { Asked, Job, Order, Plan } from './kinds/job.ts';
+
+import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
+import type { FinishedList } from './kinds/list.ts';
+import type { BoughtSearch } from './kinds/search.ts';
+import type { FollowedTask } from './kinds/task.ts';
+import type { TaskReading } from './kinds/task-reading.ts';
+import { checkCovered, readBalanceSoon, reserve, toAdmit, toCounted, withNumbers, worstOf } from './money.ts';
+import type { Operation } from './operation.ts';
+import { completeAdditionTo } from './output-owner.ts';
+
+export type { Order };
+
+/** What a run brings, by the kind of its order. */
+export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, FinishedList> {
+  search: BoughtSearch;
+  'task create': BoughtTask;
+  'task run': FollowedTask;
+  'task wait': TaskReading;
+}
+
+export type Runnable = keyof Results;
+
+/** How long the end of a run may wait for the balance, in milliseconds. */
+const balanceMs = 300;
+
+/**
+ * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will be
+ * sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run, unless the caller knows one. Returns undefined after a preview. Every error names the operation. Throws UsageError, LocalIoError
+ * and `credits` before anything is sent that costs, and what the kind throws.
+ */
+export async function* run<Kind extends Runnable>(
+  buyer: Buyer,
+  order: Order<Kind>,
+  open: OpenDelivery,
+  find: () => Promise<Earlier> = () => findEarlier(buyer, order),
+): Running<Results[Kind] | undefined> {
+  const { context } = buyer;
+  const { output } = order.terms;
+  const lock = output === null || order.isPreview ? undefined : await lockOutput(context, output);
+  try {
+    if (lock !== undefined && output !== null) await completeAdditionTo(context, output);
+    const earlier = await find();
+    const openLocked: OpenDelivery = (opening, progress) => open(opening, progress, lock ?? noLock);
+    if (earlier.is === 'resume') {
+      const { journal, operation } = await openJournal(context, earlier.operation.operationId);
+      const resumed = { ...earlier, operation };
+      const result = yield* resume<Kind>(buyer, order, openLocked, resumed, journal);
+      if (!('left' in result)) return result.result;
+      if (!earlier.mayStartOver) throw toLeftError(result.left);
+      yield { is: 'earlier', runs: { left: result.left } };
+    } else if (earlier.is === 'new') yield { is: 'earlier', runs: earlier };
+    return yield* begin<Kind>(buyer, order, openLocked, 'answers' in earlier ? earlier.answers : []);
+  } finally {
+    lock?.release();
+    if (order.keep && !order.isPreview) await pruneIfDue(context);
+  }
+}
+
+/** A run that nothing goes before. */
+async function* begin<Kind extends Runnable>(
+  buyer: Buyer,
+  order: Order<Kind>,
+  open: OpenDelivery,
+  answers: readonly Operation[],
+): Running<Results[Kind] | undefined> {
+  const warnings: string[] = [];
+  const warn = (line: string): void => void warnings.push(line);
+  const asked = { buyer, order, operation: undefined, isOurs: false, isSameOutput: true, answers };
+  const planned = (await planOf({ ...asked, mayStartOver: true, warn })) as Plan<Results[Kind]>;
+  yield* warningsOf(warnings);
+  if (order.isPreview) return void (yield* preview(buyer, order, planned));
+  const { context } = buyer;
+  const idempotencyKey = order.idempotencyKey ?? context.ids.idempotencyKey();
+  const admit = isPaidOrder(order) ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
+  const reservation = await reserve(buyer, planned.costs, idempotencyKey);
+  let journal: Journal;
+  try {
+    journal = await createJournal(context, context.ids.operationId());
+    if (!order.keep) journal = costAlone(journal);
+  } catch (error) {
+    reservation.settle(toRefused(error));
+    const isNeeded = admit !== undefined || (order.keep && isPaidOrder(order));
+    if (isNeeded || !(error instanceof LocalIoError)) throw toRefused(error);
+    if (order.keep) yield { is: 'warning', line: error.message };
+    journal = noJournal;
+  }
+  const intent = toIntent(
+    buyer,
+    order,
+    journal,
+    planned,
+    idempotencyKey,
+    reservation.available,
+    admit !== undefined,
+  );
+  const beginning = [order.keep ? intent : toCostAlone(intent)];
+  const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit };
+  return yield* work(buyer, order, planned, open, begun);
+}
+
+/** A run that goes on where the operation was left; or why it can't. Closes the journal. */
+async function* resume<Kind extends Runnable>(
+  buyer: Buyer,
+  order: Order<Kind>,
+  open: OpenDelivery,
+  earlier: Extract<Earlier, { is: 'resume' }>,
+  journal: Journal,
+): Running<{ readonly result: Results[Kind] | undefined } | { readonly left: LeftBehind }> {
+  const { context } = buyer;
+  const { operation } = earlier;
+  const warnings: string[] = [];
+  const warn = (line: string): void => void warnings.push(line);
+  let isOpen = true;
+  try {
+    checkSameBuyer(buyer, operation);
+    const planned = await planOf({ buyer, order, ...earlier, warn });
+    if ('why' in planned) return { left: planned };
+    yield* warningsOf(warnings);
+    if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
+    const again = planned.purchase?.again;
+    const idempotencyKey = again ?? toFreeKey(order, operation) ?? context.ids.idempotencyKey();
+    // What is sent again with its key has been counted for its day.
+    const admit = again === undefined ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
+    const reservation = await reserve(buyer, planned.costs, idempotencyKey);
+    const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available, admit !== undefined);
+    isOpen = false;
+    const begun = { journal, reservation, operation, idempotencyKey, beginning, admit };
+    return {
+      result: (yield* work(buyer, order, planned as Plan<Results[Kind]>, open, begun)) as Results[Kind],
+    };
+  } catch (error) {
+    throw naming(error, operation.operationId);
+  } finally {
+    if (isOpen) await journal.close();
+  }
+}
+
+/** What a run has, before its kind performs it. */
+interface Begun {
+  readonly journal: Journal;
+  readonly reservation: Awaited<ReturnType<typeof reserve>>;
+  readonly operation: Operation | undefined;
+  readonly idempotencyKey: string;
+  /** What the journal says before anything is sent, and what refuses that where the limit of the day does not cover it. */
+  readonly beginning: readonly JournalEntry[];
+  readonly admit: Admit | undefined;
+}
+
+/** Performs the plan: from the open journal to the output in its place. Closes the journal. */
+async function* work<Result>(
+  buyer: Buyer,
+  order: Order,
+  planned: Plan<Result>,
+  open: OpenDelivery,
+  { journal, reservation, operation, idempotencyKey, beginning, admit }: Begun,
+): Running<Result> {
+  const { connection, context } = buyer;
+  const isNew = operation === undefined;
+  const operationId = order.keep ? journal.operationId : undefined;
+  const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
+  const late = [...beginning];
+  let delivery: Delivery | undefined;
+  let isBegun = false;
+  let isBalanceKnown = reservation.available === undefined;
+
+  const append = (...entries: JournalEntry[]): Promise<void> =>
+    journal.begin(admit, ...entries).catch((error: unknown) => {
+      throw isNew ? toRefused(error) : error;
+    });
+
+  /** Asks for the balance before the last entry, so that nothing is waited for once everything is in its place. */
+  async function writeBalance(): Promise<void> {
+    if (isBalanceKnown) return;
+    isBalanceKnown = true;
+    const credits = await readBalanceSoon(buyer, balanceMs);
+    // A balance that can't be read or written down is never a reason to fail.
+    if (credits !== undefined) await journal.append(entry.balance(credits)).catch(() => undefined);
+  }
+
+  const job: Job = {
+    buyer,
+    body: planned.purchase?.body ?? {},
+    idempotencyKey,
+    operation,
+    operationId,
+    folder,
+    journal,
+    confirm: journal.confirm,
+    async open(opening, progress) {
+      // The journal has the intent before a file is touched, so that the owner of the file can be found.
+      if (isNew && order.terms.output !== null) await append(...late.splice(0));
+      delivery = await open(opening, progress, noLock);
+      return delivery;
+    },
+    get delivery() {
+      if (delivery === undefined) throw new Error('the output is not open');
+      return delivery;
+    },
+    async *begin() {
+      const isSent = planned.purchase !== undefined || planned.costs.is === 'rows' || isNew;
+      const sent = isSent ? [entry.sent(context.clock.now())] : [];
+      await append(...late.splice(0), ...entry.opened(delivery?.length), ...sent);
+      isBegun = true;
+      yield { is: 'begun' };
+      return (waits?: WaitListener): PayingClient =>
+        createPayingClient(connection, journal, waits ?? buyer.waits);
+    },
+    async place({ rows, ...placing } = {}) {
+      await writeBalance();
+      let isAdded = false;
+      await delivery?.finish({
+        ...placing,
+        async adding(addition) {
+          await journal.append(entry.adding(addition, await rows?.()));
+          isAdded = true;
+        },
+      });
+      if (isAdded) journal.note(entry.placed());
+    },
+  };
+  try {
+    const result = yield* planned.perform(job);
+    reservation.settle();
+    return result;
+  } catch (thrown) {
+    const known = isPaid(order.kind)
+      ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
+      : thrown;
+    const error = naming(known, operationId);
+    reservation.settle(error);
+    throw error;
+  } finally {
+    await delivery?.cut();
+    // An operation that has sent nothing leaves nothing.
+    if (isNew && !isBegun) await journal.discard();
+    else await writeBalance();
+    await journal.close();
+  }
+}
+
+async function planOf(asked: Asked): Promise<Plan<unknown> | LeftBehind> {
+  const { kind } = asked.order;
+  switch (kindOf(kind)?.keeps) {
+    case 'leads':
+      return await (await import('./kinds/search.ts')).plan(
+        asked as Parameters<typeof import('./kinds/search.ts').plan>[0],
+      );
+    case 'answer':
+      return await (await import('./kinds/answer.ts')).plan(asked);
+    case 'rows':
+      return await (await import('./kinds/list.ts')).plan(asked);
+    default:
+      return await (await import('./kinds/task.ts')).plan(asked);
+  }
+}
+
+/** Shows what would be sent, and what it can cost. Throws as buying it would. */
+async function* preview(buyer: Buyer, order: Order, planned: Plan<unknown>): Running<void> {
+  const { body = {} } = planned.purchase ?? {};
+  const worst = worstOf(planned.costs);
+  const key = order.idempotencyKey ?? buyer.context.ids.idempotencyKey();
+  const request = buyer.connection.preview(toRequest(order.kind as PaidKind, body as never, key));
+  const available = await readBalanceSoon(buyer);
+  yield { is: 'preview', request, worst, available };
+  await checkCovered(buyer, worst, available);
+}
+
+function isPaidOrder({ kind }: Order): boolean {
+  return isPaid(kind) || kindOf(kind)?.keeps === 'rows';
+}
+
+/** Pure: what the journal says about an operation before it begins. */
+function toIntent(
+  { connection, context, spending }: Buyer,
+  { kind, terms }: Order,
+  { operationId = '' }: Journal,
+  { costs, intent, purchase }: Plan<unknown>,
+  idempotencyKey: string,
+  available: number | undefined,
+  isCounted: boolean,
+): Intent {
+  const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
+  return entry.intent({
+    version: 1,
+    time: context.clock.now().toISOString(),
+    command: kind,
+    profile: connection.profile,
+    origin: connection.origin,
+    key_fingerprint: connection.fingerprint(operationId),
+    ...terms,
+    ...intent,
+    ...(request === undefined ? {} : { idempotency_key: idempotencyKey, body: request.body ?? '' }),
+    ...(costs.is === 'nothing' ? {} : { worst_case: worstOf(costs).credits }),
+    ...(isCounted && costs.is === 'rows' ? { reserved: toCounted(costs) ?? 0 } : {}),
+    ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
+    ...(available === undefined ? {} : { credits_before: available }),
+  });
+}
+
+/** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
+function toCostAlone(intent: Intent): Intent {
+  const { type, version, time, command, origin, worst_case, reserved } = intent;
+  return {
+    ...{
+      type,
+      version,
+      time,
+      command,
+      origin,
+      profile: null,
+      key_fingerprint: '',
+      output: null,
+      options: {},
+    },
+    ...(worst_case === undefined ? {} : { worst_case }),
+    ...(reserved === undefined ? {} : { reserved }),
+    unrecorded: true,
+  };
+}
+
+/** Pure: what the journal of a resumed operation says before anything more is sent. */
+function toBeginning(
+  { context: { clock } }: Buyer,
+  { costs, purchase, rest }: Plan<unknown>,
+  idempotencyKey: string,
+  available: number | undefined,
+  isCounted: boolean,
+): JournalEntry[] {
+  const time = clock.now();
+  if (costs.is === 'rows') return isCounted ? [entry.reserved(time, toCounted(costs) ?? 0)] : [];
+  if (purchase === undefined || rest === undefined) return [];
+  return [
+    entry.rest({
+      time: time.toISOString(),
+      idempotency_key: idempotencyKey,
+      body: JSON.stringify(purchase.body),
+      worst_case: worstOf(costs).credits,
+      ...(available === undefined ? {} : { credits_before: available }),
+      ...rest,
+    }),
+  ];
+}
+
+/** Pure: the key that the user chose, unless the operation has used it: another request under a used key would not be bought. */
+function toFreeKey({ idempotencyKey }: Order, { parts }: Operation): string | undefined {
+  return parts.some((part) => part.idempotencyKey === idempotencyKey) ? undefined : idempotencyKey;
+}
+
+/** Pure: why an operation that the user named can't be resumed. */
+function toLeftError({ operation: { operationId }, why }: LeftBehind): unknown {
+  if (typeof why !== 'string') return why;
+  const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'nothing of it has arrived';
+  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+}
+
+/** Pure: the error of something that could not be written down, before anything was sent. */
+function toRefused(error: unknown): unknown {
+  return error instanceof LocalIoError ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
+}

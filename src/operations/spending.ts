@@ -1,0 +1,53 @@
+import type { Connection } from '../connection/connection.ts';
+
+/** A limit that purchases share, even those that run at the same time. */
+export type Spending = ReturnType<typeof createSpending>;
+
+/**
+ * `setting` names where the limit comes from, if it was not given by an option. `spent` and `reserved` together never exceed the limit, as
+ * long as nothing costs more than its worst case. If `reserve` returns false while something is under way, there may be room when that is
+ * settled.
+ */
+export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
+  const spending = {
+    limit,
+    setting,
+    /** Keys of purchases whose cost is not known: they have been counted already. */
+    inDoubt: new Set<string>(),
+    /** What purchases that ended have cost; their worst case where the cost is not known. */
+    spent: 0,
+    /** The worst cases of those that are under way. */
+    reserved: 0,
+    /**
+     * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.
+     */
+    reserve(worst: number): boolean {
+      if (exact(spending.spent + spending.reserved + worst) > limit) return false;
+      spending.reserved = exact(spending.reserved + worst);
+      return true;
+    },
+    /** A purchase with this worst case is over. Where `cost` is not known, it counts as its worst case. */
+    settle(worst: number, cost = worst): void {
+      spending.reserved = exact(spending.reserved - worst);
+      spending.spent = exact(spending.spent + cost);
+    },
+  };
+  return spending;
+}
+
+/**
+ * The limit for all purchases of a run: the given one, else that of the settings, which does not apply to what is free. Undefined where
+ * there is no limit.
+ */
+export function toSpending(
+  asked: number | undefined,
+  { origin, settings: { max_credits: limit } }: Pick<Connection, 'origin' | 'settings'>,
+): Spending | undefined {
+  if (asked !== undefined) return createSpending(asked);
+  return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
+}
+
+/** Pure: a sum without the errors of binary fractions: prices have six decimals at most. */
+export function exact(credits: number): number {
+  return Math.round(credits * 1e6) / 1e6;
+}
