@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noAssignInExpressions: a fault is told in a line
 // biome-ignore-all lint/suspicious/noExplicitAny: what a service says has any form
-import { nameOf } from '../../src/conformance/samples.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import type { Alteration, Answered, Asked, Policy } from './double.ts';
+import { nameOf } from './rows/samples.ts';
 
 /** How a service differs in one place: in itself, or on the way. */
 export type Difference = ((policy: Policy) => void) | Alteration;
