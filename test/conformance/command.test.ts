@@ -117,7 +117,7 @@ describe('a service on this machine', () => {
 
 const here = 'http://127.0.0.1:9';
 it.each<[string, args: string[], says: string]>([
-  ['no address', [], 'it is not a URL'],
+  ['no address', [], 'Usage: npm run conformance -- <base-url>'],
   ['an address that is not https', ['http://example.com'], 'it uses http, not https'],
   ['no key', ['https://service.example', '--yes'], '--keys <file> is missing'],
   ['an unknown option', [here, '--free'], "Unknown option '--free'"],

@@ -42,7 +42,9 @@ export async function run(
   try {
     const parsed = parse(args);
     options = parsed.values;
-    url = toBaseUrl(parsed.positionals[0] ?? '', 'the address');
+    const [address] = parsed.positionals;
+    if (address === undefined) return refuse(usage);
+    url = toBaseUrl(address, 'the command line');
     keys = options.keys === undefined ? undefined : readKeys(options.keys);
   } catch (error) {
     return refuse(`${(error as Error).message}\n\n${usage}`);
