@@ -44,7 +44,7 @@ export function toTable(rules, marks) {
   const lines = ['# The interface, and who holds it', ''];
   lines.push(
     'Every rule of the interface description, in its order, with the files under `src/` that hold it in the client and in the',
-    'local service, and the rows of `leadpipe conformance` that try it. Made by `node scripts/interface-table.js`.',
+    'local service, and the rows of `test/conformance` that try it. Made by `node scripts/interface-table.js`.',
   );
   let section = '';
   for (const { id, section: own, rule, parts, rows } of rules) {

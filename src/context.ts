@@ -31,8 +31,6 @@ export interface Context {
   readonly stdin: { readonly stream: Readable; readonly isTerminal: boolean };
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** For `conformance`, which uses the service as any program would. Everything else uses the connections of transport. */
-  readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
   readonly zone: Zone;
   readonly env: Readonly<Record<string, string | undefined>>;

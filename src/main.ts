@@ -83,7 +83,6 @@ async function run(): Promise<void> {
     },
     stdout: toOutput(process.stdout, 1, isStdoutClosed()),
     stderr: toOutput(process.stderr, 2, false),
-    fetch: globalThis.fetch,
     clock: createClock(monotonic),
     // The zone of TZ, else of the system.
     zone: { minutesFromUtc: (time) => -time.getTimezoneOffset() },

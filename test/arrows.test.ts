@@ -34,10 +34,9 @@ const allowed = table(`
   output: contract json files clock event-loop errors context
   config: requests output contract json files errors context
   local-service: contract json files clock
-  conformance: contract json clock errors context
   connection: requests config client transport contract errors context local-service
   mcp: answers clock config connection operations client transport contract json files errors context requests output
-  cli: answers mcp clock connection operations client transport contract json errors context requests files output config local-service conformance
+  cli: answers mcp clock connection operations client transport contract json errors context requests files output config local-service
   library: operations answers requests transport contract json errors
   index: library config operations client answers requests clock transport contract json errors
   main: clock cli config context errors files
@@ -61,8 +60,6 @@ const allowedInside = table(`
   operations/only-new: operations operations/journal
   operations/search: operations operations/journal operations/only-new operations/task
   operations/task: operations operations/journal operations/only-new
-  conformance: conformance/sections
-  conformance/sections: conformance
 `);
 
 /** The parts that reach out of the process past the context, by what of Node they do it with. */
@@ -74,7 +71,7 @@ const reaching = table(`
   http: connection local-service mcp transport
   module: main
   net: cli local-service output requests
-  os: connection files
+  os: files
   readline: cli
   tls: transport
   v8: connection
@@ -235,7 +232,7 @@ describe('import arrows', () => {
   it('a program that imports leadpipe reaches no command, no settings, no journal and no local service', () => {
     const reached = reachedFrom(['src/index.ts'], ({ typeOnly }) => !typeOnly);
     const rooms =
-      /^src\/(?:cli|config\/(?!defaults\b)|connection|files|output|local-service|conformance|operations\/journal)\b/;
+      /^src\/(?:cli|config\/(?!defaults\b)|connection|files|output|local-service|operations\/journal)\b/;
     expect(reached.filter((file) => rooms.test(file))).toEqual([]);
     expect(reached.length).toBeGreaterThan(30);
   });

@@ -40,7 +40,6 @@ export const commands = {
     'check this machine, the settings and the connection to the service',
     () => import('./commands/doctor.ts'),
   ],
-  conformance: ['test whether a service follows the interface', () => import('./commands/conformance.ts')],
   serve: ['run the local service on 127.0.0.1, for any client', () => import('./commands/serve.ts')],
   mcp: ['run a server that lets agents use these commands as tools (MCP)', () => import('./commands/mcp.ts')],
   skill: ['print or install the skill for agents', () => import('./commands/skill.ts')],

@@ -119,7 +119,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     { lines: errorSchemaLines() },
   ],
   money: [
-    `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. conformance costs credits too, unless you add --free. All other commands are free. With --local, everything is free.`,
+    `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. All other commands are free. With --local, everything is free.`,
     {
       heading: 'Before you buy',
       rows: [

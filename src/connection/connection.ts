@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import type { Dispatcher } from 'undici';
 import type { FreeClient } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
-import type { KeyHeader } from '../contract/endpoints.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import type { HeldLock } from '../files/folder-lock.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
@@ -15,7 +13,6 @@ import type { Request } from '../transport/call.ts';
 import { type HttpProxy, proxyFor } from '../transport/proxy.ts';
 import type { Preview, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
-import type { LocalOptions } from './local-service.ts';
 
 /** An address of the service, and a key for it. */
 export interface Target {
@@ -47,8 +44,6 @@ export interface RouteListener {
 
 /** Where to begin, if not with the options. */
 export interface RouteStart {
-  /** How a local service of `--local` differs from the usual one. */
-  readonly local?: Partial<LocalOptions>;
   /** An address and a key to try. */
   readonly known?: (Target & { readonly profile: Profile }) | undefined;
 }
@@ -70,8 +65,6 @@ export interface Connection {
   fingerprint(salt: string): string;
   /** What would be sent. */
   preview(request: Request): Preview;
-  /** What the clients are made from, for the one command that speaks HTTP itself: `conformance`. */
-  readonly route: Target & { readonly keyHeader: KeyHeader | undefined; readonly dispatcher: Dispatcher };
 }
 
 /**
@@ -83,13 +76,13 @@ export async function withConnection<T>(
   options: RouteOptions,
   listener: RouteListener,
   work: (connection: Connection) => Promise<T>,
-  { known, local }: RouteStart = {},
+  { known }: RouteStart = {},
 ): Promise<T> {
   const profile = known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;
   const findStart = async (): Promise<OpenTarget> => {
     if (known !== undefined) return known;
-    if (options.local) return await startLocal(context, listener, local);
+    if (options.local) return await startLocal(context, listener);
     return await findTarget(context, options.address, profile);
   };
   // Asking the keychain and loading the network code take long, so they run at the same time.
@@ -143,7 +136,6 @@ export async function withConnection<T>(
         origin: options.local ? 'local' : baseUrl.origin,
         fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
         preview: transport.preview,
-        route: { baseUrl, apiKey, keyHeader, dispatcher },
       });
     } finally {
       await dispatcher.destroy();
@@ -158,19 +150,19 @@ export async function withConnection<T>(
 
 type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
 
-async function startLocal(context: Context, { say }: RouteListener, change: Partial<LocalOptions> = {}) {
+async function startLocal(context: Context, { say }: RouteListener) {
   // Node's modules that the local service needs.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
   keepBaselineWasm(context);
   const { openLocalService } = await import('./local-service.ts');
   const hints: string[] = [];
   const hint = (line: string): number => hints.push(line);
-  const local = await openLocalService(context, { port: 0, hint, ...change });
+  const local = await openLocalService(context, { port: 0, hint });
   if (local.service.fictional) say('The local service answers with fictional leads.');
   const close = async (): Promise<void> => {
     await local.service.close();
-    // Printed after the command's own last line. A run that checks the service needs no hints.
-    if (!change.alone) for (const line of hints) say(line);
+    // Printed after the command's own last line.
+    for (const line of hints) say(line);
   };
   return { baseUrl: new URL(local.service.url), apiKey: local.apiKey, close, failure: local.failure };
 }

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
@@ -17,22 +15,15 @@ type ServiceOptions = Parameters<typeof startLocalService>[0];
 
 export interface LocalOptions
   extends Pick<ServiceOptions, 'port' | 'catalogFile' | 'scenarioFile' | 'log' | 'hint'> {
-  /** Shares no state with other runs, and leaves none behind. */
-  readonly alone?: true;
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
 }
 
-/**
- * Starts the local service, on the state that all its runs share, unless it is `alone`. Throws UsageError, LocalIoError, and an error when
- * it is in use.
- */
+/** Starts the local service, on the state that all its runs share. Throws UsageError, LocalIoError, and an error when it is in use. */
 export async function openLocalService(context: Context, options: LocalOptions) {
-  const stateDir = options.alone
-    ? await mkdtemp(join(tmpdir(), 'leadpipe-'))
-    : join(context.directories.state, 'local-service');
+  const stateDir = join(context.directories.state, 'local-service');
   try {
-    const { set = [], alone, ...rest } = options;
+    const { set = [], ...rest } = options;
     const switches = toSwitches(set);
     let failure: unknown;
     const failed = (error: unknown): void => {
@@ -46,12 +37,8 @@ export async function openLocalService(context: Context, options: LocalOptions) 
       pid: context.pid,
       clock: context.clock,
     });
-    const close = async (): Promise<void> => {
-      await service.close();
-      if (alone) await rm(stateDir, { recursive: true, force: true });
-    };
     return {
-      service: { ...service, close },
+      service,
       apiKey: localKeys[0].key,
       failure: () => (failure instanceof LeadpipeError ? failure : undefined),
     };

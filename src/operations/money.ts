@@ -18,7 +18,7 @@ export type WorstCase =
   | { readonly credits: null; readonly setting: PriceName };
 
 /** Pure: how many units a purchase pays for at most, and the setting with their price. */
-export function tariffOf<Name extends PaidKind>(kind: Name, body: BodyOf<Name>): Tariff {
+function tariffOf<Name extends PaidKind>(kind: Name, body: BodyOf<Name>): Tariff {
   const { tariff }: Kind<BodyOf<Name>> = kinds[kind] as never;
   return tariff(body);
 }

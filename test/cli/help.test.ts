@@ -174,9 +174,7 @@ const kinds = Object.entries({
 });
 /** They need what is not here (an operation that was cut, somebody who types, minutes), or have no such ends. */
 const unprovoked =
-  'auth login,completion,config path,conformance,history resume,man,mcp,serve,skill,task resume,task wait'.split(
-    ',',
-  );
+  'auth login,completion,config path,history resume,man,mcp,serve,skill,task resume,task wait'.split(',');
 
 /** The words that name the command, without its arguments. */
 function nameOf(line: string): string {
@@ -240,7 +238,7 @@ describe('the exit codes in the help', () => {
 
 describe('the examples', () => {
   /** They need what is not here: an account, somebody who types, another program, or minutes. */
-  const elsewhere = /^(?:auth(?: (?!list).*)?|conformance|doctor|man|mcp|serve)$/;
+  const elsewhere = /^(?:auth(?: (?!list).*)?|doctor|man|mcp|serve)$/;
   const folder = temporaryFolder();
 
   beforeAll(() => {

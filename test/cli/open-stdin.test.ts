@@ -26,7 +26,6 @@ const commands: readonly (readonly [line: string, withService: number, without: 
   ['history resume', 0, 0],
   ['history drop op_1', 6, 6],
   ['history prune', 0, 0],
-  ['conformance http://127.0.0.1:1/ --dry-run', 2, 2],
   ['serve --port x', 2, 2],
   ['auth list', 0, 0],
   ['auth status', 0, 78],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type RowResult, sectionOf } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/run.ts';
 import { breaks, type Difference, variants } from './breaks.ts';
 import { check } from './check.ts';
-import { createDouble, createOwnClock, fetchOf, serve, usualPolicy } from './double.ts';
+import { createDouble, createOwnClock, fetchOf, ownRun, serve, usualPolicy } from './double.ts';
+import type { RowResult } from './interpreter.ts';
+import { rows } from './rows/index.ts';
 
 /** The suite against a service in memory that differs in one place. */
 
@@ -12,7 +12,8 @@ function against(difference: Difference, some = rows): Promise<RowResult[]> {
   const isPolicy = typeof difference === 'function';
   if (isPolicy) difference(usual);
   const clock = createOwnClock();
-  return check({ fetch: fetchOf(createDouble(usual, clock), isPolicy ? {} : difference), clock }, some);
+  const fetch = fetchOf(createDouble(usual, clock), isPolicy ? {} : difference);
+  return check({ ...ownRun, fetch, clock }, some);
 }
 
 const odd = (results: readonly RowResult[]) =>
@@ -28,7 +29,7 @@ describe('the suite', () => {
   it.each(Object.entries(breaks))('notices by %s', async (name, one) => {
     const [fails = ''] = name.split(': ');
     // The section alone: what it notices, the whole notices too.
-    const section = rows.filter((row) => sectionOf(row) === fails.slice(0, fails.indexOf('/')));
+    const section = rows.filter(({ id }) => id.startsWith(fails.slice(0, fails.indexOf('/') + 1)));
     const noticed = odd(await against(one, section)).filter((line) => line.includes(' failed: '));
     expect(noticed.filter((line) => line.startsWith(fails))).not.toEqual([]);
   });
@@ -42,21 +43,9 @@ describe('the suite', () => {
     expect(odd(await against(one))).toEqual([]);
   });
 
-  it('waits for less than a minute where tasks and settlements are quick', async () => {
-    const clock = createOwnClock();
-    const begun = clock.monotonic();
-    const fetch = fetchOf(createDouble(Object.assign(usualPolicy(), { taskMs: 200 }), clock));
-    expect(odd(await check({ fetch, clock }))).toEqual([]);
-    expect(clock.monotonic() - begun).toBeLessThan(60_000);
-  });
-
   it('has nothing against gzip, over a socket', async () => {
     const clock = createOwnClock();
     const server = await serve(fetchOf(createDouble(usualPolicy(), clock)));
-    const overSocket: typeof fetch = (input, init) => {
-      const { pathname, search } = new URL(String(input));
-      return fetch(new URL(pathname + search, server.url), init);
-    };
-    expect(odd(await check({ fetch: overSocket, clock }))).toEqual([]);
+    expect(odd(await check({ ...ownRun, baseUrl: new URL(server.url), clock }))).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noAssignInExpressions: a fault is told in a line
 // biome-ignore-all lint/suspicious/noExplicitAny: what a service says has any form
-import { nameOf } from '../../src/conformance/samples.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import type { Alteration, Answered, Asked, Policy } from './double.ts';
+import { nameOf } from './rows/samples.ts';
 
 /** How a service differs in one place: in itself, or on the way. */
 export type Difference = ((policy: Policy) => void) | Alteration;
@@ -291,6 +291,21 @@ const bySection: Readonly<Record<string, Differences>> = {
         seen.add(known);
       });
     })(),
+    'replay-when-ended: the key of an ended task is forgotten': (() => {
+      const created = new Set<string>();
+      let hasEnded = false;
+      return {
+        request({ name, headers }) {
+          const known = `${headers['idempotency-key']}`;
+          if (name === 'createTask' && hasEnded && created.has(known))
+            headers['idempotency-key'] = `new-${known}`;
+          created.add(known);
+        },
+        answer({ body }, { name }) {
+          hasEnded = name === 'status' ? body.includes('"done"') : hasEnded && name !== 'createTask';
+        },
+      };
+    })(),
     'new-key-new-task: every create_task has the same ID': creation.json({ leads_search_id: 'task-1' }),
   },
   events: {
@@ -319,6 +334,14 @@ const bySection: Readonly<Record<string, Differences>> = {
     'leads-search-id: batches have no leads_search_id': event('batch', { leads_search_id: undefined }),
     'done-leads-search-id: done has no leads_search_id': event('done', { leads_search_id: undefined }),
     'done-leads-search-id: done has another leads_search_id': event('done', { leads_search_id: 'other' }),
+    'done-after-batches: the done event comes first': stream((all) => {
+      const parts = all.split('\n\n');
+      return [...parts.slice(-3, -2), ...parts.slice(0, -3), ...parts.slice(-2)].join('\n\n');
+    }),
+    'found-nothing: a stream without leads has no done event': stream((all) =>
+      all.includes('"cum_count":0') ? 'data: [DONE]\n\n' : all,
+    ),
+    'batch-body: batches have no cum_count': event('batch', { cum_count: undefined }),
     'at-most-limit: a search gives one more than its limit': search.takes('limit', 12, 13),
     'unique: a lead comes twice': event(
       'batch',
@@ -362,6 +385,19 @@ const bySection: Readonly<Record<string, Differences>> = {
     'while-running: nothing can be read while a task runs': fetches.json(
       (one) => one.status === 'running' && Object.assign(one, { entities: [], count: 0 }),
     ),
+    'again: a page gives its leads only once': (() => {
+      const seen = new Set<string>();
+      return fetches.json((one) => {
+        const page = `${one.leads_search_id} ${one.pts} ${one.num}`;
+        if (seen.has(page)) one.entities = one.entities.slice(1);
+        seen.add(page);
+      });
+    })(),
+    'all-ready: the last lead is in no page': fetches.json((one) => {
+      if (one.pts + one.count < one.ready_count) return;
+      one.entities.pop();
+      one.count = one.entities.length;
+    }),
     'beyond: a page beyond the end is a 404': fetches.status(
       200,
       404,
@@ -374,6 +410,9 @@ const bySection: Readonly<Record<string, Differences>> = {
       (one, asked) => (one.request.objective = sent(asked).objective),
     ),
     'echo-phone: contact echoes another type': contact.json((one) => (one.request.contact_type = 'email')),
+    'not-found: what is not found has no result': contact.json(
+      (one) => one.result.content === null && (one.result = null),
+    ),
     'body-phone: created_at is not UTC': contact.json({ created_at: '2026-01-05T12:00:00+02:00' }),
     'body-phone: a phone number is a number': contact.json(
       (one) => one.request.contact_type === 'phone' && one.result.content && (one.result.content = 49),
@@ -396,6 +435,7 @@ const bySection: Readonly<Record<string, Differences>> = {
     ),
     'body: research is answered with null': research.json((one) => one.success && (one.answer = null)),
     'query-4000: queries have at most 2000 characters': research.refuses(longer('query', characters, 2000)),
+    'query-4001: what is too long is cut': research.takes('query', (value) => characters(value) > 4000, 'x'),
     'query-empty: invalid requests are not available': research.answer((a) => refuse(a, 503), 422),
   },
   enrich: {
@@ -438,6 +478,9 @@ const bySection: Readonly<Record<string, Differences>> = {
     'web2list-ignores-limit: web2list keeps to the limit': extract.json(
       (one, asked) => sent(asked).limit === 1 && (one.data = one.data?.slice(0, 1)),
     ),
+    'web2list-instruction-null: the instruction of web2list may be null': extract.body(
+      (one) => one.type === 'web2list' && one.instruction === null && (one.instruction = 'x'),
+    ),
     'web2list-without-instruction: web2list needs no instruction': extract.body(
       (one) => one.type === 'web2list' && (one.instruction ??= 'x'),
     ),
@@ -470,6 +513,9 @@ const bySection: Readonly<Record<string, Differences>> = {
     'foreign-user: a user_id decides the account': (p) =>
       (p.balanceOf = (account, query) => query.get('user_id') ?? account),
     'account-of-the-key: the balance is that of the first account': (p) => (p.balanceOf = () => 'main'),
+    'any-active-key: the balance needs access to searches': balance.answer(
+      (a, asked) => /no_access/.test(key(asked)) && refuse(a, 403),
+    ),
     'body: the balance is a text': balance.json((one) => (one.available_credits += '')),
     'body: the balance has a date of another form': balance.json({ updated_at: '2026-01-05T12:00:00Z' }),
     'no-store: the balance can be cached': balance.header('Cache-Control'),

@@ -1,190 +1,147 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { sectionOf } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/run.ts';
-import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import nock from 'nock';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { errorAnswer, type FaultServer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { fileOf } from '../helpers/local-service.ts';
-import { bareEnvironment, pointedAt, type Result, resultOf, run, start } from '../helpers/run.ts';
+import { run } from './command.ts';
 
-const key = 'a-secret-key-0123456789';
+/** `npm run conformance`. */
 
-const recordsOf = ({ stdout }: Result) => recordsIn(stdout) as Record<string, string>[];
+const keys = fileOf('keys.json', JSON.stringify({ main: 'a-secret-key-0123456789', busy: 'the-busy-key' }));
 
-const env: Record<string, string> = { LEADPIPE_API_KEY: key };
-/** The command against a service, with the key of `env`. */
-const against = ({ url }: FaultServer, ...args: string[]) =>
-  runInProcess(['conformance', url, ...args], { env });
+async function conformance(...args: string[]) {
+  const [printed, said]: [string[], string[]] = [[], []];
+  const code = await run(
+    args,
+    (line) => printed.push(line),
+    (line) => said.push(line),
+  );
+  return { code, stdout: printed.join('\n'), stderr: said.join('\n') };
+}
 
-/** A service whose balance is there, and everything else as `answer` says. */
-const withBalance = (answer: Parameters<typeof startFaultServer>[0]) =>
-  startFaultServer((socket, request) => {
-    if (request.path !== '/v1/credit/balance') return answer(socket, request);
-    socket.write(jsonAnswer('{}'));
+/** A service that answers everything with the key that it got. */
+const agreeing = () =>
+  startFaultServer((socket, { headers }) => {
+    const sent = headers['x-api-key'] ?? headers.authorization ?? '';
+    socket.write(jsonAnswer({ sent }, [`X-Request-Id: of ${sent}`]));
   });
+const pathsTo = ({ requests }: FaultServer) => requests.map(({ path }) => path);
 
-describe('leadpipe conformance', () => {
-  let agreeing: FaultServer;
-  let refusing: FaultServer;
-  beforeAll(async () => {
-    agreeing = await startFaultServer((socket, { headers }) => {
-      const sent = headers['x-api-key'] ?? headers.authorization ?? '';
-      socket.write(jsonAnswer({ sent }, [`X-Request-Id: of ${sent}`]));
-    });
-    refusing = await startFaultServer((socket) => {
-      socket.write(errorAnswer('422 Unprocessable', 'invalid_request_error', 'no'));
-    });
+describe('a service elsewhere', () => {
+  const origin = 'https://service.example';
+  const sent: string[] = [];
+  const answering = () => {
+    nock.disableNetConnect();
+    const service = nock(origin).persist();
+    service.on('request', ({ path }) => sent.push(path));
+    for (const method of ['GET', 'POST'] as const)
+      service.intercept(/.*/, method).reply(200, { success: true, answer: { Result: 'text' } });
+  };
+  afterEach(() => {
+    sent.length = 0;
+    nock.cleanAll();
+    nock.enableNetConnect();
   });
+  afterAll(() => nock.restore());
 
-  it('checks the local service, and says how many rows', { timeout: 60_000 }, async () => {
-    const result = await run(['conformance', '--local', '--only', 'fetch']);
-    const count = rows.filter(({ id }) => id.startsWith('fetch/')).length;
-    expect(result.stderr).toContain(`${count} rows: ${count} passed, 0 failed, 0 skipped`);
-    expect(result.code).toBe(0);
-    expect(recordsOf(result)).toHaveLength(count);
-    expect(recordsOf(result).find(({ row }) => row === 'fetch/body')).toEqual({
-      row: 'fetch/body',
-      section: 'fetch',
-      rule: 'a page has all its fields',
-      result: 'passed',
-      expected: '200, and what the rule says',
-      got: '200',
-      request_id: expect.stringMatching(/^req_/),
-    });
-  });
-
-  it('no row passes whatever the service does', { timeout: 60_000 }, async () => {
-    const names = ['other', 'revoked', 'expired', 'no_access', 'no_credits', 'busy'];
-    const further = Object.fromEntries(names.map((name, at) => [name, `further-key-${at}`]));
-    const keys = fileOf('all.json', JSON.stringify(further));
-    const sections = new Set(rows.map(sectionOf));
-    sections.delete('settlement');
-    const passed = async (server: FaultServer): Promise<string[]> => {
-      const all: Record<string, string>[] = [];
-      for (const section of sections)
-        all.push(...recordsOf(await against(server, '--keys', keys, '--only', section)));
-      return all.filter(({ result }) => result === 'passed').map(({ row }) => row ?? '');
-    };
-    const [agreed, refused] = await Promise.all([passed(agreeing), passed(refusing)]);
-    expect(agreed.length).toBeGreaterThan(50);
-    expect(refused.length).toBeGreaterThan(150);
-    expect(agreed.filter((row) => refused.includes(row))).toEqual([]);
-  });
-
-  it('fails with 76, names the rows, warns of the cost, and never shows a key', async () => {
-    const elsewhere = pointedAt('http://127.0.0.1:9', key);
-    const result = await runInProcess(['conformance', agreeing.url, '--only', 'contact'], { env: elsewhere });
-    expect(result.code).toBe(76);
-    expect(result.stderr).toMatch(/^warning: this costs credits: at most 1 search lead, \d+ email lookups/);
-    expect(result.stderr).toContain('contact/contact-type-missing');
-    expect(result.stderr).toMatch(/\n\d+ rows: \d+ passed, \d+ failed, 0 skipped\n/);
-    expect(result.stdout + result.stderr).not.toContain(key);
-    expect(recordsOf(result)[0]?.request_id).toBe('of Bearer [API key]');
-    const wrong = recordsOf(result).find(({ row }) => row === 'contact/contact-type-missing');
-    const expected = '422 invalid_request_error';
-    expect(wrong).toMatchObject({ result: 'failed', expected, got: '200 instead of 422' });
-  });
-
-  it('says first what it may cost, keeps to --max-credits, and stands in the history', async () => {
-    const env = { ...bareEnvironment(), LEADPIPE_API_KEY: key };
-    const before = agreeing.requests.length;
-    const args = ['conformance', agreeing.url, '--only', 'deep-search/body'];
-    const unknown = await runInProcess([...args, '--max-credits', '5'], { env });
-    expect(unknown).toMatchObject({ code: 5, stdout: '' });
-    expect(unknown.stderr).toContain('price.research');
-    await runInProcess(['config', 'set', 'price.research', '20'], { env });
-    const over = await runInProcess([...args, '--max-credits', '19'], { env });
-    expect(over).toMatchObject({ code: 5, stdout: '' });
-    expect(agreeing.requests).toHaveLength(before);
-    const within = await runInProcess([...args, '--max-credits', '20'], { env });
-    expect(within.stderr).toMatch(
-      /^warning: this costs credits: at most 1 research question; by your prices at most 20 credits/,
+  it('is sent nothing that costs before somebody agrees, who is told the cost first', async () => {
+    answering();
+    const args = [origin, '--keys', keys, '--only', 'deep-search/body'];
+    const refused = await conformance(...args);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^This can cost at most: 1 research question\. .*\nNothing was sent\. .*--yes/,
     );
-    const history = await runInProcess(['history', 'list', '-f', 'jsonl'], { env });
-    const known = { command: 'conformance', charged: 'maybe', service: agreeing.url };
-    expect(recordsOf(history)).toMatchObject([known]);
+    expect(sent).toEqual([]);
+    const agreed = await conformance(...args, '--yes');
+    expect(agreed).toMatchObject({ code: 0, stdout: 'passed   deep-search/body' });
+    expect(agreed.stderr).toMatch(
+      /^This can cost at most: 1 research question\..*\n1 passed, 0 failed, 0 skipped$/,
+    );
+    expect(sent).toEqual(['/v1/credit/balance', '/v1/deep-search']);
   });
 
-  it('ends with 3 when rows were skipped for lack of credits', async () => {
-    const poor = await withBalance((socket) => {
-      socket.write(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
+  it('is checked at once for what costs nothing', async () => {
+    answering();
+    const result = await conformance(origin, '--keys', keys, '--only', 'authentication/enrich-without-key');
+    expect(result).toMatchObject({ code: 1, stderr: '0 passed, 1 failed, 0 skipped' });
+    expect(sent).toEqual(['/v1/credit/balance', '/v1/enrich']);
+  });
+});
+
+describe('a service on this machine', () => {
+  it('is checked at once, and what it says is shown without a key', async () => {
+    const server = await agreeing();
+    const only = 'contact/contact-type-missing';
+    const args = ['test/conformance/main.js', server.url, '--keys', keys, '--only', only];
+    // Another process, since `npm run conformance` is one.
+    const child = spawn(process.execPath, args, { cwd: join(import.meta.dirname, '../..') });
+    let stdout = '';
+    child.stdout.on('data', (bytes) => (stdout += bytes));
+    const [code] = await once(child, 'close');
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: `failed   ${only}\n         contact_type is required: 200 instead of 422 (of Bearer [API key])\n`,
     });
-    const result = await against(poor, '--only', 'deep-search/body');
-    expect(result.code).toBe(3);
-    expect(result.stderr).toContain('1 row was skipped for lack of credits');
   });
 
-  it('--free sends no request that costs, and needs no warning', async () => {
-    const before = agreeing.requests.length;
-    const result = await against(agreeing, '--free', '--only', 'events');
-    expect(result.stderr).toBe('20 rows: 0 passed, 0 failed, 0 skipped, 20 left out\n');
-    expect(result.code).toBe(0);
-    expect(agreeing.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/credit/balance']);
+  it('skips rows whose key is missing', async () => {
+    const server = await agreeing();
+    const only = ['--only', 'errors/extract-busy'];
+    const without = fileOf('main.json', '{"main":"a-secret-key-0123456789"}');
+    const { code, stdout } = await conformance(server.url, '--keys', without, ...only);
+    expect({ code, paths: pathsTo(server) }).toEqual({ code: 0, paths: ['/v1/credit/balance'] });
+    expect(stdout).toContain('needs the API key "busy"');
+    await conformance(server.url, '--keys', keys, ...only);
+    expect(server.requests.at(-1)?.headers.authorization).toBe('Bearer the-busy-key');
+    // Those of the local service.
+    await conformance(server.url, ...only);
+    expect(server.requests.at(-1)?.headers.authorization).toBe('Bearer lp_local_busy');
   });
 
-  it('leaves out rows whose key is missing', async () => {
-    const result = await against(agreeing, '--only', 'errors/extract-busy');
-    expect(result.stderr).toBe('1 row: 0 passed, 0 failed, 0 skipped, 1 left out\n');
-    expect(recordsOf(result)[0]?.got).toBe('needs the API key "busy"');
-  });
-
-  it('sends the main key and those of --keys, each where it belongs', async () => {
-    const keys = fileOf('busy.json', '{"busy":"the-busy-key"}');
-    const before = refusing.requests.length;
-    await against(refusing, '--keys', keys, '--only', 'errors/contact-busy');
-    expect(
-      refusing.requests.slice(before).map(({ headers }) => headers.authorization ?? headers['x-api-key']),
-    ).toEqual([key, 'Bearer the-busy-key']);
-  });
-
-  const noKey = 'a value for "other" that is not an API key';
-  const withKeys = (name: string, text: string) => () => ['--local', '--keys', fileOf(name, text)];
-  it.each<[name: string, args: () => string[], code: number, says: string, known?: typeof env]>([
-    ['no address', () => [], 78, 'the address and the API key are missing'],
-    ['an address that is not https', () => ['http://example.com'], 78, 'it uses http, not https'],
-    ['no key', () => [agreeing.url], 78, 'no API key'],
-    ['two addresses', () => [agreeing.url, '--local'], 2, 'the address is given twice'],
-    ['an unknown section', () => ['--local', '--only', 'nothing'], 2, 'there is no section nothing'],
-    ['no such file of keys', () => ['--local', '--keys', 'nowhere.json'], 2, 'there is no such file'],
-    ['a file of keys that is not JSON', withKeys('bad.json', '{"other":'), 2, 'is not a JSON object'],
-    [
-      'a key of an unknown name',
-      withKeys('name.json', '{"second":"secret-2"}'),
-      2,
-      'an unknown name: "second"',
-    ],
-    ['a key that no header can carry', withKeys('space.json', '{"other":"secret 2"}'), 2, noKey],
-    ['nobody there', () => ['http://127.0.0.1:9'], 75, "the service can't be reached", env],
-  ])('%s', async (_, args, code, says, known = {}) => {
-    const result = await runInProcess(['conformance', ...args()], { env: known });
-    expect(result.stderr).toContain(says);
-    expect(result.stderr).not.toContain('secret');
-    expect(result).toMatchObject({ code, stdout: '' });
-  });
-
-  it('ends when the main key is refused', async () => {
+  it('ends the check when it refuses the main key, or is not there', async () => {
     const server = await startFaultServer((socket) => {
       socket.write(errorAnswer('401 Unauthorized', 'authentication_error', 'unknown key'));
     });
-    const result = await against(server);
-    expect(result).toMatchObject({ code: 4, stdout: '' });
-    expect(server.requests).toHaveLength(1);
+    const refused = await conformance(server.url, '--keys', keys);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('the service refuses the main API key: 401');
+    expect(pathsTo(server)).toEqual(['/v1/credit/balance']);
+    const absent = await conformance('http://127.0.0.1:9');
+    expect(absent).toMatchObject({ code: 1, stdout: '' });
+    expect(absent.stderr).toContain('no complete answer');
   });
+});
 
-  it('fails a row whose answer does not come within --timeout', async () => {
-    const silent = await withBalance(() => {});
-    const result = await against(silent, '--timeout', '0.2', '--only', 'status/unknown-task');
-    expect(result.code).toBe(76);
-    expect(recordsOf(result)[0]?.got).toBe('no complete answer within 0.2 seconds');
-  });
-
-  it('stops on Ctrl-C', async () => {
-    const silent = await startFaultServer((_, { path }) => {
-      // The first request is the balance, which comes before all rows.
-      if (path === '/v1/credit/balance') child.kill('SIGINT');
-    });
-    const child = start(['conformance', silent.url, '--only', 'fetch'], { env });
-    const result = await resultOf(child);
-    expect(result).toMatchObject({ code: 130, stdout: '' });
-    expect(result.stderr).toContain('the check was stopped');
-  });
+const here = 'http://127.0.0.1:9';
+it.each<[string, args: string[], says: string]>([
+  ['no address', [], 'Usage: npm run conformance -- <base-url>'],
+  ['an address that is not https', ['http://example.com'], 'it uses http, not https'],
+  ['no key', ['https://service.example', '--yes'], '--keys <file> is missing'],
+  ['an unknown option', [here, '--free'], "Unknown option '--free'"],
+  ['rows that there are not', [here, '--only', 'nothing'], 'no row begins with nothing'],
+  ['no such file of keys', [here, '--keys', 'nowhere.json'], 'no such file'],
+  ['keys that are not JSON', [here, '--keys', fileOf('bad.json', '{"main":')], 'is not a JSON object'],
+  [
+    'a key of an unknown name',
+    [here, '--keys', fileOf('name.json', '{"second":"secret-2"}')],
+    'an unknown name: second',
+  ],
+  [
+    'no main key',
+    [here, '--keys', fileOf('other.json', '{"other":"a-secret-key"}')],
+    'has no API key as "main"',
+  ],
+  [
+    'a key that no header can carry',
+    [here, '--keys', fileOf('space.json', '{"main":"secret 2"}')],
+    'no API key as "main"',
+  ],
+])('%s is refused', async (_, args, says) => {
+  const result = await conformance(...args);
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain(says);
+  expect(result.stderr).not.toContain('secret');
 });

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { furtherKeysOfLocalService, toBound } from '../../src/cli/commands/conformance.ts';
-import { createClock } from '../../src/clock.ts';
-import type { RowResult } from '../../src/conformance/row.ts';
-import { rows } from '../../src/conformance/run.ts';
 import { endpoints } from '../../src/contract/endpoints.ts';
 import type { Switches } from '../../src/local-service/switches.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { clientOf } from '../local-service/running.ts';
 import { check } from './check.ts';
+import type { RowResult } from './interpreter.ts';
+import { costAtMost } from './row.ts';
+import { rows } from './rows/index.ts';
+import { keysOfLocalService } from './service.ts';
 
-const keys = { main: 'lp_local_demo', ...furtherKeysOfLocalService };
 const openingCredits = 9000;
 let service: StartedService;
 
@@ -22,7 +21,7 @@ async function checkLocal(
   const quick = { batch_pause_ms: 0, batch_size: 2, task_start_ms: 10, task_step_ms: 40, task_step: 3 };
   service = await startService({ switches: { ...quick, opening_credits: openingCredits, ...switches } });
   const options = {
-    async fetch(input, init) {
+    async fetch(input: string | URL | Request, init?: RequestInit) {
       const answer = await fetch(input, init);
       const text = await answer.clone().text();
       const [form = ''] =
@@ -30,13 +29,10 @@ async function checkLocal(
       seen.add([answer.status, new URL(String(input)).pathname, form].join(' ').trim());
       return answer;
     },
-    clock: createClock(),
-    newKey: () => crypto.randomUUID(),
-    secondsFor: () => 30,
     baseUrl: new URL(service.url),
-    keys,
+    keys: keysOfLocalService,
     pollMs: 10,
-  } satisfies Parameters<typeof check>[0];
+  };
   return await check(options, some);
 }
 
@@ -69,13 +65,25 @@ describe('the conformance suite', () => {
         ...Object.values(endpoints).map(({ path }) => `401 ${path}`),
       ]),
     );
-    const lookups = { 'price.contact.email': 5, 'price.contact.phone': 10, 'price.research': 20 };
-    const each = { 'price.search': 1, 'price.task': 1, 'price.enrich': 2, 'price.extract': 1 };
-    const bound = toBound(rows, { ...lookups, ...each });
+    const prices = {
+      'search lead': 1,
+      'task lead': 1,
+      'email lookup': 5,
+      'phone lookup': 10,
+      'research question': 20,
+      enrichment: 2,
+      'extracted item': 1,
+    };
+    const counts = costAtMost(rows);
+    expect([...counts.keys()].sort()).toEqual(Object.keys(prices).sort());
+    const bound = Object.entries(prices).reduce(
+      (sum, [unit, price]) => sum + price * (counts.get(unit) ?? 0),
+      0,
+    );
     const spent = openingCredits - (await clientOf(service.url).balance());
-    console.log(`conformance: ${results.length} rows for ${spent} of at most ${bound.credits} credits`);
-    expect(spent).toBeLessThanOrEqual(bound.credits ?? 0);
-    expect(spent).toBeGreaterThan((bound.credits ?? 0) / 3);
+    console.log(`conformance: ${results.length} rows for ${spent} of at most ${bound} credits`);
+    expect(spent).toBeLessThanOrEqual(bound);
+    expect(spent).toBeGreaterThan(bound / 3);
   });
 
   it('takes what the switches of the local service leave open', { timeout: 120_000 }, async () => {

@@ -86,7 +86,7 @@ const accounts: Record<string, { account: string; state?: string; access?: boole
   revoked: { account: 'main', state: 'revoked' },
   expired: { account: 'main', state: 'expired' },
 };
-export const doubleKeys = Object.fromEntries(Object.keys(accounts).map((name) => [name, `key-${name}`])) as {
+const keys = Object.fromEntries(Object.keys(accounts).map((name) => [name, `key-${name}`])) as {
   main: string;
 };
 
@@ -101,16 +101,10 @@ const demand = (holds: boolean): void => {
 export function createOwnClock() {
   let now = 1_000_000;
   return {
-    now: () => new Date(now),
     monotonic: () => now,
-    after(ms: number, callback: () => void) {
-      // The limit of a whole answer: the double always answers.
-      if (ms > 1e7) return () => undefined;
-      const immediate = setImmediate(() => {
-        now += ms;
-        callback();
-      });
-      return () => clearImmediate(immediate);
+    async pause(ms: number) {
+      await new Promise((resolve) => setImmediate(resolve));
+      now += ms;
     },
   };
 }
@@ -428,6 +422,9 @@ export function createDouble(
     return answered;
   };
 }
+
+/** A run of the suite against a fetch like these. */
+export const ownRun = { baseUrl: new URL('https://service.example'), keys, pollMs: 1000 };
 
 /** A fetch whose answers come from the double, altered. */
 export function fetchOf(

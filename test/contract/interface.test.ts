@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error A script, without types.
 import { readMarks, readRules, toTable } from '../../scripts/interface-table.js';
-import { rows } from '../../src/conformance/run.ts';
+import { rows } from '../conformance/rows/index.ts';
 
 type Part = 'client' | 'service';
 interface Rule {

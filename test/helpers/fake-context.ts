@@ -47,7 +47,6 @@ export async function runInProcess(line: Words, options: FakeOptions = {}): Prom
       isTerminal: options.stderrIsTerminal ?? false,
       columns: options.stderrIsTerminal ? (options.columns ?? 80) : undefined,
     },
-    fetch: globalThis.fetch,
     clock: {
       ...machineClock,
       after: (ms, callback) => machineClock.after(options.toWait?.(ms) ?? ms, callback),

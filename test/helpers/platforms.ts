@@ -10,7 +10,6 @@ const posix = [
   'test/local-service/{load,processes}.test.ts',
   'test/network/{certificates,proxies,time-limits}.test.ts',
   'test/output/file-sink.test.ts',
-  'test/conformance/command.test.ts',
 ];
 
 /** /proc, /dev/full, GNOME's keychain, and the `script` of util-linux, which makes terminals. */

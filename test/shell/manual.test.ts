@@ -49,7 +49,7 @@ describe('the manual page', () => {
 
   it('has every option and command of the help', async () => {
     const { stdout: source } = await runInProcess(['man']);
-    for (const name of ['search', 'task run', 'history list', 'conformance', 'serve', 'completion']) {
+    for (const name of ['search', 'task run', 'history list', 'serve', 'completion']) {
       const { stdout: help } = await runInProcess([...name.split(' '), '--help']);
       for (const [, long = ''] of help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)) {
         if (long !== '--help') expect(source).toContain(long.replaceAll('-', '\\-'));

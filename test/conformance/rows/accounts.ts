@@ -1,11 +1,12 @@
-import { type EndpointName, endpoints } from '../../contract/endpoints.ts';
-import { limits } from '../../contract/limits.ts';
+import { type EndpointName, endpoints } from '../../../src/contract/endpoints.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import { bodyLike, jsonType, noStore, unless } from '../checks.ts';
-import { checks, problemsOf, type Row, type Sample, sampleOf, scenarios, table, unpaid } from '../row.ts';
-import { anyRequest, nameOf, ofFinishedTask, post, postEndpoints, shared } from '../samples.ts';
+import { problemsOf } from '../interpreter.ts';
+import { checks, type Row, type Sample, sampleOf, scenarios, table, unpaid } from '../row.ts';
 import { creditsOf, type KeyName, type Request, type TestedService } from '../service.ts';
 import { balance } from '../shapes.ts';
 import { foundContact } from './lookups.ts';
+import { anyRequest, nameOf, ofFinishedTask, post, postEndpoints, shared } from './samples.ts';
 import { costOf } from './settlement.ts';
 
 /** Keys, accounts and their errors. */
@@ -51,7 +52,7 @@ export const authenticationRows: readonly Row[] = [
 
 /** What an account without credits gets: 402, unless the same request is free for everybody. */
 function poor(rule: string, apiKey: KeyName, request: Request, usual: Request | Sample = request): Row[] {
-  const { sends, take } = sampleOf(usual);
+  const { pays, take } = sampleOf(usual);
   const asked = { ...request, apiKey };
   const run = async (service: TestedService) => {
     await service.accepted({ endpoint: 'balance', apiKey });
@@ -62,7 +63,7 @@ function poor(rule: string, apiKey: KeyName, request: Request, usual: Request | 
       ...unless(answer.status === 402 || cost <= 0, `200, although this costs ${cost} or more`),
     ];
   };
-  return scenarios('errors/', [...sends, asked], { [rule]: run }, unpaid);
+  return scenarios('errors/', pays, { [rule]: run });
 }
 
 export const errorRows: readonly Row[] = [

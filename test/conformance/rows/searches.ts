@@ -1,18 +1,17 @@
-import { limits } from '../../contract/limits.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import {
   type EntityType,
   entityTypes,
   streamEntityTypes,
   webSearchEntityTypes,
-} from '../../contract/types.ts';
-import type { JsonText } from '../../json/text.ts';
+} from '../../../src/contract/types.ts';
 import { unless } from '../checks.ts';
 import { type Row, scenarios, table } from '../row.ts';
-import { type Form, nameOf, once, post, rare } from '../samples.ts';
 import { notTried, type Request, searchIdOf, statusOf, type TestedService } from '../service.ts';
-import { enrichedWith, flawsOf, memberOf, quoted } from '../shapes.ts';
-import { eventsOf, identityOf, leadsIn, nameIn } from '../stream.ts';
+import { enrichedWith, flawsOf, memberOf, quoted, textIn } from '../shapes.ts';
+import { eventsOf, identityOf, leadsIn } from '../stream.ts';
 import { choiceRows, integerRows, listRows, textRows } from './fields.ts';
+import { type Form, nameOf, once, post, rare } from './samples.ts';
 
 /** The two forms of Entity Search, which have the same fields, exclusions and entities. */
 
@@ -61,7 +60,7 @@ function changeFor(type: EntityType): object {
 
 /** The result of a search. */
 export interface Found {
-  readonly leads: readonly JsonText[];
+  readonly leads: readonly object[];
   /** How many leads it returned, and was charged for. A page may be short, so the status of a task says it. */
   readonly count: number;
   readonly id: string | undefined;
@@ -72,8 +71,8 @@ export interface Found {
 export async function find(service: TestedService, request: Request): Promise<Found> {
   const answer = await service.accepted(request);
   if (request.endpoint === 'search') {
-    const { texts, entities, leadsSearchId, dones } = eventsOf(answer);
-    return { leads: texts, count: entities.length, id: leadsSearchId, stopReason: dones[0]?.stop_reason };
+    const { entities, leadsSearchId, dones } = eventsOf(answer);
+    return { leads: entities, count: entities.length, id: leadsSearchId, stopReason: dones[0]?.stop_reason };
   }
   const id = searchIdOf(answer);
   const ended = await service.statusWhen(id);
@@ -96,27 +95,27 @@ const six = { search: foundOnce('search', 6), createTask: foundOnce('createTask'
 function exclusionRows(form: Form): Row[] {
   function excluding(rule: string, other: Form, by: 'dedup_service_leads' | 'dedup_custom_leads'): Row[] {
     const isById = by === 'dedup_service_leads';
-    const sends = [six[form].request, three[other].request, post(form, { limit: 3 })];
+    const pays = [six[form].request, three[other].request, post(form, { limit: 3 })];
     const run = async (service: TestedService) => {
       const more = await six[form].take(service);
       const { leads, id } = await three[other].take(service);
-      const named = isById ? [id] : leads.map(nameIn);
+      const named = isById ? [id] : leads.map((lead) => textIn(lead, 'name'));
       if (leads.length === 0 || named.includes(undefined))
         throw notTried('the search found no leads, or they have no name or leads_search_id');
       const found = await find(service, post(form, { limit: 3, [by]: named }));
-      const sameness = isById ? identityOf : (lead: JsonText) => nameIn(lead) ?? '';
+      const sameness = isById ? identityOf : (lead: object) => textIn(lead, 'name') ?? '';
       const excluded = new Set(leads.map(sameness));
       const { count, stopReason } = found;
       return [
         ...found.leads
           .filter((lead) => excluded.has(sameness(lead)))
-          .map((lead) => `${quoted(nameIn(lead))} came although it was excluded`),
+          .map((lead) => `${quoted(textIn(lead, 'name'))} came although it was excluded`),
         // There were six, and three of them are not excluded.
         ...unless(more.leads.length !== 6 || count > 0, 'nothing came, although more was there'),
         ...unless(stopReason !== 'limit' || count >= 3, `the limit of 3 is reached with ${count} leads`),
       ];
     };
-    return scenarios(`${nameOf(form)}/excludes-`, sends, { [rule]: run });
+    return scenarios(`${nameOf(form)}/excludes-`, pays, { [rule]: run });
   }
 
   const others = 'and others come up to limit';
@@ -147,8 +146,7 @@ function enrichedRows(form: Form): Row[] {
   const enriched = post(form, { limit: 3, enrich_fields: [field] });
   const fieldsOf = ({ leads }: Found): unknown[] => {
     if (leads.length === 0) throw notTried('the search found nothing');
-    const entities = leads.map((lead) => JSON.parse(lead) as Record<string, unknown>);
-    return entities.flatMap((one) => ('enrich_fields' in one ? [one.enrich_fields] : []));
+    return leads.flatMap((one) => ('enrich_fields' in one ? [one.enrich_fields] : []));
   };
   return [
     ...scenarios(prefix, [three[form].request], {

@@ -1,8 +1,8 @@
 import { bodyLike, holds, noStore, type Problems, requestId, suppliedKey, unless } from '../checks.ts';
 import { checks, type Row, type Sample, scenarios } from '../row.ts';
-import { ofNewTask, once, post, rare, shared } from '../samples.ts';
 import { type Answer, searchIdOf } from '../service.ts';
 import { createdTask } from '../shapes.ts';
+import { ofNewTask, once, post, rare, shared } from './samples.ts';
 import { searchRows } from './searches.ts';
 
 const created = shared(post('createTask'));
@@ -10,7 +10,7 @@ const original = post('createTask', {}, { idempotencyKey: 'create_task/replay' }
 const replayed = once(
   async (service) => [await service.send(original), await service.send(original)] as const,
 );
-const replay: Sample = { sends: [original], take: async (service) => (await replayed(service))[1] };
+const replay: Sample = { pays: [original], take: async (service) => (await replayed(service))[1] };
 const ended = post('createTask', {}, { idempotencyKey: 'create_task/replay-when-ended' });
 const another = post('createTask');
 
@@ -44,7 +44,7 @@ export const createTaskRows: readonly Row[] = [
       return sameTask(first, await service.accepted(ended));
     },
   }),
-  ...scenarios('create_task/', [...created.sends, another], {
+  ...scenarios('create_task/', [...created.pays, another], {
     'new-key-new-task: another Idempotency-Key creates another task': async (service) => {
       const [one, two] = [await created.take(service), await service.accepted(another)];
       return unless(searchIdOf(one) !== searchIdOf(two), 'leads_search_id is the same');

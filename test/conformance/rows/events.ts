@@ -1,10 +1,10 @@
-import { streamSentinel } from '../../contract/types.ts';
+import { streamSentinel } from '../../../src/contract/types.ts';
 import { type Check, header, type Problems, requestId, same, unless } from '../checks.ts';
 import { checks, type Row } from '../row.ts';
-import { post, rare, shared } from '../samples.ts';
 import { notTried } from '../service.ts';
-import { batches, dones, entities, flawsOf, listIn, quoted } from '../shapes.ts';
+import { batches, dones, entities, flawsOf, jsonOf, listIn, quoted } from '../shapes.ts';
 import { type Events, eventsOf, oddFrames } from '../stream.ts';
+import { post, rare, shared } from './samples.ts';
 
 const limit = 12;
 
@@ -77,8 +77,8 @@ const streamRows = checks('events/', shared(post('search', { limit })), {
   'at-most-limit: a search gives at most limit leads': events(({ entities: { length } }) =>
     unless(length <= limit, `${length} entities, although limit is ${limit}`),
   ),
-  'unique: a search gives no lead twice': events(({ texts }) => {
-    const repeated = texts.length - new Set(texts).size;
+  'unique: a search gives no lead twice': events(({ entities }) => {
+    const repeated = entities.length - new Set(entities.map(jsonOf)).size;
     return unless(repeated === 0, `${repeated} entities came more than once`);
   }),
   'entity-body: if an entity has name, links, description or score, they have the form that the interface gives':

@@ -1,6 +1,6 @@
-import type { EndpointName } from '../contract/endpoints.ts';
-import { type Sample, sampleOf } from './row.ts';
-import { type Request, searchIdOf, type TestedService } from './service.ts';
+import type { EndpointName } from '../../../src/contract/endpoints.ts';
+import { type Sample, sampleOf } from '../row.ts';
+import { type Request, searchIdOf, type TestedService } from '../service.ts';
 
 /** Correct requests that cost little. A row changes the one thing that it is about. */
 
@@ -70,8 +70,8 @@ export function once<T>(
 
 /** An answer that several rows check. */
 export function shared(sample: Request | Sample): Sample {
-  const { sends, take } = sampleOf(sample);
-  return { sends, take: once(take) };
+  const { pays, take } = sampleOf(sample);
+  return { pays, take: once(take) };
 }
 
 type TaskEndpoint = 'status' | 'fetch';
@@ -80,7 +80,7 @@ type TaskEndpoint = 'status' | 'fetch';
 export function ofNewTask(endpoint: TaskEndpoint, change: object): Sample {
   const create = post('createTask', change);
   return {
-    sends: [create],
+    pays: [create],
     take: async (service) =>
       await service.send({ endpoint, query: { leads_search_id: searchIdOf(await service.send(create)) } }),
   };
@@ -101,7 +101,7 @@ export function ofFinishedTask(
   tail = '',
 ): Sample {
   return {
-    sends: [seven, { endpoint, ...more }],
+    pays: [seven],
     async take(service) {
       const leads_search_id = (await finishedTask(service)) + tail;
       return await service.send({ endpoint, query: { leads_search_id, ...query }, ...more });

@@ -1,7 +1,7 @@
-import type { Limit } from '../../contract/limits.ts';
+import type { Limit } from '../../../src/contract/limits.ts';
 import { type Expectation, type Row, table, unpaid } from '../row.ts';
-import { nameOf, type PostEndpoint, post } from '../samples.ts';
 import type { Request } from '../service.ts';
+import { nameOf, type PostEndpoint, post } from './samples.ts';
 
 /** The rows of a field, by its rule. `change` is how the rest of the body differs from the usual one. */
 

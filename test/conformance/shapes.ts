@@ -1,26 +1,21 @@
-import { contactTypes, extractionTypes, noResultTexts, taskStates } from '../contract/types.ts';
-import { isObject } from '../json/object.ts';
+import { contactTypes, extractionTypes, noResultTexts, taskStates } from '../../src/contract/types.ts';
+import { isObject } from '../../src/json/object.ts';
 
 const maxQuoted = 60;
 
-/** A value as JSON, cut to what can be shown. */
-export function quoted(value: unknown): string {
-  const text = value === undefined ? 'absent' : beginning(value, maxQuoted + 1);
-  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
+/** A value as JSON. A service may nest deeper than JSON.stringify allows. */
+export function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return 'JSON that is nested too deeply';
+  }
 }
 
-/** At least the first `length` characters of a value as JSON. A service may nest deeper than JSON.stringify allows. */
-function beginning(value: unknown, length: number): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const isList = Array.isArray(value);
-  let text = isList ? '[' : '{';
-  for (const [name, inner] of Object.entries(value)) {
-    if (text.length >= length) return text;
-    if (text.length > 1) text += ',';
-    if (!isList) text += `${JSON.stringify(name)}:`;
-    text += beginning(inner, length - text.length);
-  }
-  return text + (isList ? ']' : '}');
+/** A value as JSON, cut to what can be shown. */
+export function quoted(value: unknown): string {
+  const text = value === undefined ? 'absent' : jsonOf(value);
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text;
 }
 
 export function listIn(value: unknown, path: string): readonly unknown[] {
@@ -32,6 +27,11 @@ export function listIn(value: unknown, path: string): readonly unknown[] {
 export function memberOf(value: unknown, path: string): unknown {
   const inner = (outer: unknown, name: string): unknown => (isObject(outer) ? outer[name] : undefined);
   return path.split('.').reduce(inner, value);
+}
+
+export function textIn(value: unknown, path: string): string | undefined {
+  const text = memberOf(value, path);
+  return typeof text === 'string' ? text : undefined;
 }
 
 /** NaN for anything but a number: some objects can't even be converted. */

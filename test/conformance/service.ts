@@ -1,24 +1,33 @@
-import { type Clock, wait } from '../clock.ts';
-import { type EndpointName, endpoints, type KeyHeader, requestHeaders } from '../contract/endpoints.ts';
-import { contactTypes, entityTypes, taskStates, terminalTaskStates } from '../contract/types.ts';
-import { LeadpipeError, stoppedBy } from '../errors.ts';
-import { isObject } from '../json/object.ts';
+import { setTimeout } from 'node:timers/promises';
+import {
+  type EndpointName,
+  endpoints,
+  type KeyHeader,
+  requestHeaders,
+} from '../../src/contract/endpoints.ts';
+import { contactTypes, entityTypes, taskStates, terminalTaskStates } from '../../src/contract/types.ts';
+import { isObject } from '../../src/json/object.ts';
 import { memberOf, numberIn, quoted } from './shapes.ts';
 
-/** The API keys that rows need besides the main one. Rows whose key is missing are left out. */
-export const furtherKeys = {
-  other: 'an active key of another account',
-  sibling: 'another active key of the same account',
-  revoked: 'a revoked key',
-  expired: 'an expired key',
-  no_access: 'an active key without access to searches, contacts and extraction',
-  no_credits: 'an active key whose account has no credits',
-  few_credits: 'an active key whose account has credits, but fewer than 10,000 extracted items cost',
-  busy: 'an active key that has reached its concurrency limit',
+/** The API keys that rows need, and those of the local service. */
+export const keyTable = {
+  main: ['lp_local_demo', 'an active key with access to everything'],
+  other: ['lp_local_other', 'an active key of another account'],
+  sibling: ['lp_local_entity_only', 'another active key of the main account'],
+  revoked: ['lp_local_revoked', 'a revoked key'],
+  expired: ['lp_local_expired', 'an expired key'],
+  no_access: ['lp_local_no_access', 'an active key without access to searches, contacts and extraction'],
+  no_credits: ['lp_local_broke', 'an active key whose account has no credits'],
+  few_credits: ['lp_local_other', 'an active key whose account has fewer credits than 10,000 items cost'],
+  busy: ['lp_local_busy', 'an active key that has reached its concurrency limit'],
 } as const;
 
-export type KeyName = 'main' | keyof typeof furtherKeys;
+export type KeyName = keyof typeof keyTable;
 export type Keys = Readonly<{ main: string } & Partial<Record<KeyName, string>>>;
+
+export const keysOfLocalService = Object.fromEntries(
+  Object.entries(keyTable).map(([name, [key]]) => [name, key]),
+) as Record<KeyName, string>;
 
 /** A request. What is left out is as the interface requires it. */
 export interface Request {
@@ -41,6 +50,11 @@ export interface Request {
   readonly authorization?: string;
 }
 
+/** Whether the main account can be charged for it. */
+export function isPaid({ endpoint, apiKey = 'main' }: Request): boolean {
+  return endpoints[endpoint].method === 'POST' && apiKey === 'main';
+}
+
 export interface Answer {
   readonly request: Request;
   /** The Idempotency-Key that was sent. */
@@ -52,7 +66,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** Why a row does not pass. If the `answer` is 402 or 503, the row may be excused, since these say nothing about the rule. */
+/** Why a row does not pass. If the `answer` is a 503, the row may be skipped: it says nothing about the rule. */
 export class RowError extends Error {
   override readonly name = 'RowError';
   readonly answer: Answer | undefined;
@@ -63,50 +77,54 @@ export class RowError extends Error {
   }
 }
 
+export class MissingKey extends Error {}
+
 export function notTried(why: string, answer?: Answer): RowError {
   return new RowError(`could not be tried: ${why}`, answer);
 }
 
 export interface ServiceOptions {
-  readonly fetch: typeof globalThis.fetch;
-  readonly clock: Clock;
   readonly baseUrl: URL;
   readonly keys: Keys;
-  readonly newKey: () => string;
-  readonly signal: AbortSignal;
-  readonly userAgent: string;
-  /** The header for the key, if it is not the one that the interface lists first for each endpoint. */
-  readonly keyHeader?: KeyHeader | undefined;
-  readonly secondsFor: (endpoint: EndpointName) => number;
-  readonly trace?: ((line: string) => void) | undefined;
   /** The most milliseconds between two polls of a task or the balance. The first polls come sooner. */
   readonly pollMs: number;
+  /** The most milliseconds that a whole answer may take. */
+  readonly answerMs?: number;
+  readonly fetch?: typeof globalThis.fetch;
+  readonly clock?: Pick<typeof machineClock, 'monotonic' | 'pause'>;
 }
 
+const machineClock = {
+  monotonic: () => performance.now(),
+  pause: (ms: number): Promise<void> => setTimeout(ms),
+};
+/** A deep search may take a quarter of an hour. */
+const slowestAnswerMs = 960_000;
 /** The first pauses between polls, as parts of the longest one. */
 const firstPauses = [0.1, 0.2, 0.5];
 /** How often to poll for what may never happen, and for what ends at some time. */
 const mostPolls = { few: 60, many: 1200 };
-/** For how many of the longest pauses the balance must stay the same: after a request that was never seen to be charged, and at least. */
-const quietPauses = { unseen: 3, least: 0.3 };
+/** For how many of the longest pauses the balance must stay the same. */
+const quietPauses = 3;
 
 /** Sends the requests of rows, without any checks or retries, and waits for what rows need. */
 export class TestedService {
-  readonly #options: ServiceOptions;
+  readonly #options: Required<ServiceOptions>;
   readonly #labelled = new Map<string, string>();
   /** Operations, and types that are enabled one by one, that answered with another status than 503. */
   readonly #enabled = new Set<string>();
-  /** By endpoint, the longest time between an answer and the change of the balance. */
-  readonly #slowest = new Map<EndpointName, number>();
-  /** What can still change the balance, and whether it was admitted; and the time of the last answer. */
-  readonly #moving = new Map(Object.keys(endpoints).map((name) => [name as EndpointName, false]));
+  /** The longest time between an answer and the change of the balance. */
+  #slowestSettlement = 0;
+  /** When the last answer came that can still change the balance. */
   #answered: number;
   #steady: number | undefined;
   /** The last answer, or the one that a row checks. */
   last: Answer | undefined;
 
   constructor(options: ServiceOptions) {
-    this.#options = options;
+    // Looked up now, since a test may have put its own in this place.
+    const { fetch } = globalThis;
+    this.#options = { answerMs: slowestAnswerMs, fetch, clock: machineClock, ...options };
     this.#answered = this.time();
   }
 
@@ -117,13 +135,7 @@ export class TestedService {
 
   /** Waits without sending anything. */
   async pause(ms: number): Promise<void> {
-    await wait(this.#options.clock, ms, this.#options.signal);
-  }
-
-  /** Throws LeadpipeError when the run was stopped. */
-  throwIfStopped(): void {
-    const { signal } = this.#options;
-    if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'the check was stopped');
+    await this.#options.clock.pause(ms);
   }
 
   /** Whether this operation, or its type, has answered before. */
@@ -165,13 +177,9 @@ export class TestedService {
 
   /** The balance when it is as wanted; the last one if that never happens. */
   async balanceWhen(wanted: (credits: number) => boolean): Promise<number> {
-    let polls = 0;
-    const last = await this.#poll(mostPolls.few, { endpoint: 'balance' }, (answer) => {
-      const isWanted = wanted(creditsOf(answer));
-      if (isWanted && polls > 0) this.#learn(this.time() - this.#answered);
-      polls += 1;
-      return isWanted;
-    });
+    const isWanted = (answer: Answer): boolean => wanted(creditsOf(answer));
+    const last = await this.#poll(mostPolls.few, { endpoint: 'balance' }, isWanted);
+    if (isWanted(last)) this.#learn(this.time());
     return creditsOf(last);
   }
 
@@ -183,12 +191,11 @@ export class TestedService {
       const now = creditsOf(await this.send({ endpoint: 'balance' }));
       if (now !== last) since = this.time();
       last = now;
-      const left = since + this.#quietMs() - this.time();
+      // Longer than any settlement took.
+      const quiet = Math.max(quietPauses * this.#options.pollMs, 2 * this.#slowestSettlement);
+      const left = since + quiet - this.time();
       if (left <= 0) {
-        // A request that changed nothing was free, or is slower than all others.
-        if (this.#steady !== undefined && last !== this.#steady) this.#learn(since - this.#answered);
-        else if (this.#slowest.size > 0) this.#learn(Math.max(...this.#slowest.values()));
-        this.#moving.clear();
+        if (this.#steady !== undefined) this.#learn(since);
         this.#steady = last;
         return now;
       }
@@ -197,19 +204,8 @@ export class TestedService {
     throw notTried('the balance keeps changing');
   }
 
-  #learn(ms: number): void {
-    for (const [name, isAdmitted] of this.#moving)
-      if (isAdmitted) this.#slowest.set(name, Math.max(ms, this.#slowest.get(name) ?? 0));
-  }
-
-  /** How long the balance must stay the same: longer than any settlement of this kind took. */
-  #quietMs(): number {
-    const { pollMs } = this.#options;
-    const times = [...this.#moving.keys()].map((name) => {
-      const ms = this.#slowest.get(name);
-      return ms === undefined ? quietPauses.unseen * pollMs : Math.max(quietPauses.least * pollMs, 2 * ms);
-    });
-    return Math.max(0, ...times);
+  #learn(settled: number): void {
+    this.#slowestSettlement = Math.max(this.#slowestSettlement, settled - this.#answered);
   }
 
   #pauseAfter(polls: number): number {
@@ -226,7 +222,7 @@ export class TestedService {
   }
 
   async #exchange(request: Request): Promise<Answer> {
-    const { clock, signal, trace, baseUrl, secondsFor } = this.#options;
+    const { baseUrl, answerMs, fetch } = this.#options;
     const { endpoint, query, body, bytes, contentType = 'application/json' } = request;
     const { method, path, answer: accept } = endpoints[endpoint];
     const url = new URL(baseUrl);
@@ -236,48 +232,39 @@ export class TestedService {
     const json = JSON.stringify(body);
     const headers: Record<string, string> = {
       Accept: accept,
-      'User-Agent': this.#options.userAgent,
       ...this.#authorizationOf(request),
       ...(sentKey === undefined ? {} : { [requestHeaders.idempotencyKey]: sentKey }),
       ...(body === undefined || contentType === null ? {} : { 'Content-Type': contentType }),
     };
-    const limit = new AbortController();
-    const seconds = secondsFor(endpoint);
-    const cancel = clock.after(seconds * 1000, () => limit.abort());
-    trace?.(`> ${method} ${url.href}`);
+    const limit = AbortSignal.timeout(answerMs);
     try {
-      const response = await this.#options.fetch(url, {
+      const response = await fetch(url, {
         method,
         headers,
         redirect: 'manual',
-        signal: AbortSignal.any([limit.signal, signal]),
+        signal: limit,
         // Bytes, because fetch would add a Content-Type of its own to a text.
         ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(bytes?.(json) ?? json)) }),
       });
       const text = await response.text();
       const { status } = response;
-      trace?.(`< ${status}`);
       // A replay or a conflict shows that an earlier request was admitted.
       if ([200, 402, 409].includes(status)) for (const name of namesOf(request)) this.#enabled.add(name);
-      if (method === 'POST') this.#moving.set(endpoint, this.#moving.get(endpoint) || status === 200);
       if (endpoint !== 'balance') this.#answered = this.time();
       this.last = { request, sentKey, status, headers: response.headers, text, json: toJson(text) };
       return this.last;
     } catch (error) {
-      this.throwIfStopped();
       const { cause, message } = error as Error;
       const { code, message: deeper } = (cause ?? {}) as NodeJS.ErrnoException;
-      const why = limit.signal.aborted ? ` within ${seconds} seconds` : `: ${code ?? deeper ?? message}`;
+      const why = limit.aborted ? ` within ${answerMs / 1000} seconds` : `: ${code ?? deeper ?? message}`;
       throw new RowError(`no complete answer${why}`, undefined, error);
-    } finally {
-      cancel();
     }
   }
 
   #idempotencyKeyOf({ idempotencyKey: label }: Request): string | undefined {
     if (label === null) return undefined;
-    if (typeof label !== 'string') return this.#options.newKey().padEnd(label ?? 0, 'x');
-    const key = this.#labelled.get(label) ?? this.#options.newKey();
+    if (typeof label !== 'string') return crypto.randomUUID().padEnd(label ?? 0, 'x');
+    const key = this.#labelled.get(label) ?? crypto.randomUUID();
     this.#labelled.set(label, key);
     return key;
   }
@@ -285,9 +272,9 @@ export class TestedService {
   #authorizationOf({ endpoint, apiKey = 'main', authorization, keyHeader }: Request): Record<string, string> {
     if (authorization !== undefined) return { [requestHeaders.authorization]: authorization };
     if (apiKey === 'none') return {};
-    const { keys, newKey } = this.#options;
-    const key = apiKey === 'unknown' ? `unknown-${newKey()}` : (keys[apiKey] ?? '');
-    const form = keyHeader ?? this.#options.keyHeader ?? endpoints[endpoint].keyHeader;
+    const key = apiKey === 'unknown' ? `unknown-${crypto.randomUUID()}` : this.#options.keys[apiKey];
+    if (key === undefined) throw new MissingKey(`needs the API key "${apiKey}"`);
+    const form = keyHeader ?? endpoints[endpoint].keyHeader;
     return form === 'bearer'
       ? { [requestHeaders.authorization]: `Bearer ${key}` }
       : { [requestHeaders.apiKey]: key };

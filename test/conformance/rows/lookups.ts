@@ -1,13 +1,12 @@
-import { limits } from '../../contract/limits.ts';
-import { contactTypes } from '../../contract/types.ts';
-import { isObject } from '../../json/object.ts';
-import { objectMembers, stringOf } from '../../json/text.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { contactTypes } from '../../../src/contract/types.ts';
+import { isObject } from '../../../src/json/object.ts';
 import { bodyLike, type Check, holds, noStore, requestId, resultLike, unless } from '../checks.ts';
 import { checks, type Expectation, mapped, type Row, type Sample, table } from '../row.ts';
-import { type PostEndpoint, post, rare, shared } from '../samples.ts';
-import { contactResult, memberOf, quoted } from '../shapes.ts';
-import { eventsOf, nameIn } from '../stream.ts';
+import { contactResult, memberOf, quoted, textIn } from '../shapes.ts';
+import { eventsOf } from '../stream.ts';
 import { choiceRows, textRows } from './fields.ts';
+import { type PostEndpoint, post, rare, shared } from './samples.ts';
 
 /** A person that the service knows, so that there is something to find. */
 const known = shared(post('search', { entity_type: 'person', objective: 'founders in Berlin' }));
@@ -15,12 +14,12 @@ const known = shared(post('search', { entity_type: 'person', objective: 'founder
 /** An answer about a known person. `make` puts the name and the description into the request. */
 function aboutKnown(endpoint: PostEndpoint, make: (who: string, what: string) => object, usual = {}): Sample {
   return {
-    sends: [...known.sends, post(endpoint, usual)],
+    pays: [...known.pays, post(endpoint, usual)],
     async take(service) {
       const found = await known.take(service);
-      const [lead = '{}'] = found.status === 200 ? eventsOf(found).texts : [];
-      const who = nameIn(lead);
-      const what = stringOf(objectMembers(lead).get('description')) ?? '';
+      const [lead = {}] = found.status === 200 ? eventsOf(found).entities : [];
+      const who = textIn(lead, 'name');
+      const what = textIn(lead, 'description') ?? '';
       const change = who === undefined ? {} : make(who, what.slice(0, 1000));
       return await service.send(post(endpoint, { ...usual, ...change }));
     },

@@ -1,5 +1,6 @@
 import { type Problems, unless } from '../checks.ts';
 import { type Row, scenarios } from '../row.ts';
+import { creditsOf, notTried, type Request, searchIdOf, type TestedService } from '../service.ts';
 import {
   type Form,
   nameOf,
@@ -8,8 +9,7 @@ import {
   post,
   postEndpoints,
   rare,
-} from '../samples.ts';
-import { creditsOf, notTried, type Request, searchIdOf, type TestedService } from '../service.ts';
+} from './samples.ts';
 import { find } from './searches.ts';
 
 /** What is charged, by balances before and after. Nobody else may use the account meanwhile. */
@@ -160,7 +160,7 @@ export const settlementRows: readonly Row[] = [
     },
   }),
   ...(['contactSearch', 'deepSearch', 'enrich', 'extract'] as const).flatMap(notNegative),
-  ...scenarios('settlement/', readStatus.sends, {
+  ...scenarios('settlement/', readStatus.pays, {
     'reads-cost-nothing: status, fetch and balance are not charged': async (service) => {
       await readStatus.take(service);
       return await chargesNothing(service, async () => {
