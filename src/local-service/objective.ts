@@ -88,7 +88,7 @@ export function parseObjective(objective: string, isIn: IsIn) {
 }
 
 function isStop(word: string): boolean {
-  return /^\d{1,2}$/.test(word) || (stopWords.has(word.toLowerCase()) && !/^(?:US|IT)$/.test(word));
+  return stopWords.has(word.toLowerCase()) && !/^(?:US|IT)$/.test(word);
 }
 
 /** How many of the words, from the first on, are together one kind or place. */
