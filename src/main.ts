@@ -138,7 +138,7 @@ function keepCompiled(folder: string): void {
 
 /** Whether this command line starts the server that talks on standard input. */
 function isServer([command, ...words]: readonly string[]): boolean {
-  return command === 'mcp' && !words.some((word) => /^(?:-h|--help|--http(?:=.*)?)$/.test(word));
+  return command === 'mcp' && !words.some((word) => /^(?:-h|--help)$/.test(word));
 }
 
 /** As `performance.now()`, which takes longer to load than most of what is measured with it. */

@@ -68,7 +68,7 @@ const reaching = table(`
   dns/promises: cli
   fs: cli config files local-service main operations output requests
   fs/promises: cli config connection files operations output transport
-  http: connection local-service mcp transport
+  http: connection local-service transport
   module: main
   net: cli local-service output requests
   os: files
@@ -83,7 +83,7 @@ const harmless = words('buffer crypto events path stream timers/promises url uti
 
 /** Loaded when used: these must not be reached by static imports from the command line's start. Not chalk, which colours every error. */
 const lazyPackages = words(`
-  ajv undici csv- @napi-rs/keyring hono @sqlite.org/sqlite-wasm string-width
+  ajv undici csv- @napi-rs/keyring @sqlite.org/sqlite-wasm string-width
   cli-table3 ora read-excel-file fflate @modelcontextprotocol
 `);
 

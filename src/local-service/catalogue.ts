@@ -7,12 +7,11 @@ import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file
 import { openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
-import { phrase, toIndexText } from './objective.ts';
-import { createSearch, typeWord } from './search.ts';
-import { withoutAccents } from './vocabulary.ts';
+import { apart, phrase, toIndexText } from './objective.ts';
+import { columnWeights, createSearch, typeWord } from './search.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
-const form = 11;
+const form = 12;
 /** So many indexes of recently used catalogues stay. */
 const indexesKept = 4;
 
@@ -84,21 +83,28 @@ function prune(stateDir: string, current: string): void {
 /** `aliases`: plain names and bare addresses of leads. */
 const schema = `
   CREATE TABLE leads (id INTEGER PRIMARY KEY, entity_type TEXT, lead TEXT NOT NULL);
-  CREATE TABLE places (place TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE aliases (alias TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE VIRTUAL TABLE words USING fts5 (
-    name, description, links, facts, kind, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+    name, description, links, facts, kind, place, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
   );
+  INSERT INTO words (words, rank) VALUES ('rank', '${columnWeights}');
 `;
 
-/** Facts that say where a lead is. If a place is asked for, other words can't replace it. */
+/** Facts that say where a lead is, and what it is. A word in one of these counts more than elsewhere. */
 const placeFacts = /^(city|country|location|region|state)$/;
-/** Facts that say what a lead is. A word in one of these counts more than elsewhere. */
 const kindFacts =
-  /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage|city|country|location|region|state)$/;
+  /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage)$/;
 
-/** A word that nobody writes, so that no phrase spans two facts. */
-const apart = ' ǀ ';
+function separate(texts: readonly string[]): string {
+  return [apart, ...texts.flatMap((text) => [text, apart])].join(' ');
+}
+
+/** "UK" for the United Kingdom, "SF" for San Francisco. */
+function initialsOf(place: string): string[] {
+  const words = place.split(' ');
+  const isName = words.length > 1 && words.every((word) => /^\p{Lu}\p{Ll}+$/u.test(word));
+  return isName ? [words.map(([initial]) => initial).join('')] : [];
+}
 
 /** Fills a new database with leads, and pauses between them for other work. */
 async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promise<void> {
@@ -110,19 +116,19 @@ async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promis
     const links = lead.links.map(([, link]) => link);
     const textsOf = (isMeant: (fact: string) => boolean) =>
       facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
+    const isOther = (fact: string) => !kindFacts.test(fact) && !placeFacts.test(fact);
+    const places = textsOf((fact) => placeFacts.test(fact));
     const kinds = textsOf((fact) => kindFacts.test(fact));
-    const others = textsOf((fact) => !kindFacts.test(fact));
+    const texts = [textsOf(isOther), kinds, [...places, ...places.flatMap(initialsOf)]];
     const whole: Lead = { ...lead, id, identity: identityOf(lead) };
     rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(whole)]);
     for (const alias of [plainText(name), ...links.map(bareAddress)])
       rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
-    for (const place of textsOf((fact) => placeFacts.test(fact)).flatMap(placeNames))
-      rows.run('INSERT OR IGNORE INTO places VALUES (?)', place);
     rows.run(
-      'INSERT INTO words (rowid, name, description, links, facts, kind, types) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO words (rowid, name, description, links, facts, kind, place, types) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       [
         id,
-        ...[name, description, links.join(' '), others.join(apart), kinds.join(apart)].map(toIndexText),
+        ...[name, description, links.join(' '), ...texts.map(separate)].map(toIndexText),
         (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
       ],
     );
@@ -138,12 +144,6 @@ function identityOf({ name, links, record, facts, email, phone }: NewLead): stri
   const addresses = links.map(([, link]) => link).sort();
   const whole = JSON.stringify([record, facts, email, phone]);
   return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash('sha256', whole)}`;
-}
-
-/** "New York (NYC)" and "Berlin, Germany" are found as a whole and by their parts, but not as "New" and "York". */
-function placeNames(place: string): string[] {
-  const lower = withoutAccents(place.toLowerCase());
-  return [lower, ...lower.split(/[,;/()]+/).map((part) => part.trim())].filter((part) => part.length > 1);
 }
 
 /** An address without the parts that vary: scheme, `www.`, the last slash, case. */

@@ -1,9 +1,9 @@
 import { limits } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 import { type Schema, sizeOfSchema } from '../json/schema-size.ts';
-import { numberIn } from './conditions.ts';
 import { invalid } from './fields.ts';
 import { answersOf, bareName, type Lead } from './lead.ts';
+import { numberIn } from './objective.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 // rule: enrich.schema, enrich.schema-size

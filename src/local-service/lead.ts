@@ -1,6 +1,5 @@
 import type { EntityType } from '../contract/types.ts';
 import type { Rows } from './database.ts';
-import { otherNames } from './vocabulary.ts';
 
 /** Texts by name, each name once. */
 type Texts = readonly (readonly [name: string, text: string])[];
@@ -48,14 +47,13 @@ export function answersOf(lead: Lead) {
   const sources = new Map(lead.sources);
   const known = new Map<string, { readonly text: string; readonly reference: string }>();
   const note = (field: string, text: string, reference = usual) =>
-    text !== '' && known.set(bareName(field), { text, reference });
+    text !== '' && known.set(factKey(field), { text, reference });
   for (const [field, text] of [['name', name] as const, ['description', description] as const, ...links])
     note(field, text);
   for (const [field, text] of facts) note(field, text, sources.get(field));
   return (field: string) => {
     if (contactField.test(field.replace(/_/g, ' '))) return undefined;
-    const asked = bareName(field);
-    const name = [asked, ...(otherNames.get(asked) ?? [])].find((one) => known.has(one));
+    const name = [factKey(field), ...otherNamesOf(field)].find((one) => known.has(one));
     return name === undefined ? undefined : known.get(name);
   };
 }
@@ -67,4 +65,39 @@ export function referenceOf({ links }: Lead): string {
 /** The letters and digits of a name, for comparing. */
 export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** A name without the differences that do not matter: "Team sizes" is `team_size`. */
+export function factKey(name: string): string {
+  return bareName(name).replace(/s$/, '');
+}
+
+/** Each line has names of one fact, by their keys, the most usual first. */
+const namesOfFacts = `
+  headcount employee employeecount numberofemployee companyheadcount companysize teamsize size team people staff worker
+  subscriber follower subscribercount followercount fan
+  foundedyear founded yearfounded foundingyear foundedin
+  totalfundingusd totalfunding fundingtotal funding raised
+  fundingstage stage fundinground latestround lastround funding
+  industry sector vertical category
+  topic niche category
+  specialty niche
+  city location headquarter hq
+  country location
+  title role jobtitle position
+  company employer companyname
+  businessmodel model
+  website url homepage domain
+  linkedinurl linkedin
+  averageview view monthlyview
+  monthlyvisit visit visitor
+  yearsofexperience year`
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(' '));
+
+/** The keys of other names of a fact, the most likely first. */
+export function otherNamesOf(name: string): string[] {
+  const key = factKey(name);
+  return namesOfFacts.filter((names) => names.includes(key)).flat();
 }

@@ -1,5 +1,4 @@
-import { takeConditions } from './conditions.ts';
-import { denial, meaningOf, reworded, runPatterns, wordSets } from './vocabulary.ts';
+import { factKey, otherNamesOf } from './lead.ts';
 
 /** A word or phrase to find. */
 export interface Term {
@@ -7,222 +6,208 @@ export interface Term {
   /** An FTS5 expression. */
   readonly query: string;
   readonly isPlace: boolean;
-  /** It says what somebody is, and no other words can replace it. */
-  readonly isRole?: boolean;
-  /** Chinese and Japanese have no spaces, so what is not found as a whole is searched for by its pairs of characters. */
-  readonly pairs?: readonly Term[];
 }
 
-/** What a catalogue knows about words, in lower case. */
-interface Known {
-  /** Whether leads have this name for what they are: "law firm", "head of marketing", "new york". */
-  isPhrase(text: string): boolean;
-  isPlace(text: string): boolean;
-  /** Whether its leads have titles: then a description does not say what somebody is. */
-  readonly hasTitles: boolean;
+/** Whether a text stands in these columns of the index, in the leads of the type. */
+type IsIn = (columns: 'kind place' | 'place', query: string) => boolean;
+
+/** A number to meet: "over 100k subscribers". */
+export interface AskedNumber {
+  readonly text: string;
+  readonly isMet: (value: number) => boolean;
+  /** Words that may name the fact, the most likely first. */
+  readonly nouns: readonly string[];
 }
 
 /** More words make a search slower, but no better. */
-const mostTerms = 40;
-const mostWords = 160;
-/** The most words that can be one thing, in what a lead is and in the vocabulary. */
-const longestPhrase = 3;
-const longestMeaning = 5;
+const maxWords = 40;
+/** Most words of a phrase: "vp of sales". */
+const longestPhrase = 4;
 
-const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
+/** Words that do not say what to find. */
+const stopWords = wordSet(
+  `a about across active all also am an and any are around as at based be been best better big but by can closed could cover covering
+  covers currently do does each every fast field find focused focusing for from get give good great growing had has have having
+  headquartered help helping helps here hiring how i in industry interesting into is it its just know last leading like list located
+  look looking made make makes making many me more most my near need new no not now of off offer offering offers on only operating or
+  other our out over per please popular post posting posts powered promising provide provides raised recent recently related right
+  round run runs search sector see seek sell selling sells show some space specialised specialising specialized specializing stage
+  successful such talk talking talks than that the their them then there these they this those to today top up us use using very want
+  was we well were what when where which who whose will with within work working works write writes writing year years you young your`,
+);
+/** Words that only name a type. The type of a search is chosen elsewhere. */
+const typeWords = wordSet(
+  `account accounts blogger bloggers brand brands business businesses channel channels companies company creator creators firm firms
+  influencer influencers instagram instagrammer instagrammers lead leads organisation organisations organization organizations page pages
+  people person persons profile profiles provider providers retailer retailers scaleup scaleups seller sellers shop shopify shops startup
+  startups store stores supplier suppliers tiktok tiktoker tiktokers twitter vendor vendors vlogger vloggers wechat x xiaohongshu youtube
+  youtuber youtubers`,
+);
 
-/** What to find and what to exclude, in words and numbers, and whether the type itself was named ("companies"). */
-export function parseObjective(objective: string, known: Known) {
-  const { conditions, rest } = takeConditions(objective.normalize('NFKC'));
-  const excluded: Term[] = [];
-  const positive = rest.replace(runPatterns.denied, (_, denied?: string, other?: string) => {
-    excluded.push(...toRuns(denied ?? other ?? '', known));
-    return ' ';
-  });
-  const runs = (positive.match(cjk) ?? []).slice(0, mostTerms);
-  const units = toUnits(positive.replace(cjk, ' '), known);
-  const { wanted, denied } = readUnits(units, known);
-  const ofRuns = runs.flatMap((run) => toRuns(run.replace(runPatterns.type, ' '), known));
-  return {
-    terms: unique([...joinAlternatives(wanted), ...ofRuns]),
-    conditions,
-    excluded: unique([...excluded, ...denied]),
-    namesType:
-      units.some(({ kind }) => kind === 'type') || runs.some((run) => run.search(runPatterns.type) >= 0),
+/** Words that may stand within a phrase, but not at its beginning. */
+const joining = /^(?:a|an|and|at|for|in|of|on|or|the|to|with)$/i;
+
+/** A word that nobody writes. It stands before and after each kind in the index, so that no phrase spans two of them. */
+export const apart = 'ǀ';
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(/\s+/));
+}
+
+const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/u;
+const pieces = new RegExp(`${withoutSpaces.source}|[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}&+#.'’]*`, 'gu');
+
+/**
+ * What to find, in words and numbers, and whether the type itself was named ("companies"). Words that are together a kind or a place of
+ * the catalogue ("law firms", "New York") count as one, and must stand in what a lead is, not in what it mentions.
+ */
+export function parseObjective(objective: string, isIn: IsIn) {
+  const { numbers, rest } = takeNumbers(objective.normalize('NFKC'));
+  const terms = new Map<string, Term>();
+  let namesType = false;
+  const add = (surface: string, query: string, isKind: boolean): void => {
+    const isPlace = isKind && isIn('place', query);
+    terms.set(query, { surface, query: isKind ? `{name kind place} : ${query}` : query, isPlace });
   };
-}
-
-function unique(terms: readonly Term[]): Term[] {
-  return [...new Map(terms.map((term) => [term.query, term])).values()].slice(0, mostTerms);
-}
-
-/** A word of an objective, several that mean one thing, or a sign between them. */
-interface Unit {
-  readonly surface: string;
-  readonly lower: string;
-  readonly kind: 'content' | 'type' | 'stop' | 'break' | 'denial';
-}
-
-function toUnits(text: string, known: Known): Unit[] {
-  const words =
-    joinPrefixes(reworded(text)).match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}&+#.'’-]*|[,;:()/!?¬]/gu) ?? [];
-  const all = words.slice(0, mostWords).flatMap(toUnit);
-  const units: Unit[] = [];
-  for (let at = 0; at < all.length; ) {
-    const unit = phraseAt(all, at, known) ?? (all[at] as Unit);
-    units.push(unit);
-    at += unit.surface.split(' ').length;
+  const words = (joinPrefixes(rest).match(pieces) ?? [])
+    .slice(0, maxWords)
+    .map((word) => word.replace(/['’]s$|(?<![.'’&+#])[.'’&]+$/gu, ''));
+  for (let at = 0; at < words.length; ) {
+    const word = words[at] as string;
+    const length = withoutSpaces.test(word) ? 1 : lengthOfKind(words.slice(at, at + longestPhrase), isIn);
+    const surface = words.slice(at, at + length).join(' ');
+    const kinds = withoutSpaces.test(word) ? kindsIn(word, isIn) : [];
+    for (const kind of kinds) add(kind, phrase(kind), true);
+    if (length > 1) add(surface, phraseOf(surface), true);
+    else if (typeWords.has(word.toLowerCase())) namesType = true;
+    else if (kinds.length === 0 && !isStop(word))
+      add(word, phrase(word), isIn('kind place', phrase(`${apart} ${word} ${apart}`)));
+    at += length;
   }
-  return units;
+  return { terms: [...terms.values()], numbers, namesType };
 }
 
-function toUnit(word: string): Unit[] {
-  if (/^[^\p{L}\p{N}]$/u.test(word))
-    return [{ surface: word, lower: word, kind: word === denial ? 'denial' : 'break' }];
-  const surface = word.replace(/['’]s$|(?<![.'’&+#-])[.'’&+#-]+$/gu, '');
-  const lower = surface.toLowerCase();
-  const isStop = (wordSets.stop.has(lower) || wordSets.or.has(lower)) && surface !== 'US' && surface !== 'IT';
-  const kind = wordSets.type.has(lower) ? 'type' : isStop ? 'stop' : 'content';
-  return [{ surface, lower, kind }, ...(word.endsWith('.') ? toUnit(';') : [])];
+function isStop(word: string): boolean {
+  return stopWords.has(word.toLowerCase()) && !/^(?:US|IT)$/.test(word);
 }
 
-/** The longest run of words from here that means one thing. A funding round always does: "Series A" is not "Series B". */
-function phraseAt(words: readonly Unit[], at: number, known: Known): Unit | undefined {
-  for (let length = longestMeaning; length > 1; length -= 1) {
-    const run = words.slice(at, at + length);
-    if (run.length < length || run.some(({ kind }) => kind === 'break' || kind === 'denial')) continue;
-    const lower = run.map((word) => word.lower).join(' ');
-    const isOne = /^series [a-h]$/.test(lower) || meaningOf(lower, 'exactly') !== undefined;
-    const isTelling = run.at(-1)?.kind !== 'stop' && run.some(({ kind }) => kind === 'content');
-    if (isOne || (isTelling && length <= longestPhrase && known.isPhrase(lower)))
-      return { surface: run.map(({ surface }) => surface).join(' '), lower, kind: 'content' };
+/** How many of the words, from the first on, are together one kind or place. */
+function lengthOfKind(words: readonly string[], isIn: IsIn): number {
+  for (let length = words.length; length > 1; length -= 1) {
+    const run = words.slice(0, length);
+    const [first = '', last = ''] = [run[0], run.at(-1)];
+    if (joining.test(first) || (isStop(last) && last.length > 1) || run.every(isStop)) continue;
+    // A funding round is always one: "Series F" is no other "Series".
+    const surface = run.join(' ');
+    if (/^series [a-h]$/i.test(surface) || isIn('kind place', phraseOf(surface))) return length;
   }
-  return undefined;
+  return 1;
 }
 
-/** A wanted term, and whether there is only "or" or a comma between it and the one before. */
-type Wanted = Term & { readonly after: 'or' | 'comma' | 'other' };
-
-function readUnits(units: readonly Unit[], known: Known): { wanted: Wanted[]; denied: Term[] } {
-  const wanted: Wanted[] = [];
-  const denied: Term[] = [];
-  let after: Wanted['after'] = 'other';
-  /** What is being excluded; a list of places continues after commas. */
-  let scope: Unit[] | undefined;
-  let places = false;
-  const closeScope = () => {
-    if (scope === undefined || scope.length === 0) return;
-    const named = scope.filter(({ kind }) => kind === 'content');
-    const terms = (named.length === 0 ? scope.slice(0, 1) : named).flatMap((one) => toTerm(one, known) ?? []);
-    if (terms.length > 0) denied.push(joined(terms, 'AND'));
-    places = terms.every(({ isPlace }) => isPlace);
-    scope = undefined;
-  };
-  for (const unit of units) {
-    const { kind, lower } = unit;
-    const isOr = lower === '/' || wordSets.or.has(lower);
-    const isBetween = kind === 'break' || isOr || wordSets.and.has(lower);
-    if (kind === 'denial' || kind === 'stop' || isBetween) {
-      const goesOn = kind === 'denial' || (scope !== undefined && isOr && lower !== '/');
-      closeScope();
-      if (goesOn) scope ??= [];
-      else if (!isBetween && scope === undefined) places = false;
-      if (kind !== 'denial') after = isOr ? 'or' : lower === ',' ? 'comma' : 'other';
-    } else if (scope !== undefined) scope.push(unit);
-    else if (kind === 'content') {
-      const term = toTerm(unit, known);
-      if (term !== undefined && places && term.isPlace) denied.push(term);
-      else if (term !== undefined) {
-        wanted.push({ ...term, after });
-        places = false;
-      }
-      after = 'other';
-    }
+/** Chinese and Japanese have no spaces. There the kinds and places of the catalogue are looked for in the text. */
+function kindsIn(text: string, isIn: IsIn): string[] {
+  const characters = [...text].slice(0, maxWords);
+  const kinds: string[] = [];
+  for (let at = 0; at < characters.length - 1; ) {
+    const runs = [4, 3, 2].map((length) => characters.slice(at, at + length).join(''));
+    const kind = runs.find((run) => [...run].length > 1 && isIn('kind place', phrase(run)));
+    if (kind !== undefined) kinds.push(kind);
+    at += kind === undefined ? 1 : [...kind].length;
   }
-  closeScope();
-  return { wanted, denied };
+  return kinds;
 }
 
-/** "Berlin or Munich" is one thing to find, and so is "climate, energy or mobility". */
-function joinAlternatives(wanted: readonly Wanted[]): Term[] {
-  const groups: Wanted[][] = [];
-  for (const one of wanted.toReversed()) {
-    const [group = []] = groups;
-    const [next] = group;
-    const isInList = next?.after === 'comma' && group.length > 1 && next.isPlace === one.isPlace;
-    if (next?.after === 'or' || isInList) group.unshift(one);
-    else groups.unshift([one]);
-  }
-  return groups.map((group) => joined(group, 'OR'));
-}
-
-function joined(terms: readonly Term[], operator: 'AND' | 'OR'): Term {
-  if (terms.length === 1) return terms[0] as Term;
-  return {
-    surface: terms.map(({ surface }) => surface).join(operator === 'OR' ? ' or ' : ' '),
-    query: `(${terms.map(({ query }) => query).join(` ${operator} `)})`,
-    isPlace: terms.some(({ isPlace }) => isPlace),
-    isRole: terms.every(({ isRole }) => isRole),
-  };
-}
-
-/** "seed-stage" asks for both of its words, except words without meaning. */
-function toTerm({ surface, lower }: Pick<Unit, 'surface' | 'lower'>, known: Known): Term | undefined {
-  const meaning = meaningOf(lower);
-  if (meaning !== undefined) {
-    const forms = [...new Set([lower, ...meaning.forms])];
-    const isRole = meaning.isRole && known.hasTitles;
-    const query = `(${forms.map(phrase).join(' OR ')})`;
-    const isPlace = forms.some(known.isPlace);
-    return { surface, isPlace, isRole, query: isRole ? `({kind name} : ${query})` : query };
-  }
-  const parts = lower.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean);
-  if (parts.length === 1 || lower.includes(' ')) return toPhrase(lower, known, surface);
-  const telling = parts.filter((part) => !wordSets.ending.has(part)).slice(0, mostTerms);
-  const [first] = telling;
-  if (first === undefined || parts.every((part) => wordSets.stop.has(part))) return undefined;
-  if (telling.length === 1) return toTerm({ surface, lower: first }, known);
-  if (telling.some((part) => part.length < 3 || wordSets.stop.has(part))) return toPhrase(surface, known);
-  const both = telling.map((part) => toPhrase(part, known));
-  return { ...joined(both, 'AND'), surface };
-}
-
-/** In text without spaces: the words with a meaning, and the parts between them, without parts that say nothing. */
-function toRuns(text: string, known: Known): Term[] {
-  const terms: Term[] = [];
-  const rest = text.replace(runPatterns.known, (word) => {
-    terms.push(...[toTerm({ surface: word, lower: word }, known) ?? []].flat());
-    return ' ';
-  });
-  for (const run of rest.replace(runPatterns.stop, ' ').split(' ').filter(Boolean)) {
-    const characters = [...run].slice(0, mostTerms);
-    const pairs = characters.slice(1).map((second, at) => toPhrase(`${characters[at]}${second}`, known));
-    terms.push({ ...toPhrase(run, known), pairs });
-  }
-  return terms;
-}
-
-function toPhrase(text: string, known: Known, surface = text): Term {
-  const lower = text.toLowerCase();
-  return { surface, query: phrase(lower), isPlace: known.isPlace(lower) };
+/** Several words, which may also be written as one: "skin care" is skincare. */
+function phraseOf(words: string): string {
+  return `(${phrase(words)} OR ${phrase(words.replaceAll(' ', ''))})`;
 }
 
 export function phrase(text: string): string {
-  return `"${toIndexText(text).replaceAll('"', ' ').trim()}"`;
+  return `"${toIndexText(text.toLowerCase()).replaceAll('"', ' ').trim()}"`;
 }
 
-/** "pre-seed" is not a kind of "seed": such a prefix belongs to its word. */
+/** "pre-seed" is no "seed": such a prefix belongs to its word. Other hyphens are spaces. */
 function joinPrefixes(text: string): string {
-  return text.replace(/\b(pre)-(?=\p{L})|\b(non)-(?=\p{Ll})|\b(pre) (?=seed\b)/giu, '$1$2$3');
+  return text.replace(/\b(pre|non)-(?=\p{L})/giu, '$1');
 }
 
-/**
- * The text as it is indexed. Each character of Chinese and Japanese is a word of its own. "Run from" somewhere has nothing to do with
- * running, although the stem is the same.
- */
+/** The text as it is indexed. Each character of Chinese and Japanese is a word of its own. */
 export function toIndexText(text: string): string {
   return joinPrefixes(text.normalize('NFKC'))
-    .replace(/\bruns?\b/gi, ' ')
     .replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu, ' $& ')
     .replace(/_/g, ' ');
+}
+
+type Comparison = (value: number, a: number, b: number) => boolean;
+const atLeast: Comparison = (value, a) => value >= a;
+const above: Comparison = (value, a) => value > a;
+const atMost: Comparison = (value, a) => value <= a;
+const below: Comparison = (value, a) => value < a;
+const between: Comparison = (value, a, b) => value >= a && value <= b;
+
+const comparisons: Readonly<Record<string, Comparison>> = {
+  ...{ 'at least': atLeast, since: atLeast, '>=': atLeast, '≥': atLeast },
+  ...{ 'more than': above, 'greater than': above, over: above, above, after: above, '>': above },
+  ...{ 'no more than': atMost, 'not more than': atMost, 'at most': atMost, 'up to': atMost },
+  ...{ '<=': atMost, '≤': atMost },
+  ...{ 'less than': below, 'fewer than': below, under: below, below, before: below, '<': below },
+  between,
+};
+const units: Readonly<Record<string, number>> = {
+  ...{ k: 1e3, thousand: 1e3, m: 1e6, million: 1e6, b: 1e9, bn: 1e9, billion: 1e9 },
+};
+
+// The look-behind prevents that a long number is tried again at each of its digits.
+const number = (name: string) =>
+  `[$€£]?(?<${name}>\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${Object.keys(units).join('|')})?(?![\\p{L}\\d])`;
+const numbersIn = new RegExp(
+  `(?<![\\p{L}\\d,.])(?:(?<said>${Object.keys(comparisons).join('|')})\\s*)?${number('a')}` +
+    `(?:\\s*(?:and|to|-|–)\\s*${number('b')})?(?<more>\\+|\\s+or more\\b)?(?=(?<after>(?:\\s+\\p{L}+){0,2}))`,
+  'giu',
+);
+
+/** Takes the numbers to meet out of an objective. The words around them stay, because they may say more. */
+function takeNumbers(text: string): { numbers: AskedNumber[]; rest: string } {
+  const numbers: AskedNumber[] = [];
+  const rest = text.replace(numbersIn, (match: string, ...more: unknown[]) => {
+    const { said = '', a, aUnit, b, bUnit, more: plus, after = '' } = more.at(-1) as Record<string, string>;
+    const comparison = b ? between : plus ? atLeast : comparisons[said.toLowerCase()];
+    if (comparison === undefined || (comparison === between && !b)) return match;
+    const [low, high] = [toNumber(a, aUnit), toNumber(b, bUnit)];
+    const at = more.at(-3) as number;
+    const before = text.slice(Math.max(0, at - 60), at).match(/\p{L}+/gu) ?? [];
+    const isYear = /^(?:after|before|since)$/i.test(said);
+    const nouns = [...(after.match(/\p{L}+/gu) ?? []), ...before.slice(-2).reverse()];
+    numbers.push({
+      text: match.trim(),
+      isMet: (value) => comparison(value, low, high),
+      nouns: [...nouns, isYear ? 'founded' : 'followers'].map((noun) => noun.toLowerCase()),
+    });
+    return ' ';
+  });
+  return { numbers, rest };
+}
+
+function toNumber(digits = '', unit = ''): number {
+  return Number(digits.replaceAll(',', '')) * (units[unit.toLowerCase()] ?? 1);
+}
+
+const numberFact = new RegExp(`^~?${number('a')}`, 'iu');
+
+/** The number in a fact, "1,200", "$4.2M" and "120k" too; undefined when there is none. */
+export function numberIn(fact: string): number | undefined {
+  const { a, aUnit } = numberFact.exec(fact)?.groups ?? {};
+  return a === undefined ? undefined : toNumber(a, aUnit);
+}
+
+/** The fact that a number is about, among facts with numbers, and the word that named it. */
+export function factOf({ nouns }: AskedNumber, facts: readonly string[]) {
+  for (const noun of nouns) {
+    const names = [factKey(noun), ...otherNamesOf(noun)];
+    const fact =
+      names.flatMap((name) => facts.find((one) => factKey(one) === name) ?? [])[0] ??
+      facts.find((one) => one.split('_').map(factKey).includes(factKey(noun)));
+    if (fact !== undefined) return { fact, noun };
+  }
+  return undefined;
 }

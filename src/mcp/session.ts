@@ -31,8 +31,6 @@ const instructions = [
 /** All tools. Every conversation pays for this list, so it has to stay below 12 kB. */
 export const tools = [...paidTools, ...freeTools];
 
-export type Session = ReturnType<typeof createSession>;
-
 type Request = ServerContext['mcpReq'];
 
 /** What all clients of the server share: running purchases, and the limit. */
@@ -62,8 +60,8 @@ export function createSession(context: Context, options: McpOptions) {
   }
 
   return {
-    /** A server for one client. `calls` counts its calls without an answer. */
-    createServer(calls = { underWay: 0 }): Server {
+    /** A server for one client. */
+    createServer(): Server {
       const server = new Server(
         { name: 'leadpipe', version: context.version },
         // Arguments are checked in tool.ts, with messages that say what to do. The SDK's validator is not needed.
@@ -79,14 +77,11 @@ export function createSession(context: Context, options: McpOptions) {
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
         const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
         const theirs = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
-        calls.underWay++;
         try {
           return await call(params.name, params.arguments ?? {}, mcpReq, theirs);
         } catch (error) {
           if (!(error instanceof LeadpipeError)) say(`a bug in leadpipe: ${(error as Error).stack ?? error}`);
           return toCallResult({ error: describe(error) }, true);
-        } finally {
-          calls.underWay--;
         }
       });
       return server;

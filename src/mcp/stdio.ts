@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { finished, type Readable } from 'node:stream';
 import {
-  deserializeMessage,
   isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
+  parseJSONRPCMessage,
   type RequestId,
   serializeMessage,
   type Transport,
@@ -13,6 +13,7 @@ import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import { createSession } from './session.ts';
 import type { McpOptions } from './tool.ts';
 
@@ -53,7 +54,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   const take = (line: string): void => {
     let message: JSONRPCMessage;
     try {
-      message = deserializeMessage(line);
+      message = parseJSONRPCMessage(withoutNulls(JSON.parse(line)));
     } catch (error) {
       const [what, code] =
         error instanceof SyntaxError ? ['not JSON', -32_700] : ['not a message of the protocol', -32_600];
@@ -90,6 +91,17 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   if (failure instanceof UsageError) throw failure;
 }
 
+/** Some clients send null for what is left out, which the SDK refuses. */
+function withoutNulls(message: unknown): unknown {
+  if (!isObject(message)) return message;
+  const { params, ...rest } = message;
+  if (params === null) return rest;
+  if (!isObject(params) || params.arguments !== null) return message;
+  const { arguments: _, ...others } = params;
+  return { ...rest, params: others };
+}
+
+/** The last line may have no end. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of input.setEncoding('utf8') as AsyncIterable<string>) {
@@ -104,4 +116,5 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
       throw new UsageError(`the client sent a line of more than ${most}, and no more of it is read`);
     }
   }
+  yield rest;
 }

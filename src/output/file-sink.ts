@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
@@ -14,6 +14,8 @@ import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
   readonly opening?: Opening | undefined;
+  /** The file is a new one: another that appears meanwhile is not replaced. */
+  readonly isNew?: boolean | undefined;
   /** Adds the rows to the file: to CSV under the same header, whose cells are given, else to JSONL. */
   readonly append?: { readonly header?: readonly string[] | undefined } | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
@@ -34,7 +36,7 @@ interface FileSinkOptions {
  * @throws LocalIoError when it can't be written; LockLostError; UsageError when it is a folder, or can't be appended to.
  */
 export async function createFileSink(path: string, options: FileSinkOptions) {
-  const { append, lock, make, opening = 'new', waiting, warn } = options;
+  const { append, isNew, lock, make, opening = 'new', waiting, warn } = options;
   const existing = await statOrNothing(path);
   if (existing !== undefined && !existing.isFile()) {
     const isFolder = existing.isDirectory();
@@ -71,7 +73,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     return ours.ino === there?.ino && ours.dev === there.dev;
   }
 
-  /** Throws LocalIoError, with the file as it was. */
+  /** Throws LocalIoError, with the file as it was; UsageError if it must be new and is not. */
   async function replace(): Promise<void> {
     const whole = make === undefined ? part : `${part}.made`;
     try {
@@ -84,12 +86,17 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
           .finally(() => file.close());
       }
       lock.confirm();
-      await rename(whole, target);
+      await (isNew ? link(whole, target) : rename(whole, target));
     } catch (error) {
       if (error instanceof LockLostError) throw error;
       if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
+      if (isNew && codeOf(error) === 'EEXIST') {
+        await rm(part, { force: true });
+        throw new UsageError(`${path} is there already`, 'Choose another name.');
+      }
       throw error instanceof LeadpipeError ? error : writeFailure(path, error);
     }
+    if (isNew) await rm(whole, { force: true });
     if (make !== undefined) await rm(part, { force: true });
     await syncFolder(dirname(target));
   }

@@ -23,6 +23,8 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   /** Whether a file stays as it is when there are no records. */
   readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
+  /** Whether the file must be a new one. */
+  readonly isNew?: boolean | undefined;
   /** The lock of the file. */
   readonly lock: HeldLock;
   /** Gets each of the chosen columns that no record had. */
@@ -106,13 +108,13 @@ export async function openRecords(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock'>,
   file: string,
-  { append, columns, csvRaw = false, format, layout, lock, opening, warn }: RecordOptions,
+  { append, columns, csvRaw = false, format, isNew, layout, lock, opening, warn }: RecordOptions,
 ) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
   const make =
     format === 'xlsx' ? (await import('./workbook.ts')).toWorkbook(waiting.signal, warn) : undefined;
-  const options = { lock, make, opening, waiting, warn };
+  const options = { isNew, lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, options);
   if (format !== 'csv') return await createFileSink(file, { ...options, append: {} });
   const known = columns === undefined ? layout : pathLayout(columns);

@@ -39,8 +39,8 @@ const commands: readonly (readonly [line: string, withService: number, without: 
   ['doctor', 0, 78],
   ['completion bash', 0, 0],
   ['man', 0, 0],
-  // Without a port it waits for its client there.
-  ['mcp --http x', 2, 2],
+  // Without an error it waits for its client there.
+  ['mcp --max-credits x', 2, 2],
   ['skill', 0, 0],
   ['help', 0, 0],
 ];

@@ -215,7 +215,7 @@ it.each([
 ])('a long text of few words is read once: %s', (_, part) => {
   const long = `x${part.repeat(200_000 / part.length)}x`;
   const properties = { tags: { type: 'array' }, headcount: { type: 'integer' } };
-  parseObjective(long, { isPhrase: () => false, isPlace: () => false, hasTitles: false });
+  parseObjective(long, () => false);
   fillSchema({ type: 'object', properties }, `Tags: ${long}, Headcount: ${long}`, undefined);
   bareAddress(long);
   plainText(long);

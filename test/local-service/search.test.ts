@@ -20,13 +20,14 @@ describe('an objective', () => {
     ['company', 'fintechs with fewer than 20 people', ['Kontora']],
     ['company', 'companies with between 30 and 80 employees in Berlin', middling],
     ['company', 'grunlicht', ['Grünlicht']],
-    ['company', 'fintech in Atlantis', []],
+    ['company', 'fintech in Atlantis', ['Kontora', 'Mandato', 'Pfandwerk', 'Zahlstelle']],
     ['company', 'fast-growing climate tech startups hiring in Berlin', ['Grünlicht']],
-    ['company', 'large Series B climate tech company from Berlin', []],
+    ['company', 'Series B climate tech company from Berlin', ['Grünlicht', 'Solana Verde']],
     ['company', 'companies with 10-30 employees', ['Kontora', 'Mandato', 'Pfandwerk']],
     ['company', 'companies', ['Grünlicht', 'Kontora', 'Mandato', 'Pfandwerk', 'Solana Verde', 'Zahlstelle']],
     ['person', 'CTOs of fintechs in Berlin', ['Lena Weber']],
-    ['person', 'investors in Berlin', []],
+    ['person', 'investors in Berlin', ['Lena Weber']],
+    ['person', 'wealthy investors in Berlin', []],
     ['person', 'CTO in Berlin', ['Lena Weber']],
     ['youtube_creator', 'climate podcasts on YouTube with over 100k subscribers', ['Warm Planet']],
     ['youtube_creator', 'climate podcasts under 0.1M followers', ['Small Warm Planet']],
@@ -92,7 +93,7 @@ describe("the user's own catalogue", () => {
     const service = await serve('leads.jsonl', `${lead}9"},"email":"ada@ada.example"}\n\n`);
     const answer = await service.ask('search', { entity_type: 'shopify_store', objective: 'Ada' });
     const text = await answer.text();
-    expect(text).toContain(`${lead}0.92"`);
+    expect(text).toContain(`${lead}0.99"`);
     expect(text).not.toContain('ada@ada');
     expect(service.fictional).toBe(false);
   });
@@ -110,7 +111,7 @@ describe("the user's own catalogue", () => {
         name: 'Acme, Inc.',
         links: { website },
         description: '',
-        score: { score: '0.92', reason: 'matches Bern, employees 1200 (over 1k)' },
+        score: { score: '0.99', reason: 'matches Bern, employees 1200 (over 1k)' },
         enrich_fields: { headcount: { content: '1200', reference: website } },
       },
     ]);

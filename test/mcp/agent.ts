@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
+import { Client as Client2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { closing } from '../helpers/closing.ts';
 import { type Answer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
-import { bareEnvironment, command, pointedAt, start } from '../helpers/run.ts';
+import { bareEnvironment, command, pointedAt } from '../helpers/run.ts';
 
 /** What a tool gave back. */
 export interface ToolAnswer {
@@ -27,8 +25,6 @@ interface CallOptions {
 interface AgentOptions {
   /** Of the SDK: the second one speaks the newest revision, the first the one before. */
   readonly version?: 1 | 2;
-  /** Where the server listens; a server of its own on stdio when it is not given. */
-  readonly url?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What the person answers; a client that can't ask when it is not given. */
@@ -40,7 +36,7 @@ const info = { name: 'test', version: '1' };
 export type Agent = Awaited<ReturnType<typeof startAgent>>;
 
 /** A program that talks to the server through one of the SDK's clients. */
-export async function startAgent({ version = 2, url = '', args = [], env = {}, answer }: AgentOptions) {
+export async function startAgent({ version = 2, args = [], env = {}, answer }: AgentOptions) {
   const capabilities = answer === undefined ? {} : { elicitation: {} };
   const server = { command: process.execPath, args: [command, 'mcp', ...args], env: { ...env } };
   const respond = async ({ params }: { params: { message: string } }) => ({
@@ -55,11 +51,11 @@ export async function startAgent({ version = 2, url = '', args = [], env = {}, a
   if (version === 1) {
     client = new Client1(info, { capabilities });
     if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, respond);
-    transport = url === '' ? new Stdio1({ ...server, stderr: 'ignore' }) : new Http1(new URL(url));
+    transport = new Stdio1({ ...server, stderr: 'ignore' });
   } else {
     client = new Client2(info, { capabilities, versionNegotiation: { mode: 'auto' } });
     if (answer !== undefined) client.setRequestHandler('elicitation/create', respond);
-    transport = url === '' ? new Stdio2({ ...server, stderr: 'ignore' }) : new Http2(new URL(url));
+    transport = new Stdio2({ ...server, stderr: 'ignore' });
   }
   await client.connect(transport);
   const call = async (name: string, given: object = {}, options: CallOptions = {}): Promise<ToolAnswer> => {
@@ -80,10 +76,7 @@ export async function startAgent({ version = 2, url = '', args = [], env = {}, a
     listTools: async (): Promise<{ name: string }[]> => (await client.listTools()).tools,
     instructions: (): string | undefined => client.getInstructions(),
     kill: () => process.kill(transport.pid, 'SIGKILL'),
-    async close(): Promise<void> {
-      if (version === 1 && url !== '') await transport.terminateSession();
-      await client.close();
-    },
+    close: (): Promise<void> => client.close(),
   });
 }
 
@@ -100,24 +93,4 @@ export const credits = jsonAnswer({ object: 'credit_balance', available_credits:
 export async function serving(answer: Answer, ...key: string[]) {
   const service = await startFaultServer(answer);
   return { service, env: { ...bareEnvironment(), ...pointedAt(service.url, ...key) } };
-}
-
-/** A server that listens on a port of its own. */
-export async function startHttp(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = start(['mcp', '--http', '0', ...args], { env });
-  let stdout = '';
-  child.stdout.on('data', (text: Buffer) => {
-    stdout += text;
-  });
-  let stderr = '';
-  while (!stderr.includes('Ctrl-C')) stderr += String((await once(child.stderr, 'data'))[0]);
-  child.stderr.resume();
-  return closing({
-    url: /(http:[^\s;]*[^\s;.])/.exec(stderr)?.[1] ?? '',
-    async close(): Promise<{ code: number | null; stdout: string }> {
-      child.kill('SIGTERM');
-      const [code] = await once(child, 'close');
-      return { code, stdout };
-    },
-  });
 }

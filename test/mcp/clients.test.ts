@@ -1,20 +1,16 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/session.ts';
 import { toDefinition } from '../../src/mcp/tool.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
-import { type Agent, startAgent, startHttp, startLedger } from './agent.ts';
+import { type Agent, startAgent, startLedger } from './agent.ts';
 
 let env: Record<string, string>;
 let files: string;
-let http: Awaited<ReturnType<typeof startHttp>>;
 beforeAll(async () => {
   ({ env } = await startLedger({ task_step: 40 }));
   files = temporaryFolder();
-  http = await startHttp(['--files', files], env);
 });
 
 const schema = { type: 'object', properties: { city: { type: 'string' } } };
@@ -125,33 +121,6 @@ describe.each([1, 2] as const)("the SDK's client of version %i", (version) => {
     const agent = await startAgent({ version, args, env: { ...env, ...bareEnvironment() } });
     await useAll(agent, 5 + version);
     await beRefused(agent);
-  });
-
-  it('runs every tool over HTTP', async () => {
-    const agent = await startAgent({ version, url: http.url });
-    await useAll(agent, 8 + version);
-    await beRefused(agent);
-  });
-});
-
-describe('over HTTP', () => {
-  it.each([
-    ['another Host', { host: 'rebound.example' }, 403],
-    ['the Origin of a page', { origin: 'https://evil.example' }, 403],
-    ['the Origin of another port', { origin: 'http://127.0.0.1:1' }, 403],
-    ['a session that has ended', { 'mcp-session-id': 'none' }, 404],
-  ])('%s is not served', async (_, headers, status) => {
-    const accept = 'application/json, text/event-stream';
-    const all = { 'content-type': 'application/json', accept, ...headers };
-    const sent = request(http.url, { method: 'POST', headers: all });
-    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }));
-    const [answer] = await once(sent, 'response');
-    answer.resume();
-    expect(answer.statusCode).toBe(status);
-  });
-
-  it('ends with SIGTERM, and has written nothing to stdout', async () => {
-    expect(await http.close()).toEqual({ code: 143, stdout: '' });
   });
 });
 

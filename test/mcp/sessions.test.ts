@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   errorAnswer,
@@ -6,9 +8,10 @@ import {
   searchFrames,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import { run } from '../helpers/run.ts';
+import { run, temporaryFolder } from '../helpers/run.ts';
 import { withSettings } from '../helpers/settings.ts';
-import { credits, serving, startAgent, startHttp, startLedger } from './agent.ts';
+import { page, someEntities, taskId } from '../helpers/task-server.ts';
+import { credits, serving, startAgent, startLedger } from './agent.ts';
 
 const used = errorAnswer('409 Conflict', 'request_already_exists', 'this key was used before');
 const fintech = { entity_type: 'company', objective: 'fintech' };
@@ -125,42 +128,20 @@ describe('what came to nothing', () => {
   });
 });
 
-describe('a server that many clients came to', () => {
-  const post = (url: string, message: object, more: Record<string, string> = {}): Promise<Response> => {
-    const accept = 'application/json, text/event-stream';
-    const headers = { 'content-type': 'application/json', accept, ...more };
-    return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
-  };
-
-  /** Begins a session as clients of the earlier revisions do, and goes away without a word. */
-  async function beginSession(url: string): Promise<string> {
-    const clientInfo = { name: 'test', version: '1' };
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-    const response = await post(url, { id: 1, method: 'initialize', params });
-    await response.text();
-    return response.headers.get('mcp-session-id') ?? '';
-  }
-
-  it('lets the oldest idle session go for a new one, and never one in which something is bought', async () => {
-    const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 150 });
-    const http = await startHttp([], env);
-    const { ask } = await startAgent({ version: 1, url: http.url });
-    let bought: ReturnType<typeof ask> | undefined;
-    await new Promise<void>((resolve) => {
-      const onProgress = (message: string) => message.includes('so far') && resolve();
-      bought = ask('search', { ...fintech, limit: 20 }, { onProgress });
+describe('a file that appears while an agent writes one of this name', () => {
+  it.each(['leads.csv', 'leads.xlsx'])('%s stays as it is', async (output) => {
+    const files = temporaryFolder();
+    const file = join(files, output);
+    const { env } = await serving((socket, { path }) => {
+      // By then, the server has seen that there is no such file.
+      if (path.includes('/fetch')) writeFileSync(file, 'of somebody else', { flag: 'wx' });
+      socket.write(page([someEntities[0] ?? ''], 0, 500, ['done', 1]));
     });
-    const idle: string[] = [];
-    for (let number = 0; number < 110; number++) idle.push(await beginSession(http.url));
-    const { operation_id, ...found } = await bought;
-    expect(found).toMatchObject({ count: 20, complete: true });
-    const ping = (id = '') => post(http.url, { id: 2, method: 'ping' }, { 'mcp-session-id': id });
-    // A program that reaches this port may be anybody's: it writes no file unless the person has named a folder.
-    const { error } = await ask('history_show', { operation_id, output: 'leads.csv' });
-    expect(error).toMatchObject({ hint: expect.stringContaining('--files') });
-    expect((await ping(idle[0])).status).toBe(404);
-    expect((await ping(idle.at(-1))).status).toBe(200);
-    expect((await service.close()).size).toBe(1);
+    const { ask } = await startAgent({ env, args: ['--files', files] });
+    const { error } = await ask('task_fetch', { leads_search_id: taskId, output });
+    expect(readFileSync(file, 'utf8')).toBe('of somebody else');
+    expect(error).toMatchObject({ type: 'usage', message: expect.stringContaining('is there already') });
+    expect(readdirSync(files)).toEqual([output]);
   });
 });
 

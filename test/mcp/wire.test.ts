@@ -101,6 +101,32 @@ describe('the server on standard input', () => {
   });
 });
 
+describe('a client that is not strict', () => {
+  it('is answered without a line end, and where it sends null for what it leaves out', async () => {
+    const child = serve();
+    const nulls = [
+      { jsonrpc: '2.0', id: 2, method: 'ping', params: null },
+      { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'history_list', arguments: null } },
+    ];
+    const sent = initialize + nulls.map((one) => `${JSON.stringify(one)}\n`).join('');
+    child.stdin.end(sent + message(4, 'ping', {}).trimEnd());
+    const { stdout, stderr, code } = await resultOf(child);
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .sort((a, b) => a.id - b.id);
+    expect(answers).toMatchObject([
+      { id: 1, result: {} },
+      { id: 2, result: {} },
+      { id: 3, result: { structuredContent: { purchases: [] } } },
+      { id: 4, result: {} },
+    ]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+});
+
 describe('a client that misbehaves', () => {
   it('is told of each line that is no message, and answered all the same', async () => {
     const child = serve();

@@ -11,17 +11,10 @@ import { toSpending } from '../../operations/spending.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
-import {
-  type ConnectionOptions,
-  createMaxCreditsOption,
-  numberIn,
-  option,
-  under,
-} from '../options/options.ts';
+import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
 import { foundLayout } from './task/task-layout.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
-  readonly http?: number;
   readonly maxCredits?: number;
   readonly confirm?: true;
   readonly files?: string;
@@ -29,14 +22,8 @@ interface McpCommandOptions extends ConnectionOptions {
 
 export const createCommand = defineCommand({
   name: 'mcp',
-  description:
-    'Serves agents: a Model Context Protocol server on standard input and output, or over HTTP on 127.0.0.1.',
+  description: 'Serves agents: a Model Context Protocol server on standard input and output.',
   options: under('What agents may do:', [
-    option(
-      '--http <port>',
-      'serve over HTTP on this port of 127.0.0.1 instead of standard input; 0 means any free port',
-      numberIn({ unit: 'number', min: 0, max: 65_535 }),
-    ),
     createMaxCreditsOption(
       'the most that the whole session may cost; what has no known price (contact, research, enrich, extract, enrich fields, web search) is refused until its setting price.* is set',
     ),
@@ -46,25 +33,24 @@ export const createCommand = defineCommand({
     ),
     new Option(
       '--files <folder>',
-      'where agents may write files of leads: new ones alone; the working directory when it is not given, and nowhere with --http',
+      'where agents may write files of leads: new ones alone; the working directory when it is not given',
     ),
   ]),
   takes: ['connection'],
-  examples: ['leadpipe mcp --local', 'leadpipe mcp --http 4011 --max-credits 200 --confirm'],
+  examples: ['leadpipe mcp --local', 'leadpipe mcp --max-credits 200 --confirm'],
   output: [
-    'the messages of the protocol, one on each line; with --http nothing: the',
-    'address is on stderr. Agents start the server themselves. Their settings:',
+    'the messages of the protocol, one on each line. Agents start the server',
+    'themselves. Their settings:',
     '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
     ' "args":["mcp","--max-credits","200"]}}}',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated'],
   remarks: [
     'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
-    "With --http, any program on this machine can use it and spend credits. Web pages and other machines can't.",
   ],
   async run(context, given: McpCommandOptions) {
     const { say } = createNotes(context, given);
-    const { confirm = false, files, http, local, maxCredits, profile } = given;
+    const { confirm = false, files, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
       throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
     // If the settings can't be read, each call reports it.
@@ -75,16 +61,11 @@ export const createCommand = defineCommand({
       spending: toSpending(maxCredits, { origin: local ? 'local' : '', settings }),
       confirm,
       describe: toToolErrorFields,
-      save: createSave(context, files ?? (http === undefined ? '.' : undefined)),
+      save: createSave(context, files ?? '.'),
       say,
     };
-    if (http === undefined) {
-      const { serveStdio } = await import('../../mcp/stdio.ts');
-      await serveStdio(context, options);
-    } else {
-      const { serveHttp } = await import('../../mcp/http.ts');
-      await serveHttp(context, options, http, (url) => say(`Listening on ${url}. Press Ctrl-C to stop it.`));
-    }
+    const { serveStdio } = await import('../../mcp/stdio.ts');
+    await serveStdio(context, options);
     await close();
     if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
   },
@@ -93,12 +74,8 @@ export const createCommand = defineCommand({
 /** Names of files that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
 const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
 
-function createSave(context: Context, folder: string | undefined): McpOptions['save'] {
+function createSave(context: Context, folder: string): McpOptions['save'] {
   return async (name, intent, records) => {
-    if (folder === undefined) {
-      const advice = 'Ask the person to start it with --files <folder>, or read the records with position.';
-      throw new UsageError('this server writes no files', advice);
-    }
     const ends = '.csv, .jsonl, .json or .xlsx';
     if (!savable.test(name))
       throw new UsageError(`output is the name of a file, without a folder, that ends with ${ends}`);
@@ -115,7 +92,7 @@ function createSave(context: Context, folder: string | undefined): McpOptions['s
       ? printedAs(command, JSON.parse(body))
       : ({ shape: 'list', layout } as const);
     const written = { output, quiet: true, color: false } as const;
-    await withOutput(context, written, { ...printed, settings: {} }, async (output) => {
+    await withOutput(context, written, { ...printed, isNew: true, settings: {} }, async (output) => {
       for await (const some of records) await output.write(some);
     });
     return output;

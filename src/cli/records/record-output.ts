@@ -21,6 +21,8 @@ export interface Printed {
   /** Of the profile, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   readonly opening?: Opening | undefined;
+  /** Whether the file must be a new one: none is replaced. */
+  readonly isNew?: boolean;
 }
 
 type OutputOptions = RecordOptions & ReportOptions & { readonly positions?: true };
@@ -72,7 +74,7 @@ export async function withHeldOutput<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
+  { shape, isNew, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
   keepsFile = true,
 ): Promise<Delivery> {
   const file = fileOf(options);
@@ -98,6 +100,7 @@ export async function openOutput(
     append: options.append === true,
     keepsFile,
     opening,
+    isNew,
     lock,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
