@@ -20,7 +20,7 @@ import { fileOf, type RecordOptions } from '../options/options.ts';
 import { fromTerms, printedAs, toBuyer, toOrder } from '../records/orders.ts';
 import { openOutput, withHeldOutput } from '../records/record-output.ts';
 import { runOperation } from '../records/run-operation.ts';
-import { runSearch, type SearchOptions } from './search.ts';
+import { runSearch, type SearchOptions } from './run-search.ts';
 
 /**
  * Continues a search that was cut by buying another one: only for the rest, and into the same file, completed with what arrived and is not

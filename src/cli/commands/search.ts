@@ -1,26 +1,17 @@
 import { type Argument, type Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
-import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
+import { streamEntityTypes } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import type { Buyer } from '../../operations/buyer.ts';
-import type { OperationEvent, Running } from '../../operations/events.ts';
 import { withOperation } from '../../operations/journal/journal.ts';
-import type { RestOfSearch } from '../../operations/rest-of-search.ts';
-import { type BoughtSearch, buySearch } from '../../operations/search/buy.ts';
-import { toCostAtMost, toWorstCase } from '../../operations/spending.ts';
+import { buySearch } from '../../operations/search/buy.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
+import { toNothingFound } from '../messages/closing-line.ts';
 import { toMissing } from '../messages/corrected.ts';
 import { timeOf } from '../messages/earlier-runs.ts';
-import { createNotes } from '../messages/status-line.ts';
 import {
   createEntityArguments,
   createEntityOptions,
-  type EntitySearchOptions,
-  type ListOptions,
   leadColumns,
   leadShape,
   listOptions,
@@ -28,13 +19,8 @@ import {
   toListTerms,
 } from '../options/entity-search.ts';
 import { inputNames, option, toId } from '../options/options.ts';
-import { type Purchase, type PurchaseOptions, withPurchase } from '../records/orders.ts';
-import { runOperation } from '../records/run-operation.ts';
-
-export interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
-  readonly exitStatus?: true;
-  readonly continue?: string;
-}
+import { type Purchase, withPurchase } from '../records/orders.ts';
+import { runSearch, type SearchOptions } from './run-search.ts';
 
 export const createCommand = defineCommand({
   name: 'search',
@@ -95,43 +81,3 @@ export const createCommand = defineCommand({
       throw toNothingFound(end, options);
   },
 });
-
-/**
- * Runs a search and reports the result; if it was cut, its error does. `before` is what earlier searches brought if this one buys their
- * rest, and what to say at the beginning. Throws as `buySearch`.
- */
-export async function runSearch(
-  context: Context,
-  options: SearchOptions,
-  request: EntitySearchRequest,
-  { connection }: Buyer,
-  search: Running<BoughtSearch | undefined>,
-  before?: RestOfSearch & { readonly beginning: string },
-): Promise<BoughtSearch | undefined> {
-  const { limit = limits.entityLimit.default } = request;
-  const on = (event: OperationEvent): void => {
-    if (event.is === 'begun' && before) createNotes(context, options).say(before.beginning);
-  };
-  const end = await runOperation(context, options, search, { most: limit, on });
-  if (end === undefined) return undefined;
-  const { excluded, list, operationId, stopReason } = end;
-  const leads = end.leads - excluded;
-  const { credits } = toWorstCase('search', request, connection.settings);
-  const ended = { charged: null, complete: true, leads: end.leads };
-  // The earlier searches whose leads can be shown again.
-  const shown = before?.isKept ? before.chain.filter(({ sent }) => sent > 0) : [];
-  const kept = operationId === undefined ? [] : [...shown.map((one) => one.operationId), operationId];
-  const again = kept.map((id) => `leadpipe history show ${id}`);
-  close(context, options, {
-    leads,
-    before: before && { arrived: before.arrived, delivered: before.brought.length },
-    excluded,
-    stopReason,
-    limit: limit + (before?.arrived ?? 0),
-    costAtMost: toCostAtMost('search', request, credits, ended),
-    ids: end,
-    why: list && toNothingNew(leads, list),
-    next: toSaving(context, options, leads, again),
-  });
-  return end;
-}
