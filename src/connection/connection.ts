@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import type { Client } from '../client.ts';
@@ -7,6 +6,7 @@ import { type Profile, readProfile, type Settings } from '../config/settings.ts'
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
 import type { KeyHeader } from '../contract/endpoints.ts';
+import { digestOf } from '../digest.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
@@ -136,7 +136,7 @@ export async function withConnection<T>(
         settings,
         profile: profile.name,
         origin: options.local ? 'local' : baseUrl.origin,
-        fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
+        fingerprint: (salt) => digestOf(`${salt}:${apiKey}`, 12),
         preview: transport.preview,
         route: { baseUrl, apiKey, keyHeader, dispatcher },
       });

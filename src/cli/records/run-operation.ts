@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../../operations/events.ts';
 import { RequestError } from '../../transport/errors.ts';
 import { toWaitReason } from '../connect.ts';
-import { createNotes, statusLineOf, toCounted, withStatus } from '../messages/status-line.ts';
+import { createNotes, toCounted, withStatus } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 import { printPreview } from './preview.ts';
 
@@ -48,7 +48,7 @@ export async function runOperation<T>(
     } else if (event.is === 'warning') warn(event.line);
     else if (event.is === 'preview') printPreview(context, options, event);
     // Nobody waits for what follows.
-    else if (event.is === 'ended') statusLineOf(context)?.hush();
+    else if (event.is === 'ended') context.run.statusLine?.hush();
     on?.(event);
   };
   const text = (seconds: number): string | undefined =>
