@@ -2,9 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EntityType, StreamEntityType } from '../../src/contract/types.ts';
 import { LeadpipeError } from '../../src/errors.ts';
-import { toNotCovered, toOverLimit, toUnknownPrice } from '../../src/operations/money.ts';
 import type { BodyOf, PaidKind } from '../../src/operations/kinds/kinds.ts';
-import { createSpending, type Prices, toCostAtMost, toWorstCase } from '../../src/operations/money.ts';
+import {
+  createSpending,
+  type Prices,
+  toCostAtMost,
+  toNotCovered,
+  toOverLimit,
+  toUnknownPrice,
+  toWorstCase,
+} from '../../src/operations/money.ts';
 
 const company: { entity_type: StreamEntityType; objective: string } = {
   entity_type: 'company',
