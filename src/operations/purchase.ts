@@ -131,7 +131,7 @@ export function toIntent(
 ): Intent {
   return {
     type: 'intent',
-    version: 2,
+    version: 1,
     time: context.clock.now().toISOString(),
     command: kind,
     profile: connection.profile,

@@ -1,7 +1,6 @@
 import { limits } from '../contract/limits.ts';
 import type { ContactType, EnrichRequest, ExtractionType } from '../contract/types.ts';
 import type { Intent } from './journal/entries.ts';
-import { rowsOf } from './kinds/kinds.ts';
 
 /** Everything that decides, together with a row, what is sent for it: values only, never the name of a file. */
 export type RowRequest = { readonly template?: string | undefined } & (
@@ -32,20 +31,9 @@ export function toRowRequestText(request: RowRequest): string {
 }
 
 /** What the journal holds of the row request of a list. */
-export type ListIntent = Pick<Intent, 'command' | 'options' | 'row_request'>;
+export type ListIntent = Pick<Intent, 'row_request'>;
 
-/** Pure: the row request of a stored list; undefined where the journal does not hold its values. */
-export function rowRequestOf({ command, options, row_request }: ListIntent): RowRequest | undefined {
-  if (row_request !== undefined) return JSON.parse(row_request);
-  // The last release stored the options instead. A shard of `auto` may be any of them.
-  const { contact_type, instruction, limit, schema, shard, template, type } = options;
-  const kind = rowsOf(command);
-  if (kind === undefined || String(shard ?? '').startsWith('auto')) return undefined;
-  const own = {
-    contact: { contact_type },
-    research: {},
-    enrich: schema === undefined ? undefined : { enrich_fields: JSON.parse(String(schema)) },
-    extract: { type, instruction, limit },
-  }[kind];
-  return own && ({ kind, ...own, template } as RowRequest);
+/** Pure: the row request of a stored list; undefined for what is no list. */
+export function rowRequestOf({ row_request }: ListIntent): RowRequest | undefined {
+  return row_request === undefined ? undefined : JSON.parse(row_request);
 }

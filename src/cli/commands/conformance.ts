@@ -255,6 +255,7 @@ async function withRecord(
   const time = context.clock.now().toISOString();
   const intent = {
     type: 'intent',
+    version: 1,
     time,
     command: 'conformance',
     // One key for the run; each request has its own.

@@ -197,8 +197,7 @@ const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs[
 /** The layout of a list's answers when they are shown again, without the rows they were bought for. */
 export async function answersAs(kind: AnswerKind, intent: ListIntent): Promise<PrintedAs['layout']> {
   const { rowRequestOf } = await import('../../operations/row-request.ts');
-  // The shard decides which rows were bought, and not how they are printed.
-  const request = rowRequestOf({ ...intent, options: { ...intent.options, shard: undefined } });
+  const request = rowRequestOf(intent);
   const toLayout: (body: never) => PrintedAs['layout'] = layouts[kind];
   return toLayout((request ?? { enrich_fields: { properties: {} } }) as never);
 }

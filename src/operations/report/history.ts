@@ -2,13 +2,13 @@ import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { type Operation, readOperation, toDamageLine } from '../operation.ts';
-import { exact, toCostAtMost, toWorstCase } from '../money.ts';
+import { exact, toCostAtMost } from '../money.ts';
 import { readChainFrom } from '../journal/chain.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
-import { countRows, hasRows } from '../journal/rows.ts';
+import { countRows } from '../journal/rows.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
@@ -106,9 +106,7 @@ async function countStored({
 }: Operation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
   if (rowsOf(command) === undefined) return end === undefined ? await countStoredLeads(folder) : nothing;
-  // Earlier versions counted a row of a list each time it stood in the input.
-  const isCounted = end !== undefined && (end.sentRows !== undefined || !hasRows(folder));
-  if (isCounted) return nothing;
+  if (end !== undefined) return nothing;
   const { answered, sent } = await countRows(folder);
   return { delivered: answered, excluded: 0, sent };
 }
@@ -145,8 +143,7 @@ function toHistoryRecord(
   const state = toState();
   /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
   const dropped = intent.asked === undefined ? null : excluded;
-  // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
-  const sentRows = end?.sentRows ?? stored.sent ?? leads ?? 0;
+  const sentRows = end?.sentRows ?? stored.sent ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
@@ -190,18 +187,20 @@ type Costing = Readonly<{
 /** Pure: the most that a purchase has cost; null where no price was known. */
 export function costOf(
   { charged, excluded, leads, state }: Costing,
-  { command, body = '{}', worst_case }: Intent,
+  { command, body = '{}', worst_case = null }: Intent,
   sentRows = 0,
 ): number | null {
   // Each row that was sent may have cost as much as a row can.
-  if (rowsOf(command) !== undefined) return worst_case == null ? null : exact(worst_case * sentRows);
+  if (rowsOf(command) !== undefined) return worst_case === null ? null : exact(worst_case * sentRows);
   if (!isPaid(command)) return null;
   const request = JSON.parse(body);
-  // Journals of earlier versions have no worst case. For a plain search it needs no price.
-  const worst = worst_case === undefined ? toWorstCase(command, request, {}).credits : worst_case;
   // Leads that were dropped on this machine arrived, and are paid for.
   const arrived = leads === null ? null : leads + (excluded ?? 0);
-  return toCostAtMost(command, request, worst, { charged, leads: arrived, complete: state === 'complete' });
+  return toCostAtMost(command, request, worst_case, {
+    charged,
+    leads: arrived,
+    complete: state === 'complete',
+  });
 }
 
 /** The command with its subject, as the user gave it. */

@@ -158,9 +158,7 @@ export async function* resumeTask(
       await delivery.cut();
     }
   }
-  // Earlier versions wrote the rows of --append directly into the file: these stay, and the rest is added.
-  const isInFile = begun.options.append === true && (intent.version ?? 1) < 2;
-  if (intent.output === null || isInFile) return yield* read(progress, 'new');
+  if (intent.output === null) return yield* read(progress, 'new');
   if (outputLength !== undefined && isOurs) {
     try {
       return yield* read(progress, { at: outputLength });

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
-import type { Operation } from '../../../operations/operation.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
-import { rowRequestOf } from '../../../operations/row-request.ts';
+import type { Operation } from '../../../operations/operation.ts';
+import { type RowRequest, rowRequestOf } from '../../../operations/row-request.ts';
 import { defineCommand } from '../../command.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
@@ -68,20 +68,16 @@ async function resumeList(
 ): Promise<void> {
   const { operationId, intent, terms } = operation;
   const { max_credits, origin, profile } = intent;
-  const { input, inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
+  const { inputFormat, into, run, shard } = terms.options as Partial<RowsOptions>;
   if (operation.end?.outcome === 'complete') {
     const place = terms.output === null ? '' : `; its rows are in ${terms.output}`;
     createNotes(context, given).say(`The list ${operationId} is finished${place}. Nothing was bought.`);
     return;
   }
-  const request = rowRequestOf(intent);
+  // The journal of a list has both.
+  const request = rowRequestOf(intent) as RowRequest;
+  const input = String(terms.options.input);
   const print = `What it has bought, for free: leadpipe history show ${operationId}`;
-  if (request === undefined || input === undefined) {
-    throw new UsageError(
-      `an earlier release began ${operationId}, and did not store what its rows are sent: it can't be gone on with, and nothing was bought`,
-      print,
-    );
-  }
   if (input === '-') {
     throw new UsageError(
       `the rows of ${operationId} came from standard input, and can't be had again; nothing was bought`,
