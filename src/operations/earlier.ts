@@ -3,12 +3,13 @@ import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import { readAnswer } from './journal/answers.ts';
 import { readChainFrom, readChainTo } from './journal/chain.ts';
-import { digestOf, type OrderDigests, type Ordered } from './journal/index-lines.ts';
+import { digestOf } from './journal/index-lines.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import { countStoredLeads } from './journal/leads.ts';
 import type { OperationIndex } from './journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Failed, type Operation, readOperation } from './operation.ts';
+import type { OrderDigests, Ordered } from './order-digests.ts';
 import { replacedBy } from './output-owner.ts';
 import type { RestOfSearch } from './rest-of-search.ts';
 

@@ -1,9 +1,10 @@
 import type { EntitySearchRequest } from '../contract/types.ts';
 import type { Buyer } from './buyer.ts';
 import type { Asking, Earlier, Wanted } from './earlier.ts';
-import { digestOf, toDigests } from './journal/index-lines.ts';
+import { digestOf } from './journal/index-lines.ts';
 import { openIndex } from './journal/operation-index.ts';
 import { type PaidKind, toRequest } from './kinds/kinds.ts';
+import { toDigests } from './order-digests.ts';
 import { completeAdditionTo } from './output-owner.ts';
 import type { Order } from './purchase.ts';
 

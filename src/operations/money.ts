@@ -225,7 +225,7 @@ export async function withinDay(buyer: Buyer, worst: WorstCase): Promise<Buyer> 
 export async function admitUnkept({ context }: Buyer, { credits }: WorstCase, admit: Admit): Promise<void> {
   const worst = credits ?? 0;
   const line = { is: 'reserved', op: 'unkept', time: context.clock.now().toISOString(), worst } as const;
-  await addToIndex(context, line, (index) => admit(index, worst));
+  await addToIndex(context, line, 0, (index) => admit(index, worst));
 }
 
 /** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */

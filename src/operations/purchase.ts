@@ -1,22 +1,23 @@
 import type { Client } from '../client.ts';
 import { LocalIoError } from '../errors.ts';
 import type { Buyer } from './buyer.ts';
-import {
-  admitUnkept,
-  checkCovered,
-  glanceAtBalance,
-  setCreditsAside,
-  toAdmit,
-  withNumbers,
-} from './money.ts';
 import type { Delivery, OpenDelivery, Placing } from './delivery.ts';
 import type { Running } from './events.ts';
 import type { Intent, JournalEntry } from './journal/entries.ts';
 import { beginJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import { pruneIfDue } from './journal/prune-if-due.ts';
 import { type BodyOf, type KindName, type PaidKind, toRequest } from './kinds/kinds.ts';
+import {
+  admitUnkept,
+  checkCovered,
+  glanceAtBalance,
+  setCreditsAside,
+  toAdmit,
+  toWorstCase,
+  withNumbers,
+} from './money.ts';
 import type { Operation } from './operation.ts';
-import { toWorstCase } from './money.ts';
+import { type NewIntent, toIndexed } from './order-digests.ts';
 
 /** How long the end of a run may wait for the balance, in milliseconds. */
 const balanceAfterMs = 1000;
@@ -128,7 +129,7 @@ export function toIntent(
   { operationId = '' }: Journal,
   kind: KindName,
   terms: OutputTerms,
-): Intent {
+): NewIntent {
   return {
     type: 'intent',
     version: 1,
@@ -142,16 +143,17 @@ export function toIntent(
 }
 
 /**
- * Opens the output. The journal has the intent before a file is touched, so that the owner of the file can be found; `intent` is undefined
+ * Opens the output. The journal has the intent before a file is touched, so that the owner of the file can be found; `begun` is undefined
  * where the journal has it already. `sending` writes down where the rows begin and that the request goes out. If the output can't be
  * opened, nothing stays, since nothing was sent.
  */
 export async function openFor(
   { context }: Buyer,
   journal: Journal,
-  intent: Intent | undefined,
+  begun: NewIntent | undefined,
   open: OpenDelivery,
 ): Promise<{ readonly delivery: Delivery; sending(): Promise<void> }> {
+  const intent = begun && (await toIndexed(begun));
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.append(...entries).catch((error: unknown) => {
       const isUnkept = intent !== undefined && error instanceof LocalIoError;

@@ -21,7 +21,7 @@ export async function* readUnfinished(
     if (line.is === 'ended' && line.outcome === 'complete') over.add(line.op);
     if (line.is === 'created') tasks.set(line.op, line.task);
     if (line.is !== 'begun') continue;
-    const { continues, key, kind, op, task = tasks.get(op) } = line;
+    const { key, kind, op, task = tasks.get(op) } = line;
     const isOver = [op, task ?? key].some((one) => one !== undefined && over.has(one));
     if (tasks.has(op)) over.add(key);
     if (over.has(op) && kind !== 'task create') over.add(task);
@@ -31,7 +31,6 @@ export async function* readUnfinished(
         : await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
             damaged(error);
           });
-    if (isOver || operation?.isBegun) over.add(continues);
     if (operation && operation.resumes !== 'no') yield operation;
   }
 }

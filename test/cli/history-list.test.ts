@@ -39,6 +39,7 @@ function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[])
     key_fingerprint: 'x',
     output: null,
     options: {},
+    index: { like: '', key: 'k' },
     list: 'clinics',
     ...intent,
   };

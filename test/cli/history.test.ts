@@ -348,6 +348,7 @@ describe('retention', () => {
       key_fingerprint: 'f',
       output: null,
       options: {},
+      index: { like: '', key: 'k' },
     };
     await journal.append(intent, { type: 'answered', request_id: null });
     writeFileSync(join(state, 'operations', operation, 'answer.json'), '{}');

@@ -12,6 +12,7 @@ export function intentOf(changes: Partial<Intent> = {}): Intent {
     key_fingerprint: 'abc',
     output: null,
     options: {},
+    index: { like: '', key: changes.idempotency_key },
     ...changes,
   };
 }

@@ -13,11 +13,19 @@ import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import type { localKeys } from '../../local-service/keys.ts';
-import { toOverLimit, toUnknownPrice } from '../../operations/money.ts';
 import { toTerminal } from '../../operations/journal/entries.ts';
 import { beginJournal, naming } from '../../operations/journal/journal.ts';
 import { isPaid, kinds, type PaidKind } from '../../operations/kinds/kinds.ts';
-import { exact, type PriceName, type Prices, tariffOf, toSpending } from '../../operations/money.ts';
+import {
+  exact,
+  type PriceName,
+  type Prices,
+  tariffOf,
+  toOverLimit,
+  toSpending,
+  toUnknownPrice,
+} from '../../operations/money.ts';
+import { toIndexed } from '../../operations/order-digests.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberLayout } from '../../output/columns.ts';
 import type { Layout } from '../../output/layout.ts';
@@ -253,7 +261,7 @@ async function withRecord(
   const journal = await beginJournal(context);
   const { operationId = '' } = journal;
   const time = context.clock.now().toISOString();
-  const intent = {
+  const intent = await toIndexed({
     type: 'intent',
     version: 1,
     time,
@@ -266,7 +274,7 @@ async function withRecord(
     key_fingerprint: fingerprint(operationId),
     output: null,
     options: {},
-  } as const;
+  });
   const charged = origin === 'local' ? 'no' : 'maybe';
   try {
     await journal.append(intent, { type: 'sent', time });

@@ -1,14 +1,14 @@
 import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
-import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
-import { type Operation, readOperation, toDamageLine } from '../operation.ts';
-import { exact, toCostAtMost } from '../money.ts';
 import { readChainFrom } from '../journal/chain.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
 import { countRows } from '../journal/rows.ts';
+import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
+import { exact, toCostAtMost } from '../money.ts';
+import { type Operation, readOperation, toDamageLine } from '../operation.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
