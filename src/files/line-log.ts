@@ -183,6 +183,8 @@ export async function openLog(
 
   return {
     handle,
+    /** Bytes. */
+    size: () => end,
     /**
      * When it returns, the lines survive this process. Returns the byte at which they begin. It is synchronous, since the thread pool takes
      * several times as long.

@@ -13,10 +13,10 @@ export function isOwner(name: string): boolean {
   return /^\d+\./.test(name);
 }
 
-/** Whether this process and the owner share their process numbers. The last release stored no place. */
+/** Whether this process and the owner share their process numbers. */
 export function isFromHere(owner: string): boolean {
-  const [, , place, id] = owner.split('.');
-  return id === undefined || place === placeOfThis();
+  const [, , place] = owner.split('.');
+  return place === placeOfThis();
 }
 
 /** Whether an owner from this place has ended. */

@@ -4,13 +4,14 @@ import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRuns } from './events.ts';
 import { readAnswer } from './journal/answers.ts';
-import { digestOf, type OrderDigests, type Ordered, toDigests } from './journal/index-lines.ts';
+import { digestOf } from './journal/index-lines.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import { type OperationIndex, openIndex } from './journal/operation-index.ts';
 import type { Order } from './kinds/job.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { toRowRequestText } from './kinds/row-request.ts';
 import { type Failed, type Operation, readOperation } from './operation.ts';
+import { type OrderDigests, type Ordered, toDigests } from './order-digests.ts';
 import { isPartOf, replacedBy } from './output-owner.ts';
 
 export type Earlier =

@@ -2,10 +2,11 @@ import { type Facts, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
-import { digestOf, toDigests } from './journal/index-lines.ts';
+import { digestOf } from './journal/index-lines.ts';
 import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex } from './journal/operation-index.ts';
 import { type Operation, readOperation } from './operation.ts';
+import { toDigests } from './order-digests.ts';
 
 /**
  * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records

@@ -6,7 +6,7 @@ import { type Buyer, checkSameBuyer } from './buyer.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier } from './earlier.ts';
 import { type BoughtTask, type LeftBehind, type Running, warningsOf } from './events.ts';
-import { entry, type Intent, type JournalEntry } from './journal/entries.ts';
+import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
 import type { Admit } from './journal/operation-index.ts';
@@ -21,6 +21,7 @@ import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
 import { checkCovered, readBalanceSoon, reserve, toAdmit, toCounted, withNumbers, worstOf } from './money.ts';
 import type { Operation } from './operation.ts';
+import { type NewIntent, toIndexed } from './order-digests.ts';
 import { completeAdditionTo } from './output-owner.ts';
 
 export type { Order };
@@ -99,16 +100,10 @@ async function* begin<Kind extends Runnable>(
     if (order.keep) yield { is: 'warning', line: error.message };
     journal = noJournal;
   }
-  const intent = toIntent(
-    buyer,
-    order,
-    journal,
-    planned,
-    idempotencyKey,
-    reservation.available,
-    admit !== undefined,
-  );
-  const beginning = [order.keep ? intent : toCostAlone(intent)];
+  const { available } = reservation;
+  const isCounted = admit !== undefined;
+  const intent = toIntent(buyer, order, journal, planned, idempotencyKey, available, isCounted);
+  const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
   const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit };
   return yield* work(buyer, order, planned, open, begun);
 }
@@ -293,9 +288,10 @@ function toIntent(
   idempotencyKey: string,
   available: number | undefined,
   isCounted: boolean,
-): Intent {
+): NewIntent {
   const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
-  return entry.intent({
+  return {
+    type: 'intent',
     version: 1,
     time: context.clock.now().toISOString(),
     command: kind,
@@ -309,11 +305,11 @@ function toIntent(
     ...(isCounted && costs.is === 'rows' ? { reserved: toCounted(costs) ?? 0 } : {}),
     ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
     ...(available === undefined ? {} : { credits_before: available }),
-  });
+  };
 }
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
-function toCostAlone(intent: Intent): Intent {
+function toCostAlone(intent: NewIntent): NewIntent {
   const { type, version, time, command, origin, worst_case, reserved } = intent;
   return {
     ...{

@@ -28,6 +28,7 @@ function write(daysAgo: number, text: string): void {
 function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[]): void {
   const whole: Intent = {
     type: 'intent',
+    version: 1,
     time: timeOf(daysAgo).toISOString(),
     command: 'search',
     idempotency_key: `k${daysAgo}`,
@@ -38,6 +39,7 @@ function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[])
     key_fingerprint: 'x',
     output: null,
     options: {},
+    index: { like: '', key: 'k' },
     list: 'clinics',
     ...intent,
   };

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Intent, toEntries, toLine } from '../../src/operations/journal/entries.ts';
+import { type Intent, toEntries } from '../../src/operations/journal/entries.ts';
 import { createJournal } from '../../src/operations/journal/journal.ts';
 import { pruneIfDue } from '../../src/operations/journal/prune-if-due.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
@@ -303,20 +303,12 @@ describe('history show', () => {
     expect(await at.show('--answer')).toMatchObject({ code: 0, stdout: row.repeat(2) });
   });
 
-  it('counts a row of a list once, also where an earlier version did not, that stood in the input twice', async () => {
+  it('counts a row of a list once that stood in the input twice', async () => {
     const at = await home(ok(contactAnswer));
     at.write('people.txt', 'ada\nbob\nada\n');
     expect(await at.leadpipe('config set price.contact.email 2')).toMatchObject({ code: 0 });
     expect(await at.leadpipe('contact email --input people.txt')).toMatchObject({ code: 0 });
-    const entries = at.journal();
-    const older = entries.map((entry) => {
-      const { sent_rows: _, ...rest } = { sent_rows: 0, ...entry };
-      return toLine(rest as (typeof entries)[number]);
-    });
-    for (const lines of [entries.map(toLine), older]) {
-      writeFileSync(at.journalPath(), lines.join(''));
-      expect(await at.history('list')).toMatchObject([{ leads: 3, credits_at_most: 4 }]);
-    }
+    expect(await at.history('list')).toMatchObject([{ leads: 3, credits_at_most: 4 }]);
   });
 
   it('--answer is refused for a search: its leads are all that is kept', async () => {
@@ -346,6 +338,7 @@ describe('retention', () => {
     const journal = await createJournal(keepingIn(state), operation);
     const intent: Intent = {
       type: 'intent',
+      version: 1,
       time: daysAgo(days),
       command: 'contact',
       idempotency_key: 'k',
@@ -355,6 +348,7 @@ describe('retention', () => {
       key_fingerprint: 'f',
       output: null,
       options: {},
+      index: { like: '', key: 'k' },
     };
     await journal.append(intent, { type: 'answered', request_id: null });
     writeFileSync(join(state, 'operations', operation, 'answer.json'), '{}');

@@ -4,6 +4,7 @@ import type { Intent, JournalEntry } from '../../src/operations/journal/entries.
 export function intentOf(changes: Partial<Intent> = {}): Intent {
   return {
     type: 'intent',
+    version: 1,
     time: '2026-01-05T12:00:00.000Z',
     command: 'task run',
     profile: null,
@@ -11,6 +12,7 @@ export function intentOf(changes: Partial<Intent> = {}): Intent {
     key_fingerprint: 'abc',
     output: null,
     options: {},
+    index: { like: '', key: changes.idempotency_key },
     ...changes,
   };
 }

@@ -3,11 +3,32 @@ import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts'
 import type { Addition } from '../../files/addition.ts';
 import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts';
 
+/** What the index holds of an operation besides its name, so that it is found without its journal. */
+export type Indexed = Readonly<{
+  /** Digests of what it has in common with an order. What is found by them must be compared in full. */
+  like: string;
+  same?: string | undefined;
+  output?: string | undefined;
+  run?: string | undefined;
+  key?: string | undefined;
+  /** The task that it reads. */
+  task?: string | undefined;
+  /** The most that it can cost, as far as that was known. */
+  worst?: number | undefined;
+  /** Whether its cost is not known. */
+  unpriced?: true | undefined;
+  /** Whether it is found by the ID that the service gives it. */
+  is_task?: true | undefined;
+}>;
+
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
   readonly type: 'intent';
   /** The form of the journal. */
   readonly version: 1;
+  /** See `Numbered`. */
+  readonly number?: number;
+  readonly index: Indexed;
   readonly time: string;
   readonly command: string;
   /** The key and the exact body of the POST; absent when nothing is bought. */
@@ -61,8 +82,11 @@ export type JournalEntry =
         }
       /** Everything is written again: a task into a new file, where earlier pages don't count, or a list in another form or file. */
       | { type: 'restarted'; options: Intent['options'] }
-      /** The output is open and has no row of this operation. What stands before this length is not ours. */
-      | { type: 'opened'; output_length: number }
+      /**
+       * The output is open and has no row of this operation. What stands before this length is not ours. Where it is opened again, `output`
+       * is the digest of its path.
+       */
+      | { type: 'opened'; output_length: number; number?: number; output?: string }
       /** Everything has arrived, and is on the disk, but perhaps not in its place. */
       | {
           type: 'written';
@@ -92,7 +116,7 @@ export type JournalEntry =
       /** The file is in its place, or its rows have been added. A .part beside it belongs to another operation. */
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
-      | { type: 'reserved'; time: string; credits: number }
+      | { type: 'reserved'; time: string; credits: number; number?: number }
       /** A list stopped early: what this run may have cost, in place of what was reserved for it. */
       | { type: 'spent'; credits: number }
       /**
@@ -122,6 +146,7 @@ export type JournalEntry =
           credits_before?: number;
           delivered: number;
           excluded: number;
+          number?: number;
         }
       /** There is nothing left to do. */
       | {
@@ -141,6 +166,12 @@ export type JournalEntry =
           dropped?: true;
         }
     >;
+
+/**
+ * An entry that goes into the index before it goes into the journal. Its number, which the journal gives it, is one more than the highest
+ * that the index had then: the order of these entries is the order in which they were written down, whatever the clock said.
+ */
+export type Numbered = EntryOf<'intent' | 'opened' | 'reserved' | 'rest'>;
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 

@@ -4,12 +4,19 @@ import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
+import { realPathOf } from '../../files/target.ts';
 import { fold, type Operation, toUnknownOperation } from '../operation.ts';
-import { type Intent, type JournalEntry, toEntry, toLine } from './entries.ts';
+import { type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
-import { costsOf, toIndexLine } from './index-lines.ts';
+import { digestOf, toIndexLine } from './index-lines.ts';
 import { type Entries, journalFile } from './journal-file.ts';
-import { type Admit, addToIndex, type IndexContext, type OperationIndex } from './operation-index.ts';
+import {
+  type Admit,
+  addLateToIndex,
+  addToIndex,
+  type IndexContext,
+  type OperationIndex,
+} from './operation-index.ts';
 
 /** It is also the lock of its operation's folder: rows, leads and answers are written, and requests sent, only while this process has it. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
@@ -53,26 +60,36 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
     log.append(some.map(toLine).join(''));
   }
 
-  async function index(entry: JournalEntry, admit?: Admit): Promise<void> {
-    const line = await toIndexLine(operationId, entry, entries);
-    if (line === undefined) return;
-    // Without this line, the operation is found nevertheless, and its journal says it.
-    if (!isBeginning(entry)) return await addToIndex(context, line, undefined, true).catch(() => undefined);
+  /** Puts an entry into the index, and returns it with its number. */
+  async function number(entry: Numbered, admit: Admit | undefined): Promise<JournalEntry> {
+    const [intent = entry] = entries;
+    const isAgain = entry.type === 'opened' && entries.some(({ type }) => type === 'opened');
+    const output = isAgain && intent.type === 'intent' ? intent.output : null;
+    const begun = output === null ? entry : { ...entry, output: digestOf(await realPathOf(output)) };
+    const line = toIndexLine(operationId, begun, intent);
+    if (line === undefined) return begun;
     const check =
-      admit && ((known: OperationIndex) => admit(known, costsOf(entry, (entries[0] ?? entry) as Intent)));
-    await addToIndex(context, line, check).catch((error: unknown) => {
+      admit && 'worst' in line ? (known: OperationIndex) => admit(known, line.worst ?? 0) : undefined;
+    try {
+      return { ...begun, number: await addToIndex(context, line, log.size(), check) };
+    } catch (error) {
       failure = notStored(what, path, error);
       throw failure;
-    });
+    }
   }
 
   async function add(some: readonly JournalEntry[], admit?: Admit): Promise<void> {
     // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
-    for (const entry of some.filter(isBeginning)) await index(entry, admit);
-    write(...some);
-    entries.push(...some);
+    const whole: JournalEntry[] = [];
+    for (const entry of some) whole.push(isNumbered(entry) ? await number(entry, admit) : entry);
+    write(...whole);
+    entries.push(...whole);
     await log.sync();
-    for (const entry of some.filter((one) => !isBeginning(one))) await index(entry);
+    for (const entry of whole) {
+      const line = isNumbered(entry) ? undefined : toIndexLine(operationId, entry, entries[0]);
+      // Without this line, the operation is found nevertheless, and its journal says it.
+      if (line !== undefined) await addLateToIndex(context, line, log.size()).catch(() => undefined);
+    }
   }
 
   async function close(): Promise<void> {
@@ -132,9 +149,8 @@ export async function openJournal(
   }
 }
 
-/** Entries that go into the index before they go into the journal. */
-function isBeginning({ type }: JournalEntry): boolean {
-  return type === 'intent' || type === 'reserved' || type === 'rest';
+function isNumbered(entry: JournalEntry): entry is Numbered {
+  return ['intent', 'opened', 'reserved', 'rest'].includes(entry.type);
 }
 
 /** The same journal, for a purchase that shall not be recorded: it takes only what its cost follows from. */

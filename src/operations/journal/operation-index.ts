@@ -1,16 +1,18 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { constants, readdirSync, statSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import type { LeadpipeError } from '../../errors.ts';
-import { type HeldLock, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
-import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
+import { codeOf } from '../../files/error-code.ts';
+import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
+import { checkedLines, fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import { type Operation, readOperation } from '../operation.ts';
-import { listOperations } from './folders.ts';
+import type { JournalEntry } from './entries.ts';
+import { folderOf, isOperationId, listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
-import { type Entries, readEntries, readIntent } from './journal-file.ts';
+import { journalFile } from './journal-file.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
@@ -31,44 +33,48 @@ function fileOfIndex(stateDir: string): string {
 }
 
 /**
- * Reads the index. Where it is missing or damaged, it is made again from the journals, and stored if possible. Throws LocalIoError where
- * the journals can't be read.
+ * Reads the index. Where it is missing, damaged, or older than the journals, it is made again from these, and stored if possible. Throws
+ * LocalIoError where the journals can't be read.
  */
 export async function openIndex(context: IndexContext): Promise<OperationIndex> {
   const { state } = context.directories;
-  const stored = await readStored(state, 'all');
+  const stored = await readWhole(state);
   if (stored !== undefined) return toIndex(stored);
-  const made = changing(context, (lock) => readOrMake(state, 'all', lock));
+  const made = changing(context, (lock) => readOrMake(state, lock));
   return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(state)) })));
 }
 
 /**
- * Adds a line at the end. It is on the disk when this resolves, unless it `isLate`, since the journal has it then. `check` sees the index
- * before, and no other process adds to it meanwhile. Throws what `check` and the file system throw.
+ * Adds the line of an entry that is not in the journal yet, whose length is `journalSize`. It is on the disk when this resolves. Returns its
+ * number. `check` sees the index before, and no other process adds to it meanwhile. Throws what `check` and the file system throw.
  */
 export async function addToIndex(
   context: IndexContext,
   line: IndexLine,
+  journalSize: number,
   check: ((index: OperationIndex) => void) | undefined,
-  isLate = false,
+): Promise<number> {
+  const { state } = context.directories;
+  return await changing(context, async (lock) => {
+    const known = (check ? undefined : await readEnd(state)) ?? (await readOrMake(state, lock));
+    check?.(toIndex(known));
+    const number = known.number + 1;
+    await addBehind(state, known, { number, size: journalSize, value: line }, lock, true);
+    return number;
+  });
+}
+
+/** The same for an entry that the journal has. A power cut may take the line away again, which is noticed when the index is read. */
+export async function addLateToIndex(
+  context: IndexContext,
+  line: IndexLine,
+  journalSize: number,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
-    const known = await readOrMake(state, check ? 'all' : 'end', lock);
-    check?.(toIndex(known));
-    const bytes = Buffer.from(toText(line, known.crc));
-    const handle = await open(fileOfIndex(state), constants.O_RDWR | noFollow);
-    try {
-      lock.confirm();
-      await handle.truncate(known.size);
-      await handle.write(bytes, 0, bytes.length, known.size);
-      if (!isLate) await handle.datasync();
-    } catch (error) {
-      if (!(error instanceof LockLostError)) await handle.truncate(known.size).catch(() => undefined);
-      throw error;
-    } finally {
-      await handle.close();
-    }
+    const known = (await readEnd(state)) ?? (await readOrMake(state, lock));
+    const { number } = known;
+    await addBehind(state, known, { number, size: journalSize, value: line }, lock, false);
   });
 }
 
@@ -80,8 +86,9 @@ export async function thinIndex(
   await changing(context, async (lock) => {
     const stored = await readStored(state, 'all');
     if (stored === undefined) return;
-    const lines = [...toIndex(stored).newest()].reverse();
-    await writeWhole(fileOfIndex(state), toBytes(lines.filter((line) => keeps(line.op))), what, lock);
+    const lines = [...storedLines(stored.bytes)].reverse();
+    const kept = lines.filter(({ value }) => keeps(value.op));
+    await writeWhole(fileOfIndex(state), toBytes(kept), what, lock);
   });
 }
 
@@ -90,13 +97,49 @@ async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Pr
   return await withFolderLock(folder, context, what, change);
 }
 
-/** As `readStored`; where the index has to be made again, that is done. Throws LocalIoError. */
-async function readOrMake(stateDir: string, part: 'all' | 'end', lock: HeldLock): Promise<Stored> {
-  const stored = await readStored(stateDir, part);
+/** Reads the index, which is made again where it has to be. Throws LocalIoError. */
+async function readOrMake(stateDir: string, lock: HeldLock): Promise<Stored> {
+  const stored = await readWhole(stateDir);
   if (stored !== undefined) return stored;
   const bytes = toBytes(await readJournals(stateDir));
   await writeWhole(fileOfIndex(stateDir), bytes, what, lock);
-  return { bytes, size: bytes.length, crc: crc32(bytes) };
+  return (await readStored(stateDir, 'all')) as Stored;
+}
+
+/** The index; undefined where it has to be made again: it is missing, damaged, or older than the journals. */
+async function readWhole(stateDir: string): Promise<Stored | undefined> {
+  // What is seen before the index is read is in the index, since an operation is put there before it is put into its journal.
+  const names = namesOfOperations(stateDir);
+  const stored = await readStored(stateDir, 'all');
+  return stored === undefined || (await isBehind(stateDir, stored.bytes, names)) ? undefined : stored;
+}
+
+/** Only the last lines, so that adding a line costs the same however long the index is. */
+async function readEnd(stateDir: string): Promise<Stored | undefined> {
+  return await readStored(stateDir, 'end');
+}
+
+/** Adds a line where the last whole one ends. */
+async function addBehind(
+  stateDir: string,
+  { crc, size }: Stored,
+  line: Placed,
+  lock: HeldLock,
+  isSynced: boolean,
+): Promise<void> {
+  const bytes = Buffer.from(toText({ before: crc, ...line }));
+  const handle = await open(fileOfIndex(stateDir), constants.O_RDWR | noFollow);
+  try {
+    lock.confirm();
+    await handle.truncate(size);
+    await handle.write(bytes, 0, bytes.length, size);
+    if (isSynced) await handle.datasync();
+  } catch (error) {
+    if (!(error instanceof LockLostError)) await handle.truncate(size).catch(() => undefined);
+    throw error;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** What is stored, without an incomplete last line: what that says was never sent. */
@@ -106,12 +149,11 @@ interface Stored {
   /** Where the next line goes, and the checksum of everything before it. */
   readonly size: number;
   readonly crc: number;
+  /** The highest number that was given. */
+  readonly number: number;
 }
 
-/**
- * Reads all lines, or only the `end`, so that adding a line costs the same however long the index is. Undefined where the index has to be
- * made again: where there is none, or where a byte of what was read has changed.
- */
+/** Undefined where there is no index, or where a byte of what was read has changed. */
 async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
@@ -122,54 +164,147 @@ async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored
     await handle?.read(bytes, 0, bytes.length, from);
     const end = bytes.lastIndexOf(newline) + 1;
     const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
-    const before = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)))?.before;
-    if (before === undefined || (from === 0 && before !== crc32(bytes.subarray(0, start)))) return undefined;
-    const crc = crc32(bytes.subarray(start, end), before);
-    return { bytes: bytes.subarray(0, end), size: from + end, crc };
+    const last = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
+    if (last === undefined || (from === 0 && last.before !== crc32(bytes.subarray(0, start))))
+      return undefined;
+    const crc = crc32(bytes.subarray(start, end), last.before);
+    return { bytes: bytes.subarray(0, end), size: from + end, crc, number: last.number };
   } finally {
     await handle?.close();
   }
 }
 
-/** The first line is about the index itself, so that an index without operations has a line, too. */
-type StoredLine = IndexLine | { readonly index: 1 };
+interface StoredLine {
+  /** The checksum of everything before it, so that the last line alone shows damage anywhere. */
+  readonly before: number;
+  /** The highest number that was given to an entry of a journal, up to this line. */
+  readonly number: number;
+  /** The length of the journal when this was written, in bytes: where it has not grown since, it says nothing more. */
+  readonly size: number;
+  readonly value: IndexLine;
+}
 
-function toBytes(lines: readonly IndexLine[]): Buffer {
-  let crc = 0;
-  const texts = [{ index: 1 } as const, ...lines].map((line) => {
-    const text = toText(line, crc);
+/** A line without what depends on the lines before it. */
+type Placed = Omit<StoredLine, 'before'>;
+
+/** The first line is about the index itself, so that an index without operations has a line, too. */
+const firstLine = { number: 0, size: 0, value: { index: 1 } as unknown as IndexLine };
+
+function toBytes(lines: readonly Placed[]): Buffer {
+  let [crc, number] = [0, 0];
+  const texts = [firstLine, ...lines].map((line) => {
+    number = Math.max(number, line.number);
+    const text = toText({ before: crc, ...line, number });
     crc = crc32(text, crc);
     return text;
   });
   return Buffer.from(texts.join(''));
 }
 
-/** Each line has the checksum of everything before it, so that the last line alone shows damage anywhere. */
-function toText(line: StoredLine, before: number): string {
-  return toCheckedLine('line', `{"before":${before},"value":${JSON.stringify(line)}}`);
+function toText({ before, number, size, value }: StoredLine): string {
+  return toCheckedLine('line', JSON.stringify({ before, number, size, value }));
 }
 
-function toLine(text: string): { readonly before: number; readonly value: StoredLine } | undefined {
+function toLine(text: string): StoredLine | undefined {
   const found = fromCheckedLine(text);
   return found?.member === 'line' ? JSON.parse(found.text) : undefined;
 }
 
+/** Where the value of a line begins. In a text, these quotes would be escaped. */
+const beginOfValue = ',"value":{"is":';
+
+/** The lines that contain this text, newest first. */
+function* storedLines(bytes: Buffer, wanted = beginOfValue): Generator<StoredLine> {
+  for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
+    const start = bytes.lastIndexOf(newline, at) + 1;
+    const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)));
+    if (line !== undefined) yield line;
+    at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
+  }
+}
+
 function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
-  /** The lines that contain this text, newest first. */
-  function* linesWith(wanted: string): Generator<IndexLine> {
-    for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
-      const start = bytes.lastIndexOf(newline, at) + 1;
-      const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)))?.value;
-      if (line !== undefined && !('index' in line)) yield line;
-      at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
-    }
+  function* linesWith(wanted?: string): Generator<IndexLine> {
+    for (const { value } of storedLines(bytes, wanted)) yield value;
   }
   return {
     /** The lines with this value, newest first. */
     find: (key: IndexKey, value: string) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
-    // All lines have this. In a text, its quotes would be escaped.
-    newest: () => linesWith(',"value":{'),
+    newest: () => linesWith(),
   };
+}
+
+/**
+ * Whether the journals say something that the index does not: it was copied before them, or its last lines were lost. This is asked each time
+ * the index is read, so a journal is opened only where it has grown, and its process has ended: a living one adds what is missing.
+ */
+async function isBehind(stateDir: string, bytes: Buffer, names: readonly string[]): Promise<boolean> {
+  const text = bytes.toString('latin1');
+  const places = lastPlaces(text);
+  for (const op of names) {
+    const place = places.get(op);
+    // Nothing is added to a journal that is complete.
+    if (place !== undefined && text.startsWith(complete, place + op.length)) continue;
+    const folder = folderOf(stateDir, op);
+    if (place === undefined) {
+      if (isOperationId(op) && hasStored(folder)) return true;
+      continue;
+    }
+    const size = Number.parseInt(text.slice(text.lastIndexOf(beginOfSize, place) + beginOfSize.length), 10);
+    if (sizeOf(join(folder, journalFile)) <= size || isLocked(folder)) continue;
+    const known = [...storedLines(bytes, `${beginOfOp}${op}"`)].map(({ value }) => value.is);
+    for (const { value } of linesOf(op, await readEntries(folder))) {
+      const at = known.indexOf(value.is);
+      if (at === -1) return true;
+      known.splice(at, 1);
+    }
+  }
+  return false;
+}
+
+const beginOfOp = '"op":"';
+const beginOfSize = '"size":';
+/** What stands behind the name of an operation in the line that says that it is complete. */
+const complete = '","outcome":"complete"';
+
+/** Where in an index the names of operations stand for the last time. Its lines are not parsed: there may be many. */
+function lastPlaces(text: string): Map<string, number> {
+  const places = new Map<string, number>();
+  for (let at = text.indexOf(beginOfOp); at !== -1; at = text.indexOf(beginOfOp, at)) {
+    at += beginOfOp.length;
+    places.set(text.slice(at, text.indexOf('"', at)), at);
+  }
+  return places;
+}
+
+/** In any order. */
+function namesOfOperations(stateDir: string): string[] {
+  try {
+    return readdirSync(join(stateDir, 'operations'));
+  } catch {
+    // Reading the operations themselves says why.
+    return [];
+  }
+}
+
+/** Whether a folder has a file with something in it. The files of an operation are made empty at first. */
+function hasStored(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => name !== 'lock' && sizeOf(join(folder, name)) > 0);
+  } catch (error) {
+    // What is in the folder of another user can't be known.
+    return codeOf(error) === 'EACCES';
+  }
+}
+
+/** Bytes; 0 where there is no such file. */
+function sizeOf(path: string): number {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found?.isFile() ? found.size : 0;
+  } catch {
+    return 0;
+  }
 }
 
 /** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
@@ -198,20 +333,38 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
 /** The kind of an operation of which nothing can be read. */
 export const damagedKind = 'damaged';
 
-/** The lines of all journals, in the order of the times in their IDs: no better order is known. */
-async function readJournals(stateDir: string): Promise<IndexLine[]> {
-  const lines: IndexLine[] = [];
+/** The lines of all journals, in the order in which they were written down. */
+async function readJournals(stateDir: string): Promise<Placed[]> {
+  const lines: Placed[] = [];
   for (const op of await listOperations(stateDir)) {
-    // The intent of a damaged journal can mostly be read, and must not be missing from the index.
-    const entries = await readEntries(stateDir, op).catch(async () => [await readIntent(stateDir, op)]);
-    for (const entry of entries ?? []) {
-      if (entry === undefined) {
-        lines.push({ is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' });
-        continue;
-      }
-      const line = await toIndexLine(op, entry, (entries ?? []) as Entries);
-      if (line !== undefined) lines.push(line);
-    }
+    const folder = folderOf(stateDir, op);
+    const size = sizeOf(join(folder, journalFile));
+    const found = linesOf(op, await readEntries(folder));
+    // One that can't be read must not be missing from the index.
+    if (found.length > 0) lines.push(...found.map((line) => ({ ...line, size })));
+    else if (hasStored(folder)) lines.push({ number: 0, size, value: toDamaged(op) });
   }
-  return lines;
+  return lines.sort((a, b) => a.number - b.number);
+}
+
+/** Pure: the lines of one journal. Those without a number of their own stand behind the one before. */
+function linesOf(op: string, entries: readonly JournalEntry[]): Omit<Placed, 'size'>[] {
+  let number = 0;
+  return entries.flatMap((entry) => {
+    if ('number' in entry) ({ number = number } = entry);
+    const value = toIndexLine(op, entry, entries[0]);
+    return value === undefined ? [] : [{ number, value }];
+  });
+}
+
+function toDamaged(op: string): IndexLine {
+  return { is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' };
+}
+
+/** The entries of a journal up to the first that can't be read. */
+async function readEntries(folder: string): Promise<JournalEntry[]> {
+  const text = await readFile(join(folder, journalFile), 'utf8').catch(() => '');
+  const said = checkedLines(text);
+  const end = said.findIndex((one) => one?.member !== 'entry');
+  return said.slice(0, end === -1 ? said.length : end).map((one) => JSON.parse(one?.text ?? ''));
 }

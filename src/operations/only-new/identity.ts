@@ -17,17 +17,8 @@ const mostLinks = 20;
 export function identityOf(lead: JsonText): Identity | undefined {
   // Only these members are read: most of a lead is its description.
   const members = objectMembers(lead);
-  const links = members.get('links') ?? 'null';
-  return identityOfMembers({ name: stringOf(members.get('name')), links: JSON.parse(links) });
-}
-
-export interface Named {
-  readonly name?: unknown;
-  readonly links?: unknown;
-}
-
-export function identityOfMembers({ name: named, links: linked }: Named): Identity | undefined {
-  const name = typeof named === 'string' ? named.trim() : '';
+  const linked: unknown = JSON.parse(members.get('links') ?? 'null');
+  const name = (stringOf(members.get('name')) ?? '').trim();
   const values = isObject(linked) ? Object.values(linked) : [];
   const links = new Set(values.map((link) => (typeof link === 'string' ? bareLink(link) : '')));
   links.delete('');

@@ -8,7 +8,7 @@ import { syncFolder } from '../../files/private-folder.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { Buyer } from '../buyer.ts';
 import { folderOf, readOrNothing } from '../journal/folders.ts';
-import { type Identity, identityOfMembers, type Named } from './identity.ts';
+import type { Identity } from './identity.ts';
 
 /*
  * Each list has a folder, and each run has its own file there, which no other run writes to. So two runs at once can't lose each other's
@@ -115,18 +115,10 @@ export function toDeliveredLine(delivered: Delivered): string {
  */
 export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
   return checkedLines(text).flatMap((said, index) => {
-    if (said?.member === 'delivered') return [toIdentified(JSON.parse(said.text))];
+    if (said?.member === 'delivered') return [JSON.parse(said.text)];
     damaged(index + 1);
     return [];
   });
-}
-
-/** In files of earlier versions, the members of a lead stand in place of its identity. */
-function toIdentified(line: Omit<Delivered, 'leads'> & { leads: readonly (Identity | Named)[] }): Delivered {
-  const leads = line.leads.map((lead) =>
-    Array.isArray(lead) ? (lead as Identity) : identityOfMembers(lead as Named),
-  );
-  return { ...line, leads: leads.filter((identity) => identity !== undefined) };
 }
 
 /** The most that a list remembers. A thousand new leads a day make 30 MB in a year. */

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noLock } from '../../../src/files/folder-lock.ts';
-import { toCheckedLine } from '../../../src/files/line-log.ts';
 import type { Records } from '../../../src/json/text.ts';
 import { createStoredLeads, leadsFile, readStoredLeads } from '../../../src/operations/journal/leads.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
@@ -55,16 +54,6 @@ describe('stored leads', () => {
     await keep(folder, leads, [true, false, true, true]);
     expect(await read(folder)).toEqual(leads.filter((_, index) => index !== 1));
     expect(readFileSync(join(folder, leadsFile), 'utf8').split('\n')).toHaveLength(leads.length + 1);
-  });
-
-  it('that an earlier version stored are read too', async () => {
-    const folder = temporaryFolder();
-    await keep(folder, ['{"a":1}']);
-    appendFileSync(
-      join(folder, leadsFile),
-      toCheckedLine('lead', '{"b":2}') + toCheckedLine('text', '"{\\n}"'),
-    );
-    expect(await read(folder)).toEqual(['{"a":1}', '{"b":2}', '{\n}']);
   });
 
   it('without the torn last one of a killed process', async () => {

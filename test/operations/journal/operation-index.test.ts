@@ -1,8 +1,10 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createJournal } from '../../../src/operations/journal/journal.ts';
+import { lockFolder } from '../../../src/files/folder-lock.ts';
+import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
 import { openIndex } from '../../../src/operations/journal/operation-index.ts';
+import { toIndexed } from '../../../src/operations/order-digests.ts';
 import { readUnfinished } from '../../../src/operations/unfinished.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
@@ -19,10 +21,11 @@ async function begin(operationId: string, time: string, ...more: object[]): Prom
   const journal = await createJournal(keepingIn(state), operationId);
   const intent = intentOf({
     time,
+    output: '/leads.csv',
     idempotency_key: `key of ${operationId}`,
     body: '{"entity_type":"company","objective":"x"}',
   });
-  await journal.append(intent, { type: 'sent', time }, ...(more as []));
+  await journal.append(await toIndexed(intent), { type: 'sent', time }, ...(more as []));
   await journal.close();
 }
 
@@ -91,6 +94,98 @@ describe('the index of operations', () => {
       expect({ at, begun: await begun() }).toEqual({ at, begun: ['op_a', 'op_b', 'op_c'] });
       expect({ at, open: await unfinished() }).toEqual({ at, open: ['op_c', 'op_a'] });
     }
+  });
+
+  describe('is made anew where the journals say more: it', () => {
+    const stored = (): string => readFileSync(file, 'utf8');
+    const linesOf = (text: string): string[] => text.split(/(?<=\n)/);
+    const shown = async (): Promise<string[]> =>
+      [...(await openIndex(keepingIn(state))).newest()].map(({ is, op }) => `${is} ${op}`).reverse();
+    const longer = async (): Promise<void> => {
+      await begin('op_z', '2027-06-01T00:00:00Z');
+      await begin('op_a', '2026-06-01T00:00:00Z', {
+        type: 'created',
+        leads_search_id: 'ls_1',
+        request_id: null,
+      });
+      const { journal } = await openJournal(keepingIn(state), 'op_z');
+      await journal.append({ type: 'reserved', time: '2026-06-02T00:00:00Z', credits: 7 });
+      await journal.append({ type: 'opened', output_length: 0 });
+      await journal.append({ type: 'opened', output_length: 0 });
+      await journal.append(over as never);
+      await journal.close();
+      await begin('op_m', '1999-06-01T00:00:00Z', { ...over, outcome: 'interrupted' });
+    };
+
+    it('lost any number of its last lines', async () => {
+      await longer();
+      const whole = stored();
+      const lines = linesOf(whole);
+      const all = await shown();
+      expect(all).toEqual([
+        ...['begun op_z', 'begun op_a', 'created op_a', 'reserved op_z', 'opened op_z', 'ended op_z'],
+        ...['begun op_m', 'ended op_m'],
+      ]);
+      for (let left = 1; left < lines.length; left++) {
+        writeFileSync(file, lines.slice(0, left).join(''));
+        const found = await shown();
+        // What belongs to one operation stays in its order, and so does what begins and reopens them.
+        const ordered = (list: string[]) => list.filter((line) => /begun|reserved|opened/.test(line));
+        expect({ left, ordered: ordered(found) }).toEqual({ left, ordered: ordered(all) });
+        expect({ left, found: found.toSorted() }).toEqual({ left, found: all.toSorted() });
+        // It is stored, so the next reader has it as it is.
+        const made = stored();
+        expect(await shown()).toEqual(found);
+        expect(stored()).toBe(made);
+      }
+    });
+
+    it('was copied before an operation began, or while one did', async () => {
+      await begin('op_a', '2026-06-01T00:00:00Z');
+      const before = stored();
+      const journal = await createJournal(keepingIn(state), 'op_b');
+      // Its folder is there, and nothing was stored: nothing was sent.
+      expect(await begun()).toEqual(['op_a']);
+      expect(stored()).toBe(before);
+      await journal.append(await toIndexed(intentOf()));
+      const index = stored();
+      expect(await begun()).toEqual(['op_a', 'op_b']);
+      expect(stored()).toBe(index);
+      writeFileSync(file, before);
+      expect(await begun()).toEqual(['op_a', 'op_b']);
+      await journal.close();
+    });
+
+    it('is left alone where it says more than the journals, or a living process has not added its line yet', async () => {
+      await longer();
+      const whole = stored();
+      const all = await shown();
+      const lock = await lockFolder(join(state, 'operations', 'op_m'), process.pid, 'it');
+      writeFileSync(file, linesOf(whole).slice(0, -1).join(''));
+      expect(await shown()).toEqual(all.slice(0, -1));
+      lock.release();
+      expect(await shown()).toEqual(all);
+      writeFileSync(file, whole);
+      for (const op of ['op_a', 'op_m', 'op_z']) {
+        const path = join(state, 'operations', op, 'journal.jsonl');
+        truncateSync(path, readFileSync(path, 'utf8').indexOf('\n') + 1);
+        expect(await shown()).toEqual(all);
+        rmSync(join(state, 'operations', op), { recursive: true });
+        expect(await shown()).toEqual(all);
+      }
+      expect(stored()).toBe(whole);
+    });
+
+    it('has the order in which they were written down, whatever the clock said', async () => {
+      await begin('op_z', '2027-06-01T00:00:00Z');
+      await begin('op_a', '2026-06-01T00:00:00Z');
+      await begin('op_m', '1999-06-01T00:00:00Z', over);
+      rmSync(file);
+      expect(await begun()).toEqual(['op_z', 'op_a', 'op_m']);
+      await begin('op_b', '2026-06-02T00:00:00Z');
+      rmSync(file);
+      expect(await begun()).toEqual(['op_z', 'op_a', 'op_m', 'op_b']);
+    });
   });
 
   it('takes a line that was never finished for none, and writes the next one in its place', async () => {

@@ -86,16 +86,6 @@ const rows: readonly [name: string, purchase: KnownPurchase, expected: Partial<T
     { charged: 1, credits_at_most: null, unpriced: 1 },
   ],
   [
-    'a plain search of an earlier version is known',
-    purchase({}, { leads: 4 }),
-    { leads: 4, charged: 1, credits_at_most: 4 },
-  ],
-  [
-    'an enriched one is not',
-    purchase({}, { leads: 4 }, { limit: 10, enrich_fields: ['a'] }),
-    { leads: 4, charged: 1, credits_at_most: null, unpriced: 1 },
-  ],
-  [
     'a created task whose end was not seen costs its worst case',
     purchase({ command: 'task create', worst_case: 10 }, { charged: null }),
     { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },

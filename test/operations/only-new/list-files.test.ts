@@ -8,11 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noLock } from '../../../src/files/folder-lock.ts';
-import { toQuickLine } from '../../../src/files/line-log.ts';
-import { toLine } from '../../../src/json/text.ts';
 import type { Buyer } from '../../../src/operations/buyer.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
@@ -72,51 +69,6 @@ describe('the lines of a list', () => {
         toDelivered(whole.subarray(0, at).toString(), (number) => expect.fail(`${at}: ${number}`)),
       ).toEqual(lines.slice(0, ends));
     }
-  });
-});
-
-/** As earlier versions wrote it: the names and links of the leads as they came. */
-function lineOfArrived(leads: readonly string[]): string {
-  const named = leads.map((lead) => {
-    const { name = null, links = null } = JSON.parse(lead);
-    return { name, links };
-  });
-  return toQuickLine('delivered', JSON.stringify({ ...line('1', ''), leads: named }));
-}
-
-describe('a line of leads as they came, which earlier versions wrote,', () => {
-  it('has the same identities as the leads', () => {
-    const leads = [
-      ...['{"name":"A","links":{"x":"https://a.example"}}', '{"links":{"x":"b"},"name":"B"}'],
-      ...['{"name":"A"}', '{"links":{"x":"b"}}', '{"links":"no"}', '{"x":1}', '{}', '7', '["name"]'],
-      ...['{ "name" : "Ä 日" ,\t"links" : { } }', '{"name":1,"links":[["x"]]}', '{"name":null,"links":null}'],
-      // Twice there, and with escapes.
-      ...['{"name":"A","name":"B"}', '{"n\\u0061me":"C","links":{"x":"c"}}'],
-    ];
-    for (const some of [leads, []]) {
-      const read = toDelivered(lineOfArrived(some), (number) => expect.fail(`${number}`));
-      const identities = some.map(identityOf).filter((one) => one !== undefined);
-      expect(read).toEqual([{ ...line('1', ''), leads: identities }]);
-    }
-  });
-
-  it('has them whatever the leads hold, and cut anywhere it is no line', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 40 });
-    const value = fc.oneof(text, fc.integer(), fc.constant(null), fc.dictionary(text, text, { maxKeys: 3 }));
-    const member = fc.tuple(fc.oneof(fc.constantFrom('name', 'links', 'x'), text), value);
-    const lead = fc.array(member, { maxLength: 5 }).map((members) => {
-      const pairs = members.map(([key, one]) => `${JSON.stringify(key)}:${JSON.stringify(one)}`);
-      return toLine(`{${pairs.join(',')}}`);
-    });
-    fc.assert(
-      fc.property(fc.array(lead, { maxLength: 5 }), fc.nat(), (leads, place) => {
-        const whole = lineOfArrived(leads);
-        const [read] = toDelivered(whole, () => expect.fail(whole));
-        expect(read?.leads).toEqual(leads.map(identityOf).filter((one) => one !== undefined));
-        expect(toDelivered(whole.slice(0, place % whole.length), () => expect.fail(whole))).toEqual([]);
-      }),
-      { numRuns: 2000 },
-    );
   });
 });
 

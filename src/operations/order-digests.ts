@@ -1,0 +1,68 @@
+import { realPathOf } from '../files/target.ts';
+import type { Indexed, Intent } from './journal/entries.ts';
+import { digestOf } from './journal/index-lines.ts';
+import { isTask, rowsOf } from './kinds/kinds.ts';
+import { rowRequestOf, toRowRequestText } from './kinds/row-request.ts';
+
+/** What identifies an order: everything that decides what is bought and where it goes. */
+export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
+  Partial<Pick<Intent, 'row_request'>>;
+
+export type OrderDigests = Awaited<ReturnType<typeof toDigests>>;
+
+/** The options that shape an output. With other values, it is another output. */
+const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'shard'];
+
+/** An unfinished order is resumed if all of this is the same. */
+export async function toDigests(order: Ordered) {
+  const { command, options, origin, output } = order;
+  const request = [command, origin, requestOf(order)];
+  const path = output === null ? undefined : await realPathOf(output);
+  const shape = form.map((name) => options[name] ?? null);
+  return {
+    /** The same for the same order from the same service. */
+    like: digestOf(request),
+    /** Of the request, the output file and its form; undefined without a file. */
+    same: path && digestOf([...request, path, shape, options.run]),
+    output: path && digestOf(path),
+    /** Of the name of a run, and of what is sent for its rows. */
+    run: typeof options.run === 'string' ? digestOf([...request, options.run]) : undefined,
+  };
+}
+
+/** Pure: the request as a text, which is the same for requests that buy the same. */
+function requestOf(order: Ordered): string {
+  const { asked, body = '{}', command, list } = order;
+  if (rowsOf(command) !== undefined) {
+    return toRowRequestText(rowRequestOf(order));
+  }
+  if (command === 'search') {
+    // The number of leads and the exclusions may change each day: it is the same search.
+    const { entity_type, objective, enrich_fields = [] } = JSON.parse(asked ?? body);
+    const request = [entity_type, objective, enrich_fields, list ?? entity_type, asked !== undefined];
+    return JSON.stringify(request);
+  }
+  // The leads that are excluded change from day to day, and don't make it another order.
+  const counts = command === 'task run' ? (list ?? null) : null;
+  return JSON.stringify([asked ?? body, asked !== undefined, counts]);
+}
+
+/** An intent before the journal has it. */
+export type NewIntent = Omit<Intent, 'index' | 'number'>;
+
+/** The same intent with what the index holds of it: the journal stores it, and does not know what is bought. */
+export async function toIndexed(intent: NewIntent): Promise<Intent> {
+  const { command, idempotency_key: key, leads_search_id, origin, reserved, worst_case } = intent;
+  // The worst case of a list is that of one row.
+  const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : 0);
+  const index: Indexed = {
+    ...(await toDigests(intent)),
+    key: key === undefined ? undefined : digestOf(key),
+    task: leads_search_id,
+    worst: origin === 'local' ? undefined : worst || undefined,
+    unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
+    // Searches have an ID, too, but nothing looks for them by it.
+    is_task: isTask(command) || undefined,
+  };
+  return { ...intent, index };
+}
