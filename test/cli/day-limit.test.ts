@@ -1,14 +1,20 @@
-import { beforeEach, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { contactResult } from '../helpers/bodies.ts';
+import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
-import { createMachine, type Machine } from '../helpers/machine.ts';
-import { type RowService, startRowService } from '../helpers/row-service.ts';
+import { cutting, errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
+import { createGate, type RowService, startRowService } from '../helpers/row-service.ts';
+import { resultOf, until } from '../helpers/run.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 /** `max_credits_per_day` counts the worst cases of all runs of this machine since midnight. */
 
 let service: RowService;
 let at: Machine;
 beforeEach(async () => {
-  service = await startRowService({ credits: 1000 });
+  service = await startRowService({ credits: 1000, refused: new Set(['nobody']) });
   at = createMachine(service.url);
   await bought('config set price.contact.email 2');
   await bought('config set max_credits_per_day 10');
@@ -62,6 +68,97 @@ it('refuses a preview of what it would refuse', async () => {
   await bought('config set max_credits_per_day 3');
   await refused('contact email b --dry-run');
   expect(service.charged.size).toBe(1);
+});
+
+describe('counts nothing', () => {
+  it('of a purchase that was refused, by the service or before', async () => {
+    for (const _ of [1, 2, 3]) expect((await at.leadpipe('contact email nobody -q')).code).toBe(2);
+    expect((await at.leadpipe('contact email a -q --max-credits 1')).code).toBe(5);
+    at.write('some.txt', 'a\nnobody\nb\n');
+    expect((await at.leadpipe('contact email --input some.txt -q')).code).toBe(3);
+    await bought(`${list(3)} --dry-run`);
+    await refused(`${list(4)} --dry-run`);
+  });
+
+  it('of what is bought with --local, which it does not refuse either', async () => {
+    await bought(`${list(4)} --local`);
+    await bought('contact email a --local -q');
+    // This has no price.
+    await bought('contact phone a --local -q');
+    await bought(list(5));
+    expect(service.charged.size).toBe(5);
+  });
+
+  it('of the rows that a list had left when it was dropped', async () => {
+    const { gate, open } = createGate('p2');
+    service = await startRowService({ gate });
+    at = createMachine(service.url);
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 100 });
+    const child = at.start(`${list(40)} -o out.csv --concurrency 1`);
+    await until(() => service.requests() === 3);
+    child.kill('SIGKILL');
+    await resultOf(child);
+    open();
+    // All of its rows count, until nobody wants them.
+    await bought(`${list(10)} --dry-run`);
+    await refused(`${list(11)} --dry-run`);
+    const [{ operation_id, credits_at_most } = {}] = await at.history();
+    expect(credits_at_most).toBeGreaterThanOrEqual(6);
+    expect(credits_at_most).toBeLessThanOrEqual(8);
+    await bought(`history drop ${operation_id}`);
+    const left = (100 - Number(credits_at_most)) / 2;
+    await bought(`${list(left)} --dry-run`);
+    await refused(`${list(left + 1)} --dry-run`);
+  });
+});
+
+it('counts a search that was cut and dropped: nobody knows what it has cost', async () => {
+  const there = await machineWith(cutting);
+  writeSettings(there.env, { max_credits_per_day: 10 });
+  expect((await there.leadpipe('search company x --limit 6 -o x.csv')).code).toBe(3);
+  const [{ operation_id } = {}] = await there.history();
+  expect((await there.leadpipe(`history drop ${operation_id}`)).code).toBe(0);
+  expect((await there.leadpipe('search company y --limit 4 --dry-run')).code).toBe(0);
+  expect((await there.leadpipe('search company y --limit 5 --dry-run')).code).toBe(5);
+});
+
+it.each([
+  ['of this day', 0, 4],
+  ['of yesterday, of which only the rest is of this day', 1, 8],
+])('adds up the parts of a list that was resumed, %s', async (_, days, left) => {
+  let credits = 4;
+  const there = await machineWith((socket) => {
+    const answer = jsonAnswer(contactResult('email', 'x', 'a@b.example'));
+    socket.write(credits-- > 0 ? answer : errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
+  });
+  writeSettings(there.env, { 'price.contact.email': 2, max_credits_per_day: 20 });
+  for (const count of [6, left, left + 1]) {
+    there.write(`${count}.txt`, Array.from({ length: count }, (_, nth) => `p${nth}\n`).join(''));
+  }
+  const before = { ...machineClock, now: () => new Date(Date.now() - days * 86_400_000) };
+  const list = 'contact email --input 6.txt -o out.jsonl --concurrency 1';
+  expect((await there.leadpipe(list, { context: { clock: before } })).code).toBe(5);
+  credits = 2;
+  expect((await there.leadpipe(list)).code).toBe(0);
+  expect((await there.leadpipe(`contact email --input ${left}.txt --dry-run`)).code).toBe(0);
+  expect((await there.leadpipe(`contact email --input ${left + 1}.txt --dry-run`)).code).toBe(5);
+});
+
+it.each([
+  ['begins at midnight there', '2026-01-15T23:30-05:00', '2026-01-16T00:30-05:00', 0],
+  ['ends at midnight there', '2026-01-15T18:30-05:00', '2026-01-15T23:30-05:00', 5],
+  ['begins before the clocks are set ahead', '2026-03-07T23:30-05:00', '2026-03-08T12:00-04:00', 0],
+  ['begins before they are set back', '2026-11-01T00:30-04:00', '2026-11-01T12:00-05:00', 5],
+])('a day of this machine %s', async (_, first, second, code) => {
+  await bought('config set max_credits_per_day 2');
+  const buy = (time: string, name: string) =>
+    at.run(`contact email ${name} -q`, {
+      TZ: 'America/New_York',
+      NODE_OPTIONS: `--import ${join(import.meta.dirname, '../soak/clock-preload.mjs')}`,
+      CLOCK_AHEAD_MS: String(Date.parse(time) - Date.now()),
+    });
+  expect(await buy(first, 'a')).toMatchObject({ code: 0 });
+  expect(await buy(second, 'b')).toMatchObject({ code });
 });
 
 it('refuses what has no price, naming its setting', () => refused('contact phone a', 'price.contact.phone'));

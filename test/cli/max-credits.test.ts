@@ -202,6 +202,19 @@ describe('the balance of --max-credits', () => {
     expect(await at.history()).toMatchObject([record]);
   });
 
+  it.each([
+    ['a purchase', 'contact email x', 50],
+    ['a list', 'contact email --input rows.csv --shard 1/2', 25],
+    ['a preview', 'contact email x --dry-run', 50],
+    ['a preview of a list', 'contact email --input rows.csv --shard 1/2 --dry-run', 25],
+  ])('may be exactly what %s can cost, and no less', async (_, line, price) => {
+    const limit = '--max-credits 100 --json-errors';
+    expect(await asked(`${line} ${limit}`, { 'price.contact.email': price })).toMatchObject({ code: 0 });
+    const { code, error, paths } = await asked(`${line} ${limit}`, { 'price.contact.email': price + 0.5 });
+    expect({ code, bought: paths.includes('contact-search') }).toEqual({ code: 5, bought: false });
+    expect(error).toMatchObject({ type: 'insufficient_credits', charged: 'no' });
+  });
+
   it.each(['-1', '1.5', 'all', ''])('%j is no limit', async (given) => {
     expect(await asked(`${lookup} --max-credits=${given}`)).toMatchObject({ code: 2, paths: [] });
   });

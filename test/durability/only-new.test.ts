@@ -141,3 +141,32 @@ it('eight runs at once, while those of other days are folded, lose none of each 
       .sort(),
   );
 }, 120_000);
+
+it('leads of a search that was killed before they were counted for their list are counted by the run that goes on', async () => {
+  const all = leadsOf('lead', 5);
+  const cuts = await startSearchServer(({ body }) => {
+    const { limit } = JSON.parse(body);
+    return searchFrames([all.slice(5 - limit, 5 - limit + 2), all.slice(7 - limit)]);
+  });
+  const args = ['search', 'company', 'x', '--limit', '5', '-q', '-o', 'leads.jsonl'];
+  /** The machine on which it was killed at this boundary, and how many leads it knows of then. */
+  const killed = async (at: number) => {
+    const machine = createMachine(cuts.url);
+    await runWith(killedAt(at), machine, args);
+    const [{ leads } = {}] = await machine.history();
+    return { machine, leads: Number(leads ?? 0) };
+  };
+  // The first boundary behind which a lead is stored.
+  let [none, some] = [0, 128];
+  while (some - none > 1) {
+    const middle = (none + some) >> 1;
+    if ((await killed(middle)).leads === 0) none = middle;
+    else some = middle;
+  }
+  const { machine, leads } = await killed(some);
+  expect(leads).toBeGreaterThan(0);
+  expect(leads).toBeLessThan(5);
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
+  expect(rowsOf(machine)).toEqual(all);
+  expect(await machine.history('lists')).toMatchObject([{ leads: 5 }]);
+});

@@ -66,6 +66,20 @@ describe('a list that was stopped', () => {
   });
 });
 
+it('a named run that is complete is not bought again, eight days and a prune later', async () => {
+  const service = await startRowService();
+  const machine = createMachine(service.url);
+  machine.write('list.txt', 'Ada\nBo\n');
+  const args = ['contact', 'email', '--input', 'list.txt', '--run', 'october'];
+  expect((await machine.run([...args, '-o', 'out.csv'])).code).toBe(0);
+  await ahead(machine, 8 * 24, ['history', 'prune']);
+  // Also where what is old is removed at the end of another run.
+  await ahead(machine, 8 * 24, ['contact', 'email', 'Cy']);
+  expect((await ahead(machine, 8 * 24, [...args, '-o', 'again.csv'])).code).toBe(0);
+  expect(machine.read('again.csv')).toBe(machine.read('out.csv'));
+  expect({ sent: service.requests(), paid: service.charged.size }).toEqual({ sent: 3, paid: 3 });
+});
+
 it('a search whose reader has left is not bought to its end unasked', async () => {
   let searches = 0;
   const server = await startFaultServer((socket, { method }) => {

@@ -148,6 +148,19 @@ describe('a service that repeats the key in', () => {
   });
 });
 
+it('masks the key wherever it stands in a large body', async () => {
+  // In front, across the end of the first MiB, and at the end.
+  const text = [key, 'x'.repeat(1_000_013), key.repeat(7000), 'x'.repeat(1_000_000), key].join('');
+  const body = JSON.stringify({ success: true, answer: { Result: text, Citations: [] } });
+  const large = await startFaultServer((socket) => void socket.write(json(body)));
+  const folder = temporaryFolder();
+  const env = { ...bareEnvironment(folder), ...pointedAt(large.url, key) };
+  const { code, stdout } = await runInProcess(research, { env });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout).answer.Result).toBe(text.replaceAll(key, '[API key]'));
+  for (const file of filesIn(folder)) expect(readFileSync(file, 'utf8').includes(key), file).toBe(false);
+});
+
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { contactResult, creditBalance } from '../helpers/bodies.ts';
+import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { bareEnvironment, run } from '../helpers/run.ts';
 import { withSettings } from '../helpers/settings.ts';
 import { type Agent, serving, startAgent, startLedger } from './agent.ts';
@@ -215,6 +216,29 @@ describe('limits', () => {
     const session = { max_credits: 25, spent_at_most: 20, under_way: 0 };
     expect((await ask('balance')).session).toEqual(session);
     expect(service.spent() - before).toBe(20);
+  });
+
+  it('gives back what the balance refused: it is there when the account has credits again', async () => {
+    let available = 4;
+    const found = wholeStream(searchFrames([['{"name":"A"}']]));
+    const { env: bare } = await serving((socket, { method, path }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(available)));
+      else
+        socket.write(path.endsWith('entity-search') ? found : jsonAnswer(contactResult('email', 'x', 'y')));
+    });
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5 }) };
+    const { ask } = await startAgent({ args: ['--max-credits', '35'], env });
+    const rows = { contact_type: 'email', rows: ['a', 'b', 'c'] };
+    const refused = { exit: 5, type: 'insufficient_credits', charged: 'no' };
+    for (const _ of [1, 2]) {
+      expect((await ask('search', { ...search, limit: 20 })).error).toMatchObject(refused);
+      expect((await ask('contact', rows)).error).toMatchObject(refused);
+    }
+    const session = { max_credits: 35, spent_at_most: 0, under_way: 0 };
+    expect((await ask('balance')).session).toEqual(session);
+    available = 100;
+    expect(await ask('search', { ...search, limit: 20 })).toMatchObject({ charged: 'yes' });
+    expect(await ask('contact', rows)).toMatchObject({ complete: true, charged: 'yes' });
   });
 
   it('the setting max_credits is the limit of a session that has none of its own', async () => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAgentJson } from '../../src/mcp/agent-json.ts';
@@ -185,6 +186,51 @@ describe('a client that misbehaves', () => {
     const code = await new Promise((resolve) => child.once('exit', resolve));
     child.stdout.destroy();
     expect(code).toBe(0);
+  });
+});
+
+describe('a yes', () => {
+  it('is for the call that was asked about, and for one purchase', async () => {
+    const posts: string[] = [];
+    const { env } = await serving((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(credits);
+      posts.push(JSON.parse(body).query);
+      socket.write(jsonAnswer({ success: true, answer: 'a bank' }));
+    });
+    const child = serve(env, '--confirm');
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+    };
+    const inputResponses = { buy: { action: 'accept', content: {} } };
+    let calls = 0;
+    /** What a call comes to; with the state of a question, the person has said yes to that. */
+    const call = async (args: object, requestState?: string) => {
+      const yes = requestState === undefined ? {} : { inputResponses, requestState };
+      const params = { name: 'research', arguments: args, ...yes, _meta };
+      child.stdin.write(message(++calls, 'tools/call', params));
+      return JSON.parse((await answers.next()).value).result;
+    };
+    const question = { resultType: 'input_required', requestState: expect.any(String) };
+
+    const first = await call({ query: 'A' });
+    expect(first).toMatchObject(question);
+    // For another call it is no answer: the person is asked about that one.
+    const other = await call({ query: 'B' }, first.requestState);
+    expect(other).toMatchObject(question);
+    expect(other.inputRequests.buy.params.message).toContain('B');
+    expect(await call({ query: 'A', again: true }, 'made-up')).toMatchObject(question);
+    expect(posts).toEqual([]);
+    expect((await call({ query: 'A' }, first.requestState)).structuredContent).toMatchObject({
+      charged: 'yes',
+    });
+    // Nor does it buy a second time.
+    expect(await call({ query: 'A', again: true }, first.requestState)).toMatchObject(question);
+    expect(posts).toEqual(['A']);
+    child.stdin.end();
+    child.stdout.resume();
   });
 });
 
