@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { createClient } from '../../src/client.ts';
 import type { Records } from '../../src/json/text.ts';
 import { type Running, runToEnd } from '../../src/operations/events.ts';
-import { searchEntities } from '../../src/operations/search/stream.ts';
+import { searchEntities } from '../../src/operations/kinds/search-stream.ts';
 import { RequestError } from '../../src/transport/errors.ts';
 import { createTransport } from '../../src/transport/request.ts';
 import { readPlainly } from './reference.ts';

@@ -4,7 +4,6 @@ import type { EntityType, StreamEntityType } from '../../src/contract/types.ts';
 import { LeadpipeError } from '../../src/errors.ts';
 import type { BodyOf, PaidKind } from '../../src/operations/kinds/kinds.ts';
 import {
-  createSpending,
   type Prices,
   toCostAtMost,
   toNotCovered,
@@ -12,6 +11,7 @@ import {
   toUnknownPrice,
   toWorstCase,
 } from '../../src/operations/money.ts';
+import { createSpending } from '../../src/operations/spending.ts';
 
 const company: { entity_type: StreamEntityType; objective: string } = {
   entity_type: 'company',

@@ -179,7 +179,7 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
 };
 
 /** Pure: the most that a purchase has cost, with all its parts; null where a price was not known. */
-function costOf(
+export function costOf(
   { intent, parts }: Operation,
   charged: Charged | null,
   leads: number | null,

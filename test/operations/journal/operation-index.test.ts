@@ -5,7 +5,7 @@ import { lockFolder } from '../../../src/files/folder-lock.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
 import { openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { toIndexed } from '../../../src/operations/order-digests.ts';
-import { readUnfinished } from '../../../src/operations/unfinished.ts';
+import { readUnfinished } from '../../../src/operations/report/unfinished.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';

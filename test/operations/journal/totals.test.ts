@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../../src/operations/journal/entries.ts';
+import { fold } from '../../../src/operations/operation.ts';
 import type { HistoryRecord, KnownPurchase } from '../../../src/operations/report/history.ts';
 import { costOf } from '../../../src/operations/report/history.ts';
 import { addUp, type Total, type TotalsBy } from '../../../src/operations/report/totals.ts';
@@ -18,6 +19,7 @@ function purchase(
     time: '2026-01-31T12:00:00.000Z',
     command: 'search',
     profile: 'default',
+    idempotency_key: 'k',
     body: JSON.stringify(body),
     ...intent,
   });
@@ -41,7 +43,9 @@ function purchase(
     stop_reason: null,
     ...record,
   } as const;
-  return { record: { ...known, credits_at_most: costOf(known, all) }, intent: all };
+  const { charged, excluded, leads, state } = known;
+  const cost = costOf(fold('op_1', [all]), charged, leads, excluded ?? 0, state === 'complete', leads ?? 0);
+  return { record: { ...known, credits_at_most: cost }, intent: all };
 }
 
 const nothing = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { type Outcome, UsageError } from '../../../src/errors.ts';
-import { toCutError } from '../../../src/operations/search/cut.ts';
+import { toCutError } from '../../../src/operations/kinds/search-cut.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 
 const lost = new RequestError('lost', endpoints.search, 'x');

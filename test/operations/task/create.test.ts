@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../../../src/client.ts';
+import type { PayingClient } from '../../../src/connection/paying-client.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
 import { LocalIoError } from '../../../src/errors.ts';
 import type { JournalEntry } from '../../../src/operations/journal/entries.ts';
 import type { Journal } from '../../../src/operations/journal/journal.ts';
-import { createTask } from '../../../src/operations/task/buy.ts';
+import { createTask } from '../../../src/operations/kinds/task.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import type { Fault } from '../../../src/transport/policy.ts';
 import { intentOf } from '../../helpers/journals.ts';
@@ -15,7 +15,7 @@ const request: CreateTaskRequest = { entity_type: 'company', objective: 'x' };
 /** A journal in memory whose disk is full from the nth line (from 0) on. */
 function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly types: string[] } {
   const types: string[] = [];
-  return {
+  const journal = {
     types,
     operationId: 'op_1',
     confirm() {},
@@ -27,10 +27,11 @@ function createMemory(fullAt = Number.POSITIVE_INFINITY): Journal & { readonly t
     close: async () => {},
     discard: async () => {},
   };
+  return { ...journal, begin: (_, ...some) => journal.append(some[0] as JournalEntry) };
 }
 
 async function create(journal: Journal, answer: () => Promise<unknown>, again = false) {
-  const client = { createTask: answer } as unknown as Client;
+  const client = { createTask: answer } as unknown as PayingClient;
   await journal.append(intentOf({ idempotency_key: 'key', body: JSON.stringify(request) }));
   return await createTask(client, request, 'key', journal, new AbortController().signal, again);
 }

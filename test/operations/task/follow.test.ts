@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Client, Page } from '../../../src/client.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { TaskState } from '../../../src/contract/types.ts';
-import { readTask, type TaskToRead, toUnread } from '../../../src/operations/task/follow.ts';
+import { readTask, type TaskToRead, toUnread } from '../../../src/operations/kinds/task-follow.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 

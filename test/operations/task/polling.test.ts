@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pause } from '../../../src/clock.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { runToEnd } from '../../../src/operations/events.ts';
-import { createPatience, PageError, pollWaitMs } from '../../../src/operations/task/patience.ts';
+import { createPatience, PageError, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
 import { RequestError } from '../../../src/transport/errors.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 
@@ -49,28 +49,23 @@ describe('another try', () => {
     refused: new RequestError('forbidden', endpoints.status, 'x'),
   };
 
-  /** The waits between the tries, on a clock on which they take no time; `ageMs` is that of a task that this process created. */
-  async function waitsOf(fault: keyof typeof faults, outageMs: number, ageMs?: number): Promise<number[]> {
+  /** The waits between the tries, on a clock on which they take no time. */
+  async function waitsOf(fault: keyof typeof faults, outageMs: number, isOurs = false): Promise<number[]> {
     const clock = createLeapingClock();
     const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
-    const created = ageMs === undefined ? {} : { createdAt: -ageMs };
-    const asking = createPatience(waiting, { poll, outageMs, ...created })(() =>
-      Promise.reject(faults[fault]),
-    );
+    const asking = createPatience(waiting, { poll, outageMs, isOurs })(() => Promise.reject(faults[fault]));
     await expect(runToEnd(asking, () => {})).rejects.toBe(faults[fault]);
     return clock.waits;
   }
 
-  it.each<[fault: keyof typeof faults, ageMs: number | undefined, waits: readonly number[]]>([
-    ['garbled', undefined, [1000, 2000, 3000]],
-    ['empty', undefined, [5000, 10_000, 20_000, 40_000, 60_000]],
-    ['missing', undefined, []],
-    ['missing', 0, [1000, 2000, 3000]],
-    ['missing', 9999, [1000]],
-    ['missing', 10_000, []],
-    ['refused', undefined, []],
-  ])('%s, of a task that is %s ms old, comes after %j ms', async (fault, ageMs, waits) => {
-    expect(await waitsOf(fault, 600_000, ageMs)).toEqual(waits);
+  it.each<[fault: keyof typeof faults, isOurs: boolean, waits: readonly number[]]>([
+    ['garbled', false, [1000, 2000, 3000]],
+    ['empty', false, [5000, 10_000, 20_000, 40_000, 60_000]],
+    ['missing', false, []],
+    ['missing', true, [1000, 2000, 3000]],
+    ['refused', true, []],
+  ])('%s, of a task of this machine: %s, comes after %j ms', async (fault, isOurs, waits) => {
+    expect(await waitsOf(fault, 600_000, isOurs)).toEqual(waits);
   });
 
   it('comes for as long as an outage may last, later each time', async () => {

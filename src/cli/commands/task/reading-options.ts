@@ -31,7 +31,7 @@ export interface PositionOptions {
 const pageSize = limits.fetchNum.max;
 
 /** Above these options in a help. */
-export const heading = 'The task:';
+const heading = 'The task:';
 
 export const positionOptions = under(heading, [
   // rule: fetch.pts
