@@ -6,7 +6,7 @@ import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { realPathOf } from '../../files/target.ts';
 import { fold, type Operation, toUnknownOperation } from '../operation.ts';
-import { type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
+import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { digestOf, toIndexLine } from './index-lines.ts';
 import { type Entries, journalFile } from './journal-file.ts';
@@ -33,6 +33,7 @@ export const noJournal: Journal = {
 };
 
 const what = 'this operation';
+const nothingSent = entry.terminal('interrupted', { charged: 'no' });
 
 /** Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it. */
 async function openLocked(context: IndexContext, operationId: string, which: 'new' | 'there') {
@@ -115,6 +116,9 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
     async discard(): Promise<void> {
       await close();
       isThere = false;
+      // It counts for nothing, and its line in the index finds nothing.
+      const line = entries.length > 0 && toIndexLine(operationId, nothingSent, entries[0]);
+      if (line) await addLateToIndex(context, line, 0).catch(() => undefined);
       // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.
       await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     },
