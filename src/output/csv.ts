@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
-import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
+import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
 /** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
 const cellsAtOnce = 4096;

@@ -1,7 +1,7 @@
 import { indented } from '../json/indent.ts';
 import { toLinePieces } from '../json/text.ts';
 import { toFlatObject } from './columns.ts';
-import type { WriterForm, WriterOptions } from './writer.ts';
+import type { WriterForm, WriterOptions } from './form.ts';
 
 /**
  * Each record as the service sent it, one per line (JSONL, and the one object of a single answer), or one array that is written as

@@ -5,9 +5,10 @@ import type { HeldLock } from '../files/folder-lock.ts';
 import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import { pathLayout } from './columns.ts';
+import type { WriterForm, WriterOptions } from './form.ts';
 import type { Layout, LayoutOf } from './layout.ts';
 import { createStreamSink } from './sink.ts';
-import { createForm, type Format, type WriterForm, type WriterOptions, writePieces } from './writer.ts';
+import { createForm, type Format, writePieces } from './writer.ts';
 
 /** Where records go, and in which form. */
 interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd'> {

@@ -2,12 +2,12 @@ import { indented } from '../json/indent.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
+import type { WriterForm, WriterOptions } from './form.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import type { Column } from './layout.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
 import { findingsOf } from './record-parts.ts';
 import { cutTo, defaultWidth, gap, textWidth, wrapTo, wrapWords } from './text-width.ts';
-import type { WriterForm, WriterOptions } from './writer.ts';
 
 /** Lines of a value: nobody reads more in a table, and every other format has all of it. */
 const mostLines = 500;

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, toLine } from '../json/text.ts';
+import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { type Cell, findColumns } from './workbook-columns.ts';
 import {
   cellXml,
@@ -14,7 +15,6 @@ import {
   styles,
   workbookXml,
 } from './workbook-xml.ts';
-import { createRowsForm, type WriterForm, type WriterOptions } from './writer.ts';
 
 /** The limits of a sheet in Excel. */
 const ofExcel = { rows: 1_048_576, columns: 16_384, links: 65_530 };

@@ -1,64 +1,10 @@
 import { createYielder } from '../event-loop.ts';
-import { type JsonText, JsonView, type Records } from '../json/text.ts';
-import type { Styles } from './color.ts';
-import type { Layout } from './layout.ts';
+import type { WriterForm, WriterOptions } from './form.ts';
 
 /** Formats that can be streamed. A workbook needs all of its rows first. */
 export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] as const;
 export const formats = [...printedFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
-
-/** A format: makes the text of records piece by piece. */
-export interface WriterForm {
-  lines(records: Records): Iterable<string>;
-  /** What completes the text, if anything does. */
-  end?(): string;
-}
-
-/** Rows under a header, even if there are no rows: `cellOf` makes a cell, `textOf` the text of some rows. */
-export function createRowsForm<Cell>(
-  { layout: { columns }, continued }: WriterOptions,
-  head: readonly (readonly Cell[])[],
-  cellOf: (value: JsonText | undefined) => Cell,
-  textOf: (rows: readonly (readonly Cell[])[]) => string,
-  cellsAtOnce = 1,
-): WriterForm {
-  let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
-
-  function* lines(records: Records): Generator<string, void> {
-    for (const record of records) {
-      const view = new JsonView(record);
-      rows.push(columns.map((column) => cellOf(column.value(view))));
-      if (rows.length * columns.length < cellsAtOnce) continue;
-      yield textOf(rows);
-      rows = [];
-    }
-    if (rows.length > 0) yield textOf(rows);
-    rows = [];
-  }
-
-  return { lines, end: () => [...lines([])].join('') };
-}
-
-export interface WriterOptions {
-  readonly layout: Layout;
-  /** `single` for the one answer of a lookup: an object instead of an array, a sheet instead of a table. */
-  readonly shape: 'list' | 'single';
-  /** Columns of the terminal; 100 without one. */
-  readonly width?: number | undefined;
-  /** Colours, if there are any. They are passed in, so that JSON loads nothing. */
-  readonly styles?: Styles | undefined;
-  /** Whether a person reads it on a terminal: then JSON is indented. */
-  readonly onTerminal?: boolean;
-  /** Whether links can be followed there. */
-  readonly links?: boolean;
-  /** Leaves formulas and control characters in CSV. */
-  readonly csvRaw?: boolean;
-  /** The output already has rows, and so the header or the bracket: it is resumed or appended to. */
-  readonly continued?: boolean;
-  /** The line end of the CSV file that is appended to. */
-  readonly lineEnd?: '\r\n' | '\n' | undefined;
-}
 
 /** Loads only the format that is wanted. */
 export async function createForm(format: Format, options: WriterOptions): Promise<WriterForm> {

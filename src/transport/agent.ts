@@ -1,13 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
-import type { buildConnector, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { ConnectFailure } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
-
-/** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
-export type Connect = (target: buildConnector.Options) => Promise<Socket>;
+import type { Connect } from './tunnel.ts';
 
 export interface AgentOptions {
   /** The only address that is connected to. */

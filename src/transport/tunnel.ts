@@ -1,8 +1,11 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connect } from './agent.ts';
+import type { buildConnector } from 'undici';
 import { ConnectFailure, notTls } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
+
+/** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
+export type Connect = (target: buildConnector.Options) => Promise<Socket>;
 
 /**
  * Connects to the service with TLS inside a tunnel, so that the proxy sees its host and port and nothing else.

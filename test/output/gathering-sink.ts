@@ -1,4 +1,5 @@
-import { createForm, type Format, type WriterOptions, writePieces } from '../../src/output/writer.ts';
+import type { WriterOptions } from '../../src/output/form.ts';
+import { createForm, type Format, writePieces } from '../../src/output/writer.ts';
 
 /** Keeps every write apart, so that a test sees how often was written and when. */
 export function gatheringSink() {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { memberLayout } from '../../src/output/columns.ts';
+import type { WriterOptions } from '../../src/output/form.ts';
 import { researchLayout } from '../../src/output/paid-layouts.ts';
-import type { WriterOptions } from '../../src/output/writer.ts';
 import { written as writtenAs } from './gathering-sink.ts';
 
 async function written(options: WriterOptions, ...records: string[]): Promise<string> {
