@@ -14,6 +14,22 @@ export interface OutputStream {
   readonly isFile?: boolean;
 }
 
+/** The line of a terminal that shows what is going on; the run has one, which all of its parts share. */
+export interface StatusLine {
+  update(): void;
+  /** Shows a text until the returned function is called. `urgent` texts come before others. */
+  show(text: () => string | undefined, urgent?: boolean): () => void;
+  /** Removes the line until `release`, while something else is written to the terminal. */
+  hold(): void;
+  release(): void;
+  /** Tells that rows are on the terminal: the next message is separated from them. */
+  wrote(): void;
+  /** The line break that separates, once. */
+  takeGap(): string;
+  /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
+  hush(): void;
+}
+
 /** The operating system's store for secrets. Every method throws ConfigurationError when it can't be used. */
 export interface Keychain {
   get(account: string): Promise<string | undefined>;
@@ -42,6 +58,12 @@ export interface Context {
     idempotencyKey(): string;
     /** A new operation ID: short, and sorted by time. */
     operationId(): string;
+  };
+  /** What the parts of a run have in common. It is empty when the run begins. */
+  readonly run: {
+    statusLine?: StatusLine;
+    /** What reads standard input, in the user's words. It can be read only once. */
+    inputTakenBy?: string;
   };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;

@@ -96,6 +96,7 @@ async function run(): Promise<void> {
       return createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal);
     },
     ids: { idempotencyKey: () => `lp-${crypto.randomUUID()}`, operationId },
+    run: {},
     random: Math.random,
     signal: stop.signal,
     patience,

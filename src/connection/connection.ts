@@ -1,10 +1,10 @@
-import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { FreeClient } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import { type Profile, readProfile, type Settings } from '../config/settings.ts';
 import { readKeyRecord, readStoredKey } from '../config/stored-keys.ts';
 import type { Context } from '../context.ts';
+import { digestOf } from '../digest.ts';
 import { ConfigurationError, LeadpipeError } from '../errors.ts';
 import type { HeldLock } from '../files/folder-lock.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
@@ -134,7 +134,7 @@ export async function withConnection<T>(
         settings,
         profile: profile.name,
         origin: options.local ? 'local' : baseUrl.origin,
-        fingerprint: (salt) => hash('sha256', `${salt}:${apiKey}`).slice(0, 12),
+        fingerprint: (salt) => digestOf(`${salt}:${apiKey}`, 12),
         preview: transport.preview,
       });
     } finally {

@@ -29,10 +29,10 @@ interface Piece {
 
 export async function toAddition(at: number, rows: Required<Omit<Piece, 'to'>>): Promise<Addition> {
   const { from, before } = rows;
-  return { at, from, before, ...(await digestOf(rows)) };
+  return { at, from, before, ...(await measure(rows)) };
 }
 
-async function digestOf(...pieces: readonly Piece[]): Promise<Pick<Addition, 'length' | 'digest'>> {
+async function measure(...pieces: readonly Piece[]): Promise<Pick<Addition, 'length' | 'digest'>> {
   const digest = createHash('sha256');
   let length = 0;
   for (const piece of pieces) {
@@ -100,7 +100,7 @@ export async function completeAddition(
   const file = await openIfThere(path, target, 'r');
   const part = await openIfThere(path, `${target}.part`, 'r');
   const isSame = async (...pieces: readonly Piece[]): Promise<boolean> => {
-    const found = await digestOf(...pieces);
+    const found = await measure(...pieces);
     return found.length === length && found.digest === addition.digest;
   };
   try {

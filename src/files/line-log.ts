@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { constants, createReadStream, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { digestOf } from '../digest.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
@@ -30,7 +30,7 @@ export interface LogLine {
 }
 
 const checksums = {
-  sha256: (text: string) => hash('sha256', text).slice(0, 16),
+  sha256: digestOf,
   crc32: (text: string) => crc32(text).toString(16).padStart(8, '0'),
 };
 

@@ -1,6 +1,7 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { getPriority, hostname, platform } from 'node:os';
+import { digestOf } from '../digest.ts';
 
 /** The name of a process in a lock, which never occurs twice: its number, its start, and the place where its number is valid. */
 export function ownerOf(pid: number): string {
@@ -40,7 +41,7 @@ let known: string | undefined;
  * certain, the place is unique, and no other process shares it.
  */
 function placeOfThis(): string {
-  known ??= hash('sha256', platform() === 'linux' ? linuxPlace() : hostname()).slice(0, 12);
+  known ??= digestOf(platform() === 'linux' ? linuxPlace() : hostname(), 12);
   return known;
 }
 

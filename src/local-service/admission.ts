@@ -1,7 +1,8 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Endpoint, endpoints, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
+import { digestOf } from '../digest.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers } from '../json/text.ts';
 import { invalid, Refusal } from './fields.ts';
@@ -36,7 +37,7 @@ export function admit(
   const { store, now, switches } = service;
   const { account, concurrency = switches.user_concurrency } = caller.key;
   const credits = price * units;
-  const bodyHash = hash('sha256', bytes);
+  const bodyHash = digestOf(bytes, 64);
   const request = [account, operation, idempotencyKey, bodyHash];
   const earlier = transactionNow(service, (rows) => {
     // rule: common.no-duplicates, common.conflict

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts';
+import { digestOf } from '../digest.ts';
 import { Refusal } from './fields.ts';
 import { type LocalKey, localKeys } from './keys.ts';
 import type { Caller, Service } from './service.ts';
@@ -16,7 +16,7 @@ export function authenticate(
   const text = suppliedKey(headers, path, service.switches.auth_header === 'any');
   const key: LocalKey | undefined = localKeys.find((row) => row.key === text);
   if (key === undefined) throw new Refusal(401, 'the API key is unknown');
-  const fingerprint = hash('sha256', text).slice(0, 32);
+  const fingerprint = digestOf(text, 32);
   const state = key.state ?? (hasExpired(service, fingerprint) ? 'expired' : undefined);
   if (state !== undefined) throw new Refusal(403, `the API key is ${state}`);
   if (key.access?.includes(access) === false) throw new Refusal(403, `the API key has no ${access} access`);

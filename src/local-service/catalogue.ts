@@ -1,8 +1,9 @@
-import { createHash, hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
+import { digestOf } from '../digest.ts';
 import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
 import { openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
@@ -51,8 +52,8 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
  * and never changed afterwards, so any number of processes may read it without a lock.
  */
 async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
-  const digest = createHash('sha256').update(`${form}:${file.kind}:`).update(file.content).digest('hex');
-  const path = join(stateDir, `catalogue-${digest.slice(0, 16)}.db`);
+  const content = digestOf(file.content, 64);
+  const path = join(stateDir, `catalogue-${digestOf(`${form}:${file.kind}:${content}`)}.db`);
   if (existsSync(path)) return path;
   const part = path.replace(/db$/, `${randomUUID()}.part`);
   try {
@@ -143,7 +144,7 @@ async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promis
 function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
   const addresses = links.map(([, link]) => link).sort();
   const whole = JSON.stringify([record, facts, email, phone]);
-  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || hash('sha256', whole)}`;
+  return `${name.trim().toLowerCase()}\n${addresses.join('\n') || digestOf(whole, 64)}`;
 }
 
 /** An address without the parts that vary: scheme, `www.`, the last slash, case. */

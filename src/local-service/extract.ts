@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { limits, web2listLimit } from '../contract/limits.ts';
 import { type EntityType, type ExtractionType, extractionTypes } from '../contract/types.ts';
+import { digestOf } from '../digest.ts';
 import { objectOf } from '../json/text.ts';
 import { billed } from './admission.ts';
 import { bareAddress, type Catalogue, plainText } from './catalogue.ts';
@@ -111,7 +111,7 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
 
 /** A number of so many digits, from a hash; 19 fit into 64 bits. */
 function digitsOf(text: string, digits: number): string {
-  const number = BigInt(`0x${hash('sha256', text).slice(0, 30)}`).toString();
+  const number = BigInt(`0x${digestOf(text, 30)}`).toString();
   return `1${number.padStart(digits, '7').slice(1 - digits)}`;
 }
 

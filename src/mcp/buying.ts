@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
+import { digestOf } from '../digest.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { lockAt } from '../files/folder-lock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
@@ -69,7 +69,7 @@ const lookAgainMs = 500;
 export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | Unbought> {
   if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
   const { clock, directories, pid, random, signal } = buyer.context;
-  const name = hash('sha256', `${buyer.connection.origin}\n${JSON.stringify(wanted)}`).slice(0, 32);
+  const name = digestOf(`${buyer.connection.origin}\n${JSON.stringify(wanted)}`, 32);
   const folder = join(directories.state, 'beginning');
   await makePrivateFolder(folder);
   for (;;) {

@@ -22,6 +22,7 @@ function createWaiting() {
       },
     },
     env: {},
+    run: {},
   } as unknown as Context;
   return {
     context,

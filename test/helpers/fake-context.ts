@@ -59,6 +59,7 @@ export async function runInProcess(line: Words, options: FakeOptions = {}): Prom
       idempotencyKey: () => nextKeyOf(env.HOME),
       operationId: () => `op_test_${process.hrtime.bigint()}`,
     },
+    run: {},
     // No jitter: what is tried again is tried again at once.
     random: () => 0,
     signal: new AbortController().signal,

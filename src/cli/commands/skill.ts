@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { digestOf } from '../../digest.ts';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { makeFolder } from '../../files/private-folder.ts';
@@ -57,9 +57,9 @@ async function install(source: string, target: string): Promise<void> {
   const digests: Record<string, string> = {};
   for (const path of paths) {
     const file = relative(source, path);
-    digests[file] = hash('sha256', await readFile(path));
+    digests[file] = digestOf(await readFile(path), 64);
     const there = await readFile(join(target, file)).catch(() => undefined);
-    if (there === undefined || [digests[file], installed?.[file]].includes(hash('sha256', there))) continue;
+    if (there === undefined || [digests[file], installed?.[file]].includes(digestOf(there, 64))) continue;
     throw new LocalIoError(
       `${join(target, file)} was changed after it was installed, or is not this skill; leadpipe did not change it`,
       { hint: 'To keep it, move it to another place. Then run the same command again.' },

@@ -5,7 +5,7 @@ import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
-import { createNotes, statusLineOf } from './status-line.ts';
+import { createNotes } from './status-line.ts';
 
 export interface Closing {
   /** Such as `email found`, if it is not about leads. */
@@ -47,7 +47,7 @@ export function close(
   const { append, output } = options;
   const notes = createNotes(context, options);
   // Nobody waits for what follows.
-  statusLineOf(context)?.hush();
+  context.run.statusLine?.hush();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   // With --local nothing is charged, even if the local service has prices.
   const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;

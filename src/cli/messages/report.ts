@@ -5,7 +5,6 @@ import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type Ran, toHint } from './hints.ts';
-import { statusLineOf } from './status-line.ts';
 
 /**
  * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. If the reader of the output went
@@ -24,7 +23,7 @@ export function reportError(
   if (argv.includes('--json-errors')) {
     stream.write(`${JSON.stringify({ error: toErrorFields(error, ran) })}\n`);
   } else {
-    stream.write((statusLineOf(context)?.takeGap() ?? '') + toText(context, error, argv, ran));
+    stream.write((context.run.statusLine?.takeGap() ?? '') + toText(context, error, argv, ran));
   }
   // A mistyped command line needs no stack.
   const isVerbose = argv.includes('--verbose') || argv.includes('-v');

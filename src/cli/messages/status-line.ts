@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Context, StatusLine } from '../../context.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { createSpinner } from '../../output/spinner.ts';
@@ -8,26 +8,16 @@ import type { ReportOptions } from '../options/options.ts';
 /** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
 type StatusText = () => string | undefined;
 
-type StatusLine = ReturnType<typeof createStatusLine>;
-
-const lines = new WeakMap<Context, StatusLine>();
-
-/** The line of this run, if it has one yet. */
-export function statusLineOf(context: Context): StatusLine | undefined {
-  return lines.get(context);
-}
-
 /** The line on stderr that shows what is going on. A run has one, which all parts share. */
 export function openStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
-  const line = lines.get(context) ?? createStatusLine(context, options);
-  lines.set(context, line);
-  return line;
+  context.run.statusLine ??= createStatusLine(context, options);
+  return context.run.statusLine;
 }
 
 /** Most runs end sooner, and need no spinner. */
 const loadMs = 200;
 
-function createStatusLine(context: Context, options: Partial<ReportOptions>) {
+function createStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
   const { clock, env, stderr } = context;
   // A dumb terminal can't remove what it shows, and --verbose prints more than this line.
   const isSilent =
@@ -72,8 +62,7 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
   }
 
   return {
-    update,
-    /** Shows a text until the returned function is called. `urgent` texts come before others. */
+    update: () => void update(),
     show(text: StatusText, urgent = false): () => void {
       const one = { text, urgent };
       shown = [...shown, one];
@@ -88,7 +77,6 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
         update();
       };
     },
-    /** Removes the line until `release`, while something else is written to the terminal. */
     hold(): void {
       holds++;
       update();
@@ -98,17 +86,14 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>) {
       // Often this was the last output: a line that returns for an instant would flicker.
       if (cancel !== undefined) tickAfter(100);
     },
-    /** Tells that rows are on the terminal: the next message is separated from them. */
     wrote(): void {
       gap = '\n';
     },
-    /** The line break that separates, once. */
     takeGap(): string {
       const taken = gap;
       gap = '';
       return taken;
     },
-    /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
     hush(): void {
       holds = Number.POSITIVE_INFINITY;
       update();
@@ -162,7 +147,7 @@ export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
     const { stream, columns } = context.stderr;
     const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
-    const status = statusLineOf(context);
+    const status = context.run.statusLine;
     status?.hold();
     stream.write((status?.takeGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
     status?.release();

@@ -14,20 +14,16 @@ export function isInput(name: string): boolean {
   return inputFiles.includes(name);
 }
 
-/** What reads standard input. It can only be read once. */
-const readers = new WeakMap<Readable, string>();
-
 /** Standard input, for `name` only. Throws UsageError where something else reads it, too. */
-export function takeInput({ stdin: { stream } }: Context, name: string): Readable {
-  const other = readers.get(stream);
-  if (other !== undefined) {
+export function takeInput({ stdin, run }: Context, name: string): Readable {
+  if (run.inputTakenBy !== undefined) {
     throw new UsageError(
-      `standard input can be read only once, but ${other} and ${name} both need it`,
+      `standard input can be read only once, but ${run.inputTakenBy} and ${name} both need it`,
       'Put one of them in a file.',
     );
   }
-  readers.set(stream, name);
-  return stream;
+  run.inputTakenBy = name;
+  return stdin.stream;
 }
 
 /** An argument that is a text, `-` for standard input, or `@file`. */

@@ -4,7 +4,7 @@ import { objectOf, toLine } from '../../json/text.ts';
 import type { OperationEvent } from '../../operations/events.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
-import { createNotes, statusLineOf } from '../messages/status-line.ts';
+import { createNotes } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';
 
 /** The request and its possible cost. `available` is the balance, if the service told it. */
@@ -28,7 +28,7 @@ export function printPreview(
   );
   // The exact text of the request. Characters that a terminal would obey are escaped.
   const shown = objectOf([...members, ['body', body ?? 'null']]);
-  const status = statusLineOf(context);
+  const status = context.run.statusLine;
   status?.hold();
   stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
   status?.release();
