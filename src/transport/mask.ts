@@ -48,6 +48,7 @@ function formsOf(character: string): string {
   const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
   // Each level of JSON in a string doubles the backslashes.
   const escaped = String.raw`\\{1,32}(?:u00${hex}${character === '/' ? '|/' : ''})`;
+  // Tried first: of a percent sign that is encoded and escaped, the other form would take half.
   const encoded = String.raw`(?:%|\\{1,32}u0025)(?:25){0,8}${character === '%' ? '' : hex}`;
-  return `(?:${character === '%' ? '' : `${character.replace(/\W/, '\\$&')}|`}${escaped}|${encoded})`;
+  return `(?:${character === '%' ? '' : `${character.replace(/\W/, '\\$&')}|`}${encoded}|${escaped})`;
 }

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { contactResult, creditBalance } from './bodies.ts';
-import { createRandom } from './chaos-proxy.ts';
 import { listening } from './listening.ts';
 
 export interface RowServiceOptions {
@@ -10,15 +9,14 @@ export interface RowServiceOptions {
   readonly gate?: (body: string) => Promise<void> | undefined;
   /** Requests at once; more are refused with 429. */
   readonly mostAtOnce?: number;
-  /** Of 1: how often something goes wrong, before or after the request is carried out. */
-  readonly faults?: number;
-  readonly seed?: string;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
   /** What a refusal of a request says of when to come again. */
   readonly retryAfter?: string;
   /** Objectives that are refused with 422, as long as they are in here. */
   readonly refused?: ReadonlySet<string>;
+  /** Objectives whose answers are lost after they were charged, as long as they are in here. */
+  readonly lost?: ReadonlySet<string>;
   /** The first request of each row is answered with 500, and nothing is charged. */
   readonly stumbles?: true;
   /** Credits of the account: 402 when they are used up. */
@@ -38,8 +36,7 @@ export type RowService = Awaited<ReturnType<typeof startRowService>>;
 
 /** A service that looks up contacts, enriches and extracts, and keeps books. */
 export async function startRowService(options: RowServiceOptions = {}) {
-  const { latencyMs = 1, mostAtOnce = 1000, faults = 0, credits = Number.POSITIVE_INFINITY } = options;
-  const random = createRandom(options.seed ?? 'rows');
+  const { latencyMs = 1, mostAtOnce = 1000, credits = Number.POSITIVE_INFINITY } = options;
   const charged = new Map<string, string>();
   const refusals = new Map<number, number>();
   const stumbledOver = new Set<string>();
@@ -73,11 +70,8 @@ export async function startRowService(options: RowServiceOptions = {}) {
     open++;
     most = Math.max(most, open);
     try {
-      const luck = random();
-      if (luck < faults / 3) return void request.socket.destroy();
       await new Promise((resolve) => setTimeout(resolve, latencyMs));
       await options.gate?.(body);
-      if (luck < (2 * faults) / 3) return refuse(response, 500, 'internal_error');
       if (options.refused?.has(JSON.parse(body).objective)) {
         return refuse(response, 422, 'invalid_request_error');
       }
@@ -89,7 +83,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);
       if (options.garbled) return send(response, '<paid for>');
-      if (luck < faults) return void request.socket.destroy();
+      if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);
       if (target !== undefined) return send(response, { success: true, data: [{ id: 1 }] });
       if (entity_context !== undefined) {

@@ -325,7 +325,7 @@ it.each([
 });
 
 it('the history counts every row that was sent, and none that was refused for nothing', async () => {
-  await serve({ refused: new Set(['p00']), faults: 0 });
+  await serve({ refused: new Set(['p00']) });
   await leadpipe(['config', 'set', 'price.contact.email', '2']);
   // Two of them stand there twice, and are sent once.
   write('list.txt', lines([...people(0, 5), ...people(3, 5)]));

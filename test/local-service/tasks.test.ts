@@ -33,10 +33,20 @@ describe('a task', () => {
   it('never goes backwards with the clock', async () => {
     const service = await running({ switches: pace });
     const id = await create(service);
-    service.clock.forward(2000);
-    expect((await statusOf(service, id)).ready_count).toBe(2);
-    service.clock.forward(-10_000);
-    expect(await statusOf(service, id)).toMatchObject({ status: 'running', ready_count: 2 });
+    for (const [seconds, ready_count, status] of [
+      [3, 4, 'running'],
+      [4, 4, 'done'],
+    ] as const) {
+      service.clock.forward(1000 * seconds);
+      const before = await statusOf(service, id);
+      expect(before).toMatchObject({ status, ready_count });
+      // To a time when fewer leads were ready, to one when the task had not begun, and to one before it was created.
+      for (const back of [1, 2, 10]) {
+        service.clock.forward(-1000 * back);
+        expect({ back, now: await statusOf(service, id) }).toEqual({ back, now: before });
+        service.clock.forward(1000 * back);
+      }
+    }
   });
 
   it('goes on while nothing runs, and is settled by the next start', async () => {

@@ -45,11 +45,24 @@ describe('waits', () => {
     expect((await tryOut('search', [busy])).waits).toEqual(Array(6).fill(7000));
   });
 
-  it('stay inside the budget of the request', async () => {
-    expect(await tryOut('balance', ['busy'], { budgetMs: 7000 })).toMatchObject({
-      tries: 4,
-      waits: [1000, 2000, 4000],
-    });
+  it.each([
+    [999, []],
+    [1000, [1000]],
+    [2999, [1000]],
+    [3000, [1000, 2000]],
+    // Enough for each of the waits that follow, and too little for it and those before.
+    [4000, [1000, 2000]],
+    [6999, [1000, 2000]],
+    [7000, [1000, 2000, 4000]],
+    [14_999, [1000, 2000, 4000]],
+    [15_000, [1000, 2000, 4000, 8000]],
+  ])('stay together inside a budget of %i ms', async (budgetMs, waits) => {
+    expect(await tryOut('balance', ['busy'], { budgetMs })).toMatchObject({ tries: waits.length + 1, waits });
+  });
+
+  it('stay inside the budget where the service says how long to wait', async () => {
+    const again = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 2000 });
+    expect((await tryOut('search', [again], { budgetMs: 5000 })).waits).toEqual([2000, 2000]);
     const late = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 60_001 });
     expect(await tryOut('search', [late], { budgetMs: 60_000 })).toMatchObject({
       tries: 1,
