@@ -17,7 +17,7 @@ import { type Order, type Results, type Runnable, run } from '../operations/run.
 import { countOf, createWarnings, toThem } from '../operations/wording.ts';
 import { RequestError } from '../transport/errors.ts';
 import { toWaitReason } from './connect.ts';
-import { createNotes, statusLineOf, toCounted, withStatus } from './messages/status-line.ts';
+import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';
 import { printPreview } from './records/preview.ts';
 import { openOutput, type Printed } from './records/record-output.ts';
@@ -155,7 +155,7 @@ export async function show<T>(
         break;
       case 'ended':
         // Nobody waits for what follows.
-        statusLineOf(context)?.hush();
+        context.run.statusLine?.hush();
         break;
       default:
     }

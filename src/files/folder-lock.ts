@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { every, wait } from '../clock.ts';
+import { createClock, every, wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
@@ -91,7 +90,8 @@ export async function lockAt(
   waiting?: Pick<Context, 'clock' | 'random'>,
 ): Promise<FolderLock> {
   const claim = claimLock(path, pid);
-  const deadline = (waiting?.clock.monotonic() ?? 0) + patienceMs;
+  const clock = waiting?.clock ?? createClock();
+  const deadline = clock.monotonic() + patienceMs;
   /** An owner that was watched, and gave no sign of life. */
   let silent: string | undefined;
   try {
@@ -99,10 +99,9 @@ export async function lockAt(
       const other = claim.take((owner) => owner === silent || isGone(owner));
       if (other === undefined)
         return { confirm: () => confirmHeld(path, claim.owner, what), release: claim.release };
-      if (isSilent(path, other) && (await staysSilent(path, other))) silent = other;
-      else if (waiting === undefined || waiting.clock.monotonic() > deadline)
-        throw isTaken(path, other, what);
-      else await wait(waiting.clock, 5 + 20 * waiting.random());
+      if (isSilent(path, other) && (await staysSilent(path, other, clock))) silent = other;
+      else if (waiting === undefined || clock.monotonic() > deadline) throw isTaken(path, other, what);
+      else await wait(clock, 5 + 20 * waiting.random());
     }
   } catch (error) {
     // Leave nothing of the claim behind.
@@ -256,10 +255,10 @@ function isSilent(path: string, owner: string, ms = silenceMs): boolean {
 }
 
 /** Whether an owner gives no sign of life while it is watched. One that leaves meanwhile gives none any more. */
-async function staysSilent(path: string, owner: string): Promise<boolean> {
+async function staysSilent(path: string, owner: string, clock: Pick<Context['clock'], 'after'>) {
   const before = beatOf(path, owner);
   for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
-    await pause(1000);
+    await wait(clock, 1000);
     const now = beatOf(path, owner);
     if (now !== before) return now === undefined;
   }

@@ -19,7 +19,7 @@ import {
   write,
 } from '../helpers/lists.ts';
 import { createGate } from '../helpers/row-service.ts';
-import { command, resultOf, run, start, temporaryFolder } from '../helpers/run.ts';
+import { command, resultOf, run, start, temporaryFolder, until } from '../helpers/run.ts';
 
 const found = (objective: string) => ({
   content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`,
@@ -269,6 +269,10 @@ describe('a list that is stopped says of each row', () => {
     write('list.txt', rows.join('\n'));
     const args = ['contact', 'email', '--input', 'list.txt', '--concurrency', '4', '-o', 'out.jsonl'];
     const child = start(args, { env, cwd });
+    let said = '';
+    child.stderr.on('data', (text) => {
+      said += text;
+    });
     const ended = resultOf(child);
     await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(4);
     // The intents of the next rows are on the disk before there is room for them.
@@ -276,9 +280,13 @@ describe('a list that is stopped says of each row', () => {
     const isStopped = credits > 0;
     if (isStopped) {
       child.kill('SIGINT');
-      // A second one that comes at once is the same.
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      child.kill('SIGINT');
+      await until(() => said.includes('waiting up to'));
+      // One that comes at once is the same, so it is sent until it counts.
+      const interrupt = () => {
+        child.kill('SIGINT');
+        return child.exitCode;
+      };
+      await expect.poll(interrupt, { timeout: 10_000 }).toBe(130);
     } else open();
     const { code, stderr } = await ended;
     expect({ code, stderr }).toMatchObject({

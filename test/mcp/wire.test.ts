@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAgentJson } from '../../src/mcp/agent-json.ts';
+import { machineClock } from '../helpers/clock.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
-import { bareEnvironment, command, resultOf, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, command, resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { credits, serving } from './agent.ts';
 
 /** JSON as a service may write it: numbers of any length and form, and any spacing. */
@@ -156,21 +158,24 @@ describe('a client that misbehaves', () => {
   });
 
   it('has what it paid for stored and answered when it goes in the middle', async () => {
-    const { env } = await serving((socket, { method }) => {
+    let isAlone = false;
+    const { env } = await serving(async (socket, { method }) => {
       if (method === 'GET') return void socket.write(credits);
-      child.stdin.end();
-      // By then, the server has seen that nobody asks for more.
-      setTimeout(() => socket.write(jsonAnswer({ success: true, answer: 'a bank' })), 500);
+      await until(() => isAlone);
+      socket.write(jsonAnswer({ success: true, answer: 'a bank' }));
     });
-    const child = serve(env);
-    const call = { name: 'research', arguments: { query: 'What is Kontora?' } };
-    child.stdin.write(initialize + message(2, 'tools/call', call));
-    const { stdout, code } = await resultOf(child);
+    const after = (ms: number, callback: () => void) => {
+      // The server has seen that its client is gone, and limits how long it goes on.
+      if (ms === 5000) isAlone = true;
+      return machineClock.after(ms, callback);
+    };
+    const stdin =
+      initialize + message(2, 'tools/call', { name: 'research', arguments: { query: 'What is Kontora?' } });
+    const options = { env, stdin, context: { clock: { ...machineClock, after } } };
+    const { stdout, code } = await runInProcess('mcp', options);
     expect(code).toBe(0);
     expect(stdout).toContain('"charged":"yes"');
-    const again = serve(env);
-    again.stdin.end(initialize + message(2, 'tools/call', call));
-    expect((await resultOf(again)).stdout).toContain('"stored":true');
+    expect((await runInProcess('mcp', options)).stdout).toContain('"stored":true');
   });
 
   it('does not hold the server by reading nothing', async () => {

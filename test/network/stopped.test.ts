@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { runInProcess } from '../helpers/fake-context.ts';
 import {
   chunk,
   jsonAnswer,
@@ -9,59 +9,65 @@ import {
   startFaultServer,
   streamHead,
 } from '../helpers/fault-server.ts';
-import { pointedAt, resultOf, start } from '../helpers/run.ts';
+import { pointedAt, until } from '../helpers/run.ts';
 
-const [first = '', ...rest] = searchFrames([['{"name":"a"}'], ['{"name":"b"}']]);
-
-/** Stops the command when its request is there, answers meanwhile, and wakes it when every limit has long run out. */
-async function runStopped(
-  args: readonly string[],
-  before: (socket: Socket) => void,
-  meanwhile: (socket: Socket) => void,
-) {
-  let asked = (_: Socket): void => {};
-  const asking = new Promise<Socket>((resolve) => {
-    asked = resolve;
-  });
-  const server = await startFaultServer((socket) => {
-    before(socket);
-    asked(socket);
-  });
-  const child = start([...args, '--timeout', '1', '--json-errors'], { env: pointedAt(server.url) });
-  const socket = await asking;
-  await wait(300);
-  child.kill('SIGSTOP');
-  meanwhile(socket);
-  await wait(2500);
-  child.kill('SIGCONT');
-  const { code, stdout } = await resultOf(child);
-  return { code, stdout, requests: server.requests.length };
+/** The clock of a process that is stopped (SIGSTOP, a sleeping machine) and wakes an hour later, when all timers are late. */
+function createStoppedClock() {
+  let time = 0;
+  const timers = new Set<() => void>();
+  return {
+    now: () => new Date(Date.UTC(2026, 0, 1) + time),
+    monotonic: () => time,
+    after(_: number, callback: () => void) {
+      timers.add(callback);
+      return () => timers.delete(callback);
+    },
+    isWaiting: () => timers.size > 0,
+    wake(): void {
+      time += 3_600_000;
+      const late = [...timers];
+      timers.clear();
+      for (const callback of late) callback();
+    },
+  };
 }
 
+const [first = '', ...rest] = searchFrames([['{"name":"a"}'], ['{"name":"b"}']]);
 const found = '{"object":"contact_search_result","request":{},"result":{"content":"a@b.example"}}';
-const others = rest.map((one) => chunk(one)).join('') + lastChunk;
+const lookUp = ['contact', 'email', 'someone', '--timeout', '0.5'];
+const search = ['search', 'company', 'x', '--timeout', '1'];
 
-type Write = (socket: Socket) => void;
-describe.skipIf(process.platform === 'win32')('a process that was stopped for too long', () => {
-  it.concurrent.each<
-    [what: string, args: readonly string[], before: Write, meanwhile: Write, stdout: string]
-  >([
-    [
-      'the answer that lies in its socket',
-      ['contact', 'email', 'someone'],
-      () => {},
-      (socket) => void socket.write(jsonAnswer(found)),
-      `${found}\n`,
-    ],
+it.each<[what: string, args: string[], begin: string | Buffer, printed: string, end: string, stdout: string]>(
+  [
+    ['the answer that lies in its socket', lookUp, jsonAnswer(found), '', '', `${found}\n`],
     [
       'the rest of a stream, also when nothing lies there yet',
-      ['search', 'company', 'x'],
-      (socket) => void socket.write(streamHead + chunk(first)),
-      (socket) => void setTimeout(() => socket.write(others), 2800),
+      search,
+      streamHead + chunk(first),
+      '{"name":"a"}',
+      rest.map((one) => chunk(one)).join('') + lastChunk,
       '{"name":"a"}\n{"name":"b"}\n',
     ],
-  ])('reads %s', async (_, args, before, meanwhile, stdout) => {
-    const came = await runStopped([...args, '-f', 'jsonl'], before, meanwhile);
-    expect(came).toEqual({ code: 0, stdout, requests: 1 });
+  ],
+)('a process that was stopped for too long reads %s', async (_, args, begin, printed, end, stdout) => {
+  const clock = createStoppedClock();
+  let seen = '';
+  const server = await startFaultServer(async (socket: Socket) => {
+    socket.write(begin);
+    if (printed === '') return void setImmediate(clock.wake);
+    await until(() => seen.includes(printed) && clock.isWaiting());
+    clock.wake();
+    // It waits again, and only now does the rest arrive.
+    await until(clock.isWaiting);
+    socket.write(end);
   });
+  const result = await runInProcess([...args, '-f', 'jsonl', '--json-errors'], {
+    env: pointedAt(server.url),
+    context: { clock },
+    heard: (_stream, text) => {
+      seen += text;
+    },
+  });
+  expect(result).toMatchObject({ code: 0, stdout });
+  expect(server.requests).toHaveLength(1);
 });

@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { stylesOf } from '../../src/output/color.ts';
 import { createSpinner } from '../../src/output/spinner.ts';
+import { until } from '../helpers/run.ts';
 
 /** As much of a terminal as a spinner looks at. */
 class Terminal extends PassThrough {
@@ -25,8 +26,12 @@ function started(terminal: Terminal, { color = false, plain = false } = {}) {
   return createSpinner(stderr, { styles: stylesOf(color), plain });
 }
 
-const seen = (terminal: Terminal, text: string) =>
-  expect.poll(() => terminal.written, { timeout: 5000 }).toContain(text);
+const seen = (terminal: Terminal, text: string): Promise<void> =>
+  until(() => terminal.written.includes(text));
+
+// The package takes its timer and its time from the globals.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
 
 describe('the spinner', () => {
   it('shows one clean line that fits, and takes it away', async () => {
@@ -41,8 +46,7 @@ describe('the spinner', () => {
     spinner.clear();
     await seen(terminal, '\r\u001b[K');
     terminal.written = '';
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(terminal.written).toBe('');
+    expect(vi.getTimerCount()).toBe(0);
     spinner.show('13 leads');
     await seen(terminal, '13 leads');
     spinner.clear();
@@ -55,7 +59,12 @@ describe('the spinner', () => {
     const terminal = new Terminal();
     const spinner = started(terminal, options);
     spinner.show('text');
-    for (const frame of frames) await seen(terminal, `${begin}${frame}${end}`);
+    for (const [at, frame] of frames.entries()) {
+      // The first one finds nothing to remove.
+      await seen(terminal, `${at === 0 ? '' : begin}${frame}${end}`);
+      terminal.written = '';
+      vi.advanceTimersToNextTimer();
+    }
     spinner.clear();
   });
 
@@ -65,7 +74,7 @@ describe('the spinner', () => {
     spinner.show('12 leads');
     await seen(terminal, ' 12 leads');
     spinner.clear();
-    await expect.poll(() => terminal.written.endsWith('\r\u001b[K')).toBe(true);
+    await until(() => terminal.written.endsWith('\r\u001b[K'));
   });
 
   it('hides no cursor, and hooks no signal, no stream of the process and no stream of its own', async () => {
