@@ -13,7 +13,6 @@ import type { Admit } from './journal/operation-index.ts';
 import { pruneIfDue } from './journal/prune-if-due.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Asked, Job, Order, Plan } from './kinds/job.ts';
-
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
 import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
@@ -100,9 +99,15 @@ async function* begin<Kind extends Runnable>(
     if (order.keep) yield { is: 'warning', line: error.message };
     journal = noJournal;
   }
-  const { available } = reservation;
-  const isCounted = admit !== undefined;
-  const intent = toIntent(buyer, order, journal, planned, idempotencyKey, available, isCounted);
+  const intent = toIntent(
+    buyer,
+    order,
+    journal,
+    planned,
+    idempotencyKey,
+    reservation.available,
+    admit !== undefined,
+  );
   const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
   const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit };
   return yield* work(buyer, order, planned, open, begun);
@@ -290,8 +295,7 @@ function toIntent(
   isCounted: boolean,
 ): NewIntent {
   const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
-  return {
-    type: 'intent',
+  return entry.intent({
     version: 1,
     time: context.clock.now().toISOString(),
     command: kind,
@@ -305,7 +309,7 @@ function toIntent(
     ...(isCounted && costs.is === 'rows' ? { reserved: toCounted(costs) ?? 0 } : {}),
     ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
     ...(available === undefined ? {} : { credits_before: available }),
-  };
+  });
 }
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */

@@ -180,7 +180,10 @@ type Content<Type extends JournalEntry['type']> = Omit<EntryOf<Type>, 'type'>;
 
 /** The entries, as run.ts and the kinds write them. Undefined is what is not known, and is stored as null, or not at all. */
 export const entry = {
-  intent: (intent: Content<'intent'>): Intent => ({ type: 'intent', ...intent }),
+  intent: (intent: Omit<Content<'intent'>, 'index' | 'number'>): Omit<Intent, 'index' | 'number'> => ({
+    type: 'intent',
+    ...intent,
+  }),
   rest: (rest: Content<'rest'>): EntryOf<'rest'> => ({ type: 'rest', ...rest }),
   sent: (time: Date): EntryOf<'sent'> => ({ type: 'sent', time: time.toISOString() }),
   /** `length` is that of the output, if it has one. */

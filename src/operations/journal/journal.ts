@@ -62,7 +62,7 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
   }
 
   /** Puts an entry into the index, and returns it with its number. */
-  async function number(entry: Numbered, admit: Admit | undefined): Promise<JournalEntry> {
+  async function toNumbered(entry: Numbered, admit: Admit | undefined): Promise<JournalEntry> {
     const [intent = entry] = entries;
     const isAgain = entry.type === 'opened' && entries.some(({ type }) => type === 'opened');
     const output = isAgain && intent.type === 'intent' ? intent.output : null;
@@ -82,7 +82,7 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
   async function add(some: readonly JournalEntry[], admit?: Admit): Promise<void> {
     // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
     const whole: JournalEntry[] = [];
-    for (const entry of some) whole.push(isNumbered(entry) ? await number(entry, admit) : entry);
+    for (const entry of some) whole.push(isNumbered(entry) ? await toNumbered(entry, admit) : entry);
     write(...whole);
     entries.push(...whole);
     await log.sync();

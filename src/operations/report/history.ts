@@ -4,7 +4,7 @@ import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
-import { countRows, hasRows } from '../journal/rows.ts';
+import { countRows } from '../journal/rows.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { toCostAtMost } from '../money.ts';
 import { type Operation, readOperation, toDamageLine } from '../operation.ts';
@@ -104,9 +104,7 @@ async function countStored({
 }: Operation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
   if (rowsOf(command) === undefined) return end === undefined ? await countStoredLeads(folder) : nothing;
-  // Earlier versions counted a row of a list each time it stood in the input.
-  const isCounted = end !== undefined && (end.sentRows !== undefined || !hasRows(folder));
-  if (isCounted) return nothing;
+  if (end !== undefined) return nothing;
   const { answered, sent } = await countRows(folder);
   return { delivered: answered, excluded: 0, sent };
 }
@@ -144,8 +142,7 @@ function toHistoryRecord(
   const state = toState();
   /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
   const dropped = intent.asked === undefined ? null : excluded;
-  // For lists that earlier versions completed, and whose rows are no longer stored: the rows with an answer.
-  const sentRows = end?.sentRows ?? stored.sent ?? leads ?? 0;
+  const sentRows = end?.sentRows ?? stored.sent ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
