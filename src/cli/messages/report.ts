@@ -34,6 +34,7 @@ export function reportError(
 const stops: Partial<Readonly<Record<Outcome, string>>> = {
   interrupted: 'Stopped by Ctrl-C',
   terminated: 'Stopped by SIGTERM',
+  hung_up: 'Stopped because the terminal was closed',
 };
 
 /** Pure: what happened, in whole sentences, followed by the technical cause. */
