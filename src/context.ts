@@ -67,7 +67,7 @@ export interface Context {
   };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;
-  /** Aborted by Ctrl-C, SIGTERM or a reader that went away; the reason is an `Outcome`. */
+  /** Aborted by Ctrl-C, SIGTERM, a terminal that was closed, or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;
   /** How long a stopped run may take before the process ends. Operations that wait for something paid increase it. */
   readonly patience?: { ms: number };

@@ -19,6 +19,7 @@ const outcomes = [
   'interrupted',
   'reader_closed',
   'terminated',
+  'hung_up',
 ] as const;
 
 export type Outcome = (typeof outcomes)[number];
@@ -30,7 +31,7 @@ export function stoppedBy({ reason }: AbortSignal): Outcome {
 
 /** Pure: whether the run was stopped from outside. */
 export function isStop(error: unknown): boolean {
-  const stops: readonly Outcome[] = ['interrupted', 'terminated', 'reader_closed'];
+  const stops: readonly Outcome[] = ['interrupted', 'terminated', 'hung_up', 'reader_closed'];
   return error instanceof LeadpipeError && stops.includes(error.outcome);
 }
 
@@ -190,7 +191,7 @@ function withoutUndefined(details: ErrorDetails): ErrorDetails {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 }
 
-/** The run was stopped from outside (Ctrl-C, SIGTERM, a reader that went away). */
+/** The run was stopped from outside (Ctrl-C, SIGTERM, a terminal that was closed, a reader that went away). */
 export class StoppedError extends LeadpipeError {
   constructor(signal: AbortSignal, details: ErrorDetails = {}) {
     super(stoppedBy(signal), 'stopped', details);

@@ -1,4 +1,4 @@
-import { fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { exitCodeOf } from './cli/exit-codes.ts';
 import { createClock } from './clock.ts';
@@ -70,9 +70,13 @@ async function run(): Promise<void> {
   const halt = createHalt(stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
   process.on('SIGTERM', () => halt('terminated'));
+  process.on('SIGHUP', () => halt('hung_up'));
+  process.on('exit', closeLostTerminals);
   let unwritten: Error | undefined;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') halt('reader_closed');
+    // The terminal has gone, and its signal is on the way.
+    else if (error.code === 'EIO' && process.stdout.isTTY) halt('hung_up');
     else unwritten ??= error;
   });
   // When stderr is gone, nobody can be told.
@@ -154,18 +158,31 @@ function operationId(): string {
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
-/** Ends the run: gently the first time, at once the second time, and at the latest when its patience ends. */
+/** Node resets its terminals at the end. Node 20 aborts where one no longer exists, unless it is closed. */
+function closeLostTerminals(): void {
+  for (const descriptor of [0, 1, 2]) {
+    if (statOf(descriptor)?.isCharacterDevice() !== true) continue;
+    if (!process.getBuiltinModule('node:tty').isatty(descriptor)) closeSync(descriptor);
+  }
+}
+
+/** Who asks for it twice wants it at once. A terminal that is closed, and a reader that has gone, ask for nothing. */
+const asking: readonly Outcome[] = ['interrupted', 'terminated'];
+
+/** Ends the run: gently the first time, at once when it is asked for a second time, and at the latest when its patience ends. */
 function createHalt(stop: AbortController, patience: { readonly ms: number }): (outcome: Outcome) => void {
-  let stopped: { readonly by: Outcome; readonly at: number } | undefined;
-  const exit = (): never => process.exit(stopped && exitCodeOf(stopped.by));
+  let stopped: Outcome | undefined;
+  let askedAt: number | undefined;
+  const exit = (): never => process.exit(stopped && exitCodeOf(stopped));
   return (outcome) => {
-    if (stopped !== undefined) {
-      if (outcome === 'reader_closed' || monotonic() - stopped.at < sameSignalMs) return;
-      exit();
+    const at = monotonic();
+    if (asking.includes(outcome)) {
+      if (askedAt !== undefined && at - askedAt >= sameSignalMs) exit();
+      askedAt ??= at;
     }
-    stopped = { by: outcome, at: monotonic() };
+    if (stopped !== undefined) return;
+    stopped = outcome;
     stop.abort(outcome);
-    const { at } = stopped;
     // The time that is left can change, when something that was waited for has arrived, or begins to be waited for.
     const guard = (): unknown => (monotonic() - at < patience.ms ? setTimeout(guard, 50).unref() : exit());
     guard();

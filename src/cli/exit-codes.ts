@@ -22,6 +22,7 @@ export const exitCodes = {
     code: 78,
     meaning: 'settings: no address, no key, locked keychain, damaged settings file',
   },
+  hung_up: { code: 129, meaning: 'stopped because the terminal or the connection was closed (SIGHUP)' },
   interrupted: { code: 130, meaning: 'stopped by Ctrl-C' },
   reader_closed: { code: 141, meaning: 'the program that read the output ended, for example `| head`' },
   terminated: { code: 143, meaning: 'stopped by SIGTERM' },
@@ -36,6 +37,7 @@ export const localOutcomes: readonly Outcome[] = [
   'interrupted',
   'reader_closed',
   'terminated',
+  'hung_up',
 ];
 
 /** How a change of the settings or keys can end: another process may be changing them. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -165,9 +166,10 @@ export function claimLock(path: string, pid: number) {
         renameSync(ready, path);
         return true;
       };
-      while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'])) {
+      while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EPERM', 'EACCES'])) {
+        if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false) throw inTheWay(path);
         for (const other of entriesOf(path)) {
-          if (!isOwner(other)) throw inTheWay(join(path, other));
+          if (!isOwner(other)) throw inTheWay(path, other);
           if (!isDead(other)) return other;
           rmSync(join(path, other), { force: true });
         }
@@ -182,7 +184,7 @@ export function claimLock(path: string, pid: number) {
     release() {
       stop();
       for (const at of [ready, path]) {
-        rmSync(join(at, owner), { force: true });
+        orElse(() => rmSync(join(at, owner), { force: true }), undefined, ['ENOTDIR']);
         removeEmpty(at);
       }
     },
@@ -225,8 +227,12 @@ function confirmHeld(path: string, owner: string, what: string): void {
   }
 }
 
-function inTheWay(path: string): LocalIoError {
-  return new LocalIoError(`${path} is in the way of a lock`, { charged: 'no', hint: 'Move it elsewhere.' });
+function inTheWay(path: string, entry?: string): LocalIoError {
+  const what = entry === undefined ? 'is a file' : `is a folder with other files in it (${entry})`;
+  return new LocalIoError(`leadpipe needs the name ${path} for a lock, but it ${what}`, {
+    charged: 'no',
+    hint: `Rename it. leadpipe did not change it.`,
+  });
 }
 
 function isTaken(path: string, owner: string, what: string): LeadpipeError {
@@ -301,7 +307,7 @@ function entriesOf(folder: string): string[] {
 
 /** Removes a folder, unless it is gone, or has something in it. */
 function removeEmpty(folder: string): void {
-  orElse(() => rmdirSync(folder), undefined, ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+  orElse(() => rmdirSync(folder), undefined, ['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
 }
 
 /** Returns `other` if `action` fails: with one of these codes, or with any. */

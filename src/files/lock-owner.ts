@@ -8,15 +8,14 @@ export function ownerOf(pid: number): string {
   return `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
 }
 
-/** Whether this is the name of a process in a lock, and not of something else that stands there. */
+/** Pure: whether this is the name of a process in a lock. Anything else that stands there belongs to the user, and is left alone. */
 export function isOwner(name: string): boolean {
-  return /^\d+\./.test(name);
+  return /^\d+\.\w*\.[0-9a-f]{12}\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }
 
 /** Whether this process and the owner share their process numbers. */
 export function isFromHere(owner: string): boolean {
-  const [, , place] = owner.split('.');
-  return place === placeOfThis();
+  return owner.split('.')[2] === placeOfThis();
 }
 
 /** Whether an owner from this place has ended. */

@@ -68,7 +68,15 @@ const mostOpen = 1000;
 /** How many rows of a call are looked up at the same time. */
 const mostAtOnce = 4;
 /** Errors that would also concern the next row. */
-const general = ['authentication', 'credits', 'configuration', 'local_io', 'interrupted', 'terminated'];
+const general = [
+  'authentication',
+  'credits',
+  'configuration',
+  'local_io',
+  'interrupted',
+  'terminated',
+  'hung_up',
+];
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
   const runs = new Set<Run>();

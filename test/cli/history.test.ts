@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Intent, toEntries } from '../../src/operations/journal/entries.ts';
-import { createJournal } from '../../src/operations/journal/journal.ts';
+import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { pruneIfDue } from '../../src/operations/journal/prune-if-due.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
 import { printedFormats } from '../../src/output/writer.ts';
@@ -374,6 +374,26 @@ describe('retention', () => {
     expect(readdirSync(join(state, 'operations/op_6_9'))).toHaveLength(3);
     const shown = await runInProcess('history show op_7_1', { env: { LEADPIPE_STATE_DIR: state } });
     expect(shown).toMatchObject(ending(6, 'answers are stored for 7 days'));
+  });
+
+  it('leaves what another process takes up meanwhile', async () => {
+    const state = join(temporaryFolder(), 'state');
+    const context = keepingIn(state, () => now);
+    const ids: string[] = [];
+    for (let days = 60; days > 30; days--) ids.push(await kept(state, days));
+    const pruning = prune(context, unexpected);
+    const taken: string[] = [];
+    for (const id of ids.reverse()) {
+      const opened = await openJournal(context, id).catch(() => undefined);
+      if (opened === undefined) continue;
+      onTestFinished(() => opened.journal.close());
+      taken.push(id);
+    }
+    const pruned = (await pruning).map((one) => one.operation_id);
+    // Otherwise the two never met.
+    expect([pruned.length > 0, taken.length > 0]).toEqual([true, true]);
+    expect([...pruned, ...taken].sort()).toEqual(ids.sort());
+    for (const id of taken) expect(readdirSync(join(state, 'operations', id))).toHaveLength(4);
   });
 
   it('by itself once a day', async () => {

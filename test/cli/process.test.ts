@@ -74,6 +74,7 @@ describe('signals', () => {
   it.each([
     ['SIGINT', 130, 'interrupted'],
     ['SIGTERM', 143, 'terminated'],
+    ['SIGHUP', 129, 'hung_up'],
   ] as const)('%s: what arrived is kept, %i', async (signal, code, type) => {
     const at = await serveInTwo();
     const child = at.start('search company x -o leads.csv --json-errors');

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  symlinkSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
@@ -26,8 +27,6 @@ let worker = '';
 let holder = '';
 const hasNamespaces =
   spawnSync('unshare', ['-r', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'ignore' }).status === 0;
-/** Where this process's number is valid, as its locks say it. */
-const [, , place] = ownerOf(process.pid).split('.');
 const races = 1000;
 const processes = 4;
 
@@ -37,6 +36,13 @@ beforeAll(async () => {
 });
 
 const intent = intentOf();
+/** Where this process's number is valid, as its locks say it. */
+const [, , here = ''] = ownerOf(process.pid).split('.');
+
+/** The name of a process in a lock. */
+function toOwner(pid: number, start = '', place = here): string {
+  return `${pid}.${start}.${place}.${randomUUID()}`;
+}
 
 /** An operation whose owner died in the middle of a line. */
 async function createAbandoned(stateDir: string, operationId: string): Promise<string> {
@@ -45,7 +51,7 @@ async function createAbandoned(stateDir: string, operationId: string): Promise<s
   await journal.close();
   const at = join(stateDir, 'operations', operationId);
   mkdirSync(join(at, 'lock'));
-  writeFileSync(join(at, 'lock', `999999999.1.${place}.dead`), '');
+  writeFileSync(join(at, 'lock', toOwner(999999999, '1')), '');
   appendFileSync(join(at, 'journal.jsonl'), '{"sha256":"');
   return at;
 }
@@ -98,7 +104,7 @@ describe('the lock of an operation', () => {
   });
 
   it('of a process that was killed, or of an earlier one with its pid, is taken over', async () => {
-    for (const owner of [`999999999.1.${place}.x`, `${process.pid}.1.${place}.x`]) {
+    for (const owner of [toOwner(999999999, '1'), toOwner(process.pid, '1')]) {
       if (owner.startsWith(`${process.pid}`) && process.platform !== 'linux') continue;
       const at = temporaryFolder();
       mkdirSync(join(at, 'lock'));
@@ -111,11 +117,11 @@ describe('the lock of an operation', () => {
   });
 
   it.each([
-    ['this process', `${process.pid}..${place}.x`, true],
-    ['no process', `999999999..${place}.x`, false],
+    ['this process', toOwner(process.pid), true],
+    ['no process', toOwner(999999999), false],
     [
       'a pid that was given to another process since',
-      `${process.pid}.1.${place}.x`,
+      toOwner(process.pid, '1'),
       process.platform !== 'linux',
     ],
     ['nonsense', 'nonsense', false],
@@ -125,7 +131,7 @@ describe('the lock of an operation', () => {
 });
 
 describe('a lock that another machine or container has', () => {
-  const foreign = () => `1.1.elsewhere.${randomUUID()}`;
+  const foreign = () => toOwner(1, '1', '0123456789ab');
 
   /** A folder that a process of another place holds, which gave its last sign of life so many seconds ago. */
   function createHeld(secondsAgo: number, owner = foreign()) {
@@ -230,6 +236,30 @@ describe('a lock that another machine or container has', () => {
     },
   );
 });
+
+it.each([
+  ['a folder', (at: string) => writeFileSync(join(made(at), '2026.01.31.csv'), 'of the user')],
+  ['a file', (at: string) => writeFileSync(at, 'of the user')],
+  ['a link', (at: string) => symlinkSync(made(`${at}-target`), at)],
+])('%s of the user in the place of a lock is left alone, and the run is refused', async (_, make) => {
+  const folder = temporaryFolder();
+  make(join(folder, 'leads.csv.lock'));
+  const before = readdirSync(folder, { recursive: true });
+  const work = async () => expect.unreachable();
+  await expect(withOutputLock({ pid: process.pid }, join(folder, 'leads.csv'), work)).rejects.toMatchObject({
+    outcome: 'local_io',
+    message: expect.stringContaining(
+      `leadpipe needs the name ${join(folder, 'leads.csv.lock')} for a lock, but it is a`,
+    ),
+    details: { charged: 'no' },
+  });
+  expect(readdirSync(folder, { recursive: true })).toEqual(before);
+});
+
+function made(folder: string): string {
+  mkdirSync(folder);
+  return folder;
+}
 
 it('a lock stands beside an output whose name is nearly too long', async () => {
   const folder = temporaryFolder();

@@ -29,6 +29,8 @@ export interface Terminal {
   type(keys: string): void;
   resize(columns: number): void;
   signal(name: NodeJS.Signals): void;
+  /** Closes the terminal, as a lost connection does. */
+  hangUp(): void;
   readonly ended: Promise<TerminalEnd>;
 }
 
@@ -104,6 +106,7 @@ export function openTerminal(
     type: (keys) => void stdin.write(keys),
     resize: (wide) => void execFileSync('stty', ['-F', tty(), 'cols', String(wide)]),
     signal: (name) => void process.kill(pid(), name),
+    hangUp: terminal.kill,
   };
 }
 

@@ -11,7 +11,7 @@ export const createCommand = defineCommand({
   description: 'Prints the manual page. On a terminal, it opens in the program that PAGER names, or in less.',
   examples: ['leadpipe man', 'leadpipe man | man -l -'],
   output: ['text in a pager on a terminal; otherwise the page as roff source, for man and groff'],
-  outcomes: ['complete', 'usage', 'interrupted', 'reader_closed', 'terminated'],
+  outcomes: ['complete', 'usage', 'interrupted', 'reader_closed', 'terminated', 'hung_up'],
   async run({ stdout, env, signal }) {
     const path = await findPackageFile('dist', stdout.isTerminal ? 'leadpipe.txt' : 'leadpipe.1');
     const page = await readFile(path, 'utf8');

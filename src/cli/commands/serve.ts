@@ -38,7 +38,7 @@ export const createCommand = defineCommand({
     'export LEADPIPE_BASE_URL=http://127.0.0.1:4010',
     'export LEADPIPE_API_KEY=lp_local_demo',
   ],
-  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'interrupted', 'terminated'],
+  outcomes: ['complete', 'usage', 'local_io', 'temporary', 'interrupted', 'terminated', 'hung_up'],
   lists: [
     {
       heading: 'Switches and their defaults',

@@ -20,20 +20,33 @@ export function reportError(
   const exit = exitCodeOf(error.outcome);
   if (error.outcome === 'reader_closed') return exit;
   const { stream } = context.stderr;
-  if (argv.includes('--json-errors')) {
+  const { jsonErrors, verbose } = toReportOptions(argv, ran);
+  if (jsonErrors) {
     stream.write(`${JSON.stringify({ error: toErrorFields(error, ran) })}\n`);
   } else {
     stream.write((context.run.statusLine?.takeGap() ?? '') + toText(context, error, argv, ran));
   }
   // A mistyped command line needs no stack.
-  const isVerbose = argv.includes('--verbose') || argv.includes('-v');
-  if (isVerbose && !(thrown instanceof UsageError)) stream.write(`${stackOf(error)}\n`);
+  if (verbose && !(thrown instanceof UsageError)) stream.write(`${stackOf(error)}\n`);
   return exit;
+}
+
+/** Pure: how errors are reported. Where the command line could not be parsed, its words tell: those behind `--` are no options. */
+function toReportOptions(argv: readonly string[], ran: Ran | undefined) {
+  if (ran !== undefined) {
+    const { color = true, jsonErrors = false, verbose = false } = ran.options;
+    return { color, jsonErrors, verbose };
+  }
+  const end = argv.indexOf('--');
+  const words = end === -1 ? argv : argv.slice(0, end);
+  const verbose = words.some((word) => word === '--verbose' || /^-[a-z]*v/.test(word));
+  return { color: !words.includes('--no-color'), jsonErrors: words.includes('--json-errors'), verbose };
 }
 
 const stops: Partial<Readonly<Record<Outcome, string>>> = {
   interrupted: 'Stopped by Ctrl-C',
   terminated: 'Stopped by SIGTERM',
+  hung_up: 'Stopped because the terminal was closed',
 };
 
 /** Pure: what happened, in whole sentences, followed by the technical cause. */
@@ -54,7 +67,7 @@ function toText(
 ): string {
   const { charged, facts, operationId, requestId } = error.details;
   const { columns } = context.stderr;
-  const { red, dim } = stylesOf(colorOf(context, context.stderr, !argv.includes('--no-color')));
+  const { red, dim } = stylesOf(colorOf(context, context.stderr, toReportOptions(argv, ran).color));
   // With --local nothing is charged. Mistakes in the command line or the settings are found before anything is sent.
   const isFree = ran?.options.local || error instanceof UsageError || error instanceof ConfigurationError;
   const search = facts !== undefined && 'leadsSearchId' in facts ? facts : undefined;

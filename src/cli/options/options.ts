@@ -46,6 +46,8 @@ export interface RecordOptions {
   readonly append?: true;
   readonly columns?: string[];
   readonly csvRaw?: true;
+  /** Of the commands that read tasks. */
+  readonly positions?: true;
 }
 
 /** The names of the requests' inputs on the command line. */
@@ -174,8 +176,8 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
   command.hook('preAction', async (_, action) => {
     const options = action.opts<RecordOptions>();
     if (options.columns !== undefined) action.setOptionValue('columns', await readColumns(options.columns));
-    // Before standard input is read in vain.
-    toFormat(options, false, undefined);
+    // Before anything is read or opened. What the profile says is checked later.
+    checkPositions(options, toFormat(options, false, undefined));
   });
 }
 
@@ -235,6 +237,12 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
     );
   }
   return format;
+}
+
+/** Pure: only JSONL can hold more than the columns. Throws UsageError. */
+export function checkPositions({ positions }: RecordOptions, format: Format): void {
+  if (!positions || format === 'jsonl') return;
+  throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
 }
 
 /** Pure: the paths of --columns. Throws UsageError. */

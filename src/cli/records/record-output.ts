@@ -1,7 +1,6 @@
 import { toZonedTime, type Zone } from '../../clock.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { UsageError } from '../../errors.ts';
 import { type HeldLock, noLock, withOutputLock } from '../../files/folder-lock.ts';
 import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
@@ -12,7 +11,14 @@ import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { createNotes, openStatusLine } from '../messages/status-line.ts';
-import { fileOf, type RecordOptions, type ReportOptions, toFormat, toPaths } from '../options/options.ts';
+import {
+  checkPositions,
+  fileOf,
+  type RecordOptions,
+  type ReportOptions,
+  toFormat,
+  toPaths,
+} from '../options/options.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
@@ -25,7 +31,7 @@ export interface Printed {
   readonly isNew?: boolean;
 }
 
-type OutputOptions = RecordOptions & ReportOptions & { readonly positions?: true };
+type OutputOptions = RecordOptions & ReportOptions;
 
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
@@ -80,10 +86,7 @@ export async function openOutput(
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
   const format = toFormat(options, context.stdout.isTerminal, preferred);
-  // Only JSONL can hold more than the columns.
-  if (options.positions && format !== 'jsonl') {
-    throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
-  }
+  checkPositions(options, format);
   const { warn } = createNotes(context, options);
   const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;

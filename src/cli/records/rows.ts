@@ -52,6 +52,7 @@ export async function buyList(
   await checkFiles(options);
   const request = { ...asked, template: options.template };
   const list = toListOf(request);
+  const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
   const toText = (record: JsonText): string => {
     if (template !== undefined) return template.fill(record);
@@ -75,7 +76,6 @@ export async function buyList(
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const buyer = toBuyer(context, options, connection);
-    const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
     const rowOrder = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record)),

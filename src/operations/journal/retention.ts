@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalIoError } from '../../errors.ts';
-import { isLocked } from '../../files/folder-lock.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { lockFolder } from '../../files/folder-lock.ts';
 import { readUnfinished } from '../report/unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, toOwnHint } from './folders.ts';
@@ -9,6 +9,7 @@ import type { Begun } from './index-lines.ts';
 import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
+import { journalFile } from './journal-file.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
@@ -58,21 +59,28 @@ export async function prune(
       const begunAt = time === '' ? (await stat(folder)).mtimeMs : Date.parse(time);
       const isOld = (some: number): boolean =>
         context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
-      if (unfinished.has(op) || isLocked(folder) || !isOld(keptDays.answers)) continue;
+      if (unfinished.has(op) || !isOld(keptDays.answers)) continue;
       const isGone = isOld(keptDays.operations);
       // The answers of a named run prevent that its rows are bought again.
       const names = isGone || run !== undefined ? [] : await readdir(folder);
       const old = names.filter((name) => answerFiles.includes(name));
-      for (const name of old) await rm(join(folder, name), { force: true });
+      if (!isGone && old.length === 0) continue;
+      const lock = await lockFolder(folder, context.pid, 'this operation');
+      try {
+        for (const name of old) await rm(join(folder, name), { force: true });
+        // Without a journal it is no operation any more, so nobody begins to work on it.
+        if (isGone) await rm(join(folder, journalFile), { force: true });
+      } finally {
+        lock.release();
+      }
       if (isGone) await rm(folder, { recursive: true, force: true });
-      else if (old.length === 0) continue;
       const command = kind === damagedKind ? null : kind;
       const removed = isGone ? 'operation' : 'answer';
       pruned.push({ operation_id: op, time: time || null, command, removed });
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // Another process has removed it.
-      if (code === 'ENOENT') continue;
+      // Another process has removed it, or works on it.
+      if (code === 'ENOENT' || (error instanceof LeadpipeError && error.outcome === 'temporary')) continue;
       const hint = code === 'EACCES' ? toOwnHint(folder) : undefined;
       failed(
         new LocalIoError(`can't remove old operations in ${folder}: ${message}`, { cause: error, hint }),

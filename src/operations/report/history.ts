@@ -172,6 +172,7 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   partial: 'partial',
   interrupted: 'interrupted',
   terminated: 'interrupted',
+  hung_up: 'interrupted',
   reader_closed: 'interrupted',
 };
 
