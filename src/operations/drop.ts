@@ -1,10 +1,10 @@
 import { UsageError } from '../errors.ts';
 import { entry } from './journal/entries.ts';
-import { withOperation } from './journal/journal.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { countRows } from './journal/rows.ts';
 import { rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
+import { withOperation } from './operation.ts';
 import { readHistoryRecord } from './report/history.ts';
 import { exact } from './spending.ts';
 

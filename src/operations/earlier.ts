@@ -1,10 +1,10 @@
 import type { EntitySearchRequest } from '../contract/types.ts';
+import { digestOf } from '../digest.ts';
 import type { Facts } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRuns } from './events.ts';
 import { readAnswer } from './journal/answers.ts';
-import { digestOf } from './journal/index-lines.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import { type OperationIndex, openIndex } from './journal/operation-index.ts';
 import type { Order } from './kinds/job.ts';

@@ -1,11 +1,13 @@
 import { basename } from 'node:path';
 import type { Context } from '../context.ts';
 import type { TaskState } from '../contract/types.ts';
-import { type Charged, LeadpipeError, type Outcome } from '../errors.ts';
+import type { Charged, LeadpipeError, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { EntryOf, Intent } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
-import { type Entries, readEntries } from './journal/journal-file.ts';
+import { type Journal, naming, openJournal } from './journal/journal.ts';
+import { type Entries, readEntries, toUnknownOperation } from './journal/journal-file.ts';
+import type { IndexContext } from './journal/operation-index.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
 
 /**
@@ -370,15 +372,6 @@ export function toRestarted({ intent, progress }: Operation): Progress {
   return toUnwritten(intent, progress);
 }
 
-/** Pure: the error for an ID that this machine doesn't know. It helps with typing errors, which are more likely than lost operations. */
-export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
-  const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
-  return new LeadpipeError('not_found', `there is ${which} on this machine`, {
-    type: 'operation_not_found',
-    facts: { is: 'no_operation', operationId: operationId ?? '', known },
-  });
-}
-
 /** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readOperation(stateDir: string, operationId: string): Promise<Operation | undefined> {
   const entries = await readEntries(stateDir, operationId);
@@ -399,4 +392,29 @@ export async function readKnown(
 /** Pure: one line that says what can't be read, and what to do about it. */
 export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
+}
+
+/** Opens and locks the journal of an operation, to resume it, and says what the operation is. Throws as `openJournal`. */
+export async function openOperation(
+  context: IndexContext,
+  operationId: string,
+): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
+  const { journal, entries } = await openJournal(context, operationId);
+  return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
+}
+
+/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
+export async function withOperation<T>(
+  context: IndexContext,
+  operationId: string,
+  work: (journal: Journal, operation: Operation) => Promise<T>,
+): Promise<T> {
+  const { journal, operation } = await openOperation(context, operationId);
+  try {
+    return await work(journal, operation);
+  } catch (error) {
+    throw naming(error, operationId);
+  } finally {
+    await journal.close();
+  }
 }

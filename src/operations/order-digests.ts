@@ -1,6 +1,6 @@
+import { digestOf } from '../digest.ts';
 import { realPathOf } from '../files/target.ts';
 import type { Indexed, Intent } from './journal/entries.ts';
-import { digestOf } from './journal/index-lines.ts';
 import { isTask, rowsOf } from './kinds/kinds.ts';
 import { rowRequestOf, toRowRequestText } from './kinds/row-request.ts';
 
@@ -21,12 +21,12 @@ export async function toDigests(order: Ordered) {
   const shape = form.map((name) => options[name] ?? null);
   return {
     /** The same for the same order from the same service. */
-    like: digestOf(request),
+    like: digestOf(JSON.stringify(request)),
     /** Of the request, the output file and its form; undefined without a file. */
-    same: path && digestOf([...request, path, shape, options.run]),
+    same: path && digestOf(JSON.stringify([...request, path, shape, options.run])),
     output: path && digestOf(path),
     /** Of the name of a run, and of what is sent for its rows. */
-    run: typeof options.run === 'string' ? digestOf([...request, options.run]) : undefined,
+    run: typeof options.run === 'string' ? digestOf(JSON.stringify([...request, options.run])) : undefined,
   };
 }
 

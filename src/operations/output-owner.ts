@@ -1,11 +1,10 @@
+import { digestOf } from '../digest.ts';
 import { type Facts, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
-import { digestOf } from './journal/index-lines.ts';
-import { withOperation } from './journal/journal.ts';
 import { type IndexContext, openIndex } from './journal/operation-index.ts';
-import { type Operation, readOperation } from './operation.ts';
+import { type Operation, readOperation, withOperation } from './operation.ts';
 import { toDigests } from './order-digests.ts';
 
 /**

@@ -8,9 +8,8 @@ import { type Earlier, findEarlier } from './earlier.ts';
 import { type BoughtTask, type LeftBehind, type Running, warningsOf } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
-import { costAlone, createJournal, type Journal, naming, noJournal, openJournal } from './journal/journal.ts';
+import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Admit } from './journal/operation-index.ts';
-import { pruneIfDue } from './journal/prune-if-due.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Asked, Job, Order, Plan } from './kinds/job.ts';
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
@@ -19,9 +18,10 @@ import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
 import { checkCovered, readBalanceSoon, reserve, toAdmit, toCounted, withNumbers, worstOf } from './money.ts';
-import type { Operation } from './operation.ts';
+import { type Operation, openOperation } from './operation.ts';
 import { type NewIntent, toIndexed } from './order-digests.ts';
 import { completeAdditionTo } from './output-owner.ts';
+import { pruneIfDue } from './prune-if-due.ts';
 
 export type { Order };
 
@@ -57,7 +57,7 @@ export async function* run<Kind extends Runnable>(
     const earlier = await find();
     const openLocked: OpenDelivery = (opening, progress) => open(opening, progress, lock ?? noLock);
     if (earlier.is === 'resume') {
-      const { journal, operation } = await openJournal(context, earlier.operation.operationId);
+      const { journal, operation } = await openOperation(context, earlier.operation.operationId);
       const resumed = { ...earlier, operation };
       const result = yield* resume<Kind>(buyer, order, openLocked, resumed, journal);
       if (!('left' in result)) return result.result;

@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Intent, toEntries } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
-import { pruneIfDue } from '../../src/operations/journal/prune-if-due.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
+import { readNeeded } from '../../src/operations/known-operations.ts';
+import { pruneIfDue } from '../../src/operations/prune-if-due.ts';
 import { printedFormats } from '../../src/output/writer.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -363,7 +364,7 @@ describe('retention', () => {
     for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
     await kept(state, 31, true);
     const context = keepingIn(state, () => now);
-    const pruned = await prune(context, unexpected);
+    const pruned = await prune(context, await readNeeded(context), unexpected);
     expect(pruned.map((one) => [one.operation_id, one.removed]).sort()).toEqual([
       ['op_29_9', 'answer'],
       ['op_30_1', 'operation'],
@@ -381,7 +382,7 @@ describe('retention', () => {
     const context = keepingIn(state, () => now);
     const ids: string[] = [];
     for (let days = 60; days > 30; days--) ids.push(await kept(state, days));
-    const pruning = prune(context, unexpected);
+    const pruning = prune(context, new Set(), unexpected);
     const taken: string[] = [];
     for (const id of ids.reverse()) {
       const opened = await openJournal(context, id).catch(() => undefined);

@@ -229,7 +229,7 @@ describe('a list', () => {
     await serve(leadsOf(0, 2), leadsOf(0, 3));
     await search();
     const later = () => new Date(Date.now() + 40 * 86_400_000);
-    await prune(keepingIn(at.state, later), () => {});
+    await prune(keepingIn(at.state, later), new Set(), () => {});
     expect(await at.history('list')).toEqual([]);
     expect(names((await onlyNew('-f jsonl')).stdout)).toEqual(['2']);
   });

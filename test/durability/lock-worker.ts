@@ -2,7 +2,7 @@ import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeadpipeError } from '../../src/errors.ts';
-import { openJournal } from '../../src/operations/journal/journal.ts';
+import { openOperation } from '../../src/operations/operation.ts';
 import { pageOf } from '../helpers/journals.ts';
 import { keepingIn } from '../helpers/stored.ts';
 
@@ -16,7 +16,7 @@ for await (const operationId of createInterface({ input: process.stdin })) {
 }
 
 async function addPage(operationId: string): Promise<boolean> {
-  const opened = await openJournal(keepingIn(stateDir), operationId).catch((error: unknown) => {
+  const opened = await openOperation(keepingIn(stateDir), operationId).catch((error: unknown) => {
     if (error instanceof LeadpipeError && error.outcome === 'temporary') return undefined;
     throw error;
   });

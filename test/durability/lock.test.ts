@@ -300,8 +300,8 @@ describe('a journal that is opened again', () => {
   it('goes on behind the last whole line', async () => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
-    const { journal, operation } = await openJournal(keepingIn(stateDir), 'op_1');
-    expect(operation).toMatchObject({ operationId: 'op_1', entries: [intent] });
+    const { journal, entries } = await openJournal(keepingIn(stateDir), 'op_1');
+    expect(entries).toMatchObject([intent]);
     await journal.append({ type: 'opened', output_length: 7 });
     await expect(openJournal(keepingIn(stateDir), 'op_1')).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();

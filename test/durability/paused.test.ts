@@ -136,7 +136,7 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
 it('an answer stays the answer of its row, whatever another process writes about that row later', async () => {
   const folder = temporaryFolder();
   const [first, second] = [await openStoredRows(folder, noLock), await openStoredRows(folder, noLock)];
-  const [row, digest] = [{ number: 1, line: 2 }, digestOf('{}')];
+  const [row, digest] = [{ number: 1, line: 2 }, toRowId('{}')];
   const refused = { outcome: 'unknown', message: '409', requestId: undefined, charged: 'maybe' } as const;
   const answered: RowEnd = { state: 'answered', answer: '{"content":"a@example.com"}', requestId: 'req_1' };
   await first.intend(digest, row, 'key', '{}');

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Outcome } from '../../errors.ts';
 import type { Indexed, JournalEntry } from './entries.ts';
 
@@ -25,11 +24,6 @@ export type IndexLine =
           worst?: number | undefined;
         }
     >;
-
-/** Pure: a short digest. What is found by it must be compared in full. */
-export function digestOf(value: unknown): string {
-  return hash('sha256', JSON.stringify(value)).slice(0, 16);
-}
 
 /**
  * Pure: the line of the index for an entry of a journal that begins with `intent`; undefined where the index does not hold it. It is made of

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LeadpipeError } from '../../errors.ts';
 import { damaged, type Intent, type JournalEntry, toEntries } from './entries.ts';
 import { folderOf, readOrNothing } from './folders.ts';
 
@@ -22,17 +23,6 @@ export async function readEntries(stateDir: string, operationId: string): Promis
   return intent?.type === 'intent' ? [intent, ...rest] : undefined;
 }
 
-/** The intent of a damaged journal; undefined where even that can't be read. */
-export async function readIntent(stateDir: string, operationId: string): Promise<Intent | undefined> {
-  const text = await readFile(join(folderOf(stateDir, operationId), journalFile), 'utf8').catch(() => '');
-  try {
-    const [intent] = toEntries(text.slice(0, text.indexOf('\n') + 1), journalFile);
-    return intent?.type === 'intent' ? intent : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether an operation has stored something. Its files are made empty at first. */
 async function hasStored(folder: string): Promise<boolean> {
   for (const name of (await readOrNothing(() => readdir(folder), folder)) ?? []) {
@@ -45,4 +35,13 @@ async function hasStored(folder: string): Promise<boolean> {
 export async function lastWritten(folder: string): Promise<Date> {
   const path = join(folder, journalFile);
   return (await readOrNothing(() => stat(path), path))?.mtime ?? new Date(0);
+}
+
+/** Pure: the error for an ID that this machine doesn't know. It helps with typing errors, which are more likely than lost operations. */
+export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
+  const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
+  return new LeadpipeError('not_found', `there is ${which} on this machine`, {
+    type: 'operation_not_found',
+    facts: { is: 'no_operation', operationId: operationId ?? '', known },
+  });
 }

@@ -1,15 +1,15 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { digestOf } from '../../digest.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { realPathOf } from '../../files/target.ts';
-import { fold, type Operation, toUnknownOperation } from '../operation.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
-import { digestOf, toIndexLine } from './index-lines.ts';
-import { type Entries, journalFile } from './journal-file.ts';
+import { toIndexLine } from './index-lines.ts';
+import { type Entries, journalFile, toUnknownOperation } from './journal-file.ts';
 import {
   type Admit,
   addLateToIndex,
@@ -138,7 +138,7 @@ export async function createJournal(context: IndexContext, operationId: string):
 export async function openJournal(
   context: IndexContext,
   operationId: string,
-): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
+): Promise<{ readonly journal: Journal; readonly entries: Entries }> {
   const { state } = context.directories;
   const folder = folderOf(state, operationId);
   const path = join(folder, journalFile);
@@ -147,7 +147,7 @@ export async function openJournal(
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there');
     // Who knows the operation has read its intent.
-    return { journal, operation: fold(folder, entries as unknown as Entries) };
+    return { journal, entries: entries as unknown as Entries };
   } catch (error) {
     throw naming(error, operationId);
   }
@@ -174,20 +174,4 @@ export function costAlone(journal: Journal): Journal {
 export function naming(error: unknown, operationId: string | undefined): unknown {
   const isNamed = error instanceof LeadpipeError && operationId !== undefined;
   return isNamed ? error.with({ operationId, ...error.details }) : error;
-}
-
-/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
-export async function withOperation<T>(
-  context: IndexContext,
-  operationId: string,
-  work: (journal: Journal, operation: Operation) => Promise<T>,
-): Promise<T> {
-  const { journal, operation } = await openJournal(context, operationId);
-  try {
-    return await work(journal, operation);
-  } catch (error) {
-    throw naming(error, operationId);
-  } finally {
-    await journal.close();
-  }
 }

@@ -3,12 +3,10 @@ import { open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
-import type { LeadpipeError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
-import { type Operation, readOperation } from '../operation.ts';
 import type { JournalEntry } from './entries.ts';
 import { folderOf, isOperationId, listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
@@ -305,29 +303,6 @@ function sizeOf(path: string): number {
   } catch {
     return 0;
   }
-}
-
-/** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
-export async function* readNewest(
-  context: IndexContext,
-  isMeant: (kind: string) => boolean,
-  damaged: (error: LeadpipeError) => void = () => {},
-): AsyncGenerator<Operation> {
-  for (const line of (await openIndex(context)).newest()) {
-    if (line.is !== 'begun' || !isMeant(line.kind)) continue;
-    const found = await readOperation(context.directories.state, line.op).catch(damaged);
-    if (found !== undefined) yield found;
-  }
-}
-
-/** The operations that have this task, oldest first. Throws LocalIoError. */
-export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<Operation[]> {
-  const operations: Operation[] = [];
-  for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
-    const found = await readOperation(context.directories.state, line.op).catch(() => undefined);
-    if (found !== undefined) operations.unshift(found);
-  }
-  return operations;
 }
 
 /** The kind of an operation of which nothing can be read. */

@@ -2,14 +2,13 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
-import { readUnfinished } from '../report/unfinished.ts';
 import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
+import { journalFile } from './journal-file.ts';
 import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './rows.ts';
-import { journalFile } from './journal-file.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
@@ -29,21 +28,17 @@ interface Pruned {
 }
 
 /**
- * Removes answers and leads older than 7 days and operations older than 30, except those that a process works on and those that an
- * unfinished operation needs. With `byDays`, something is only old if operations were begun on as many later days: then a clock that was
+ * Removes answers and leads older than 7 days and operations older than 30, except those that a process works on and those that are
+ * `needed`, since they can be resumed. With `byDays`, something is only old if operations were begun on as many later days: then a clock that was
  * once ahead removes nothing. `failed` gets each one that can't be removed. Throws LocalIoError.
  */
 export async function prune(
   context: IndexContext,
+  needed: ReadonlySet<string>,
   failed: (error: LocalIoError) => void,
   byDays = false,
 ): Promise<Pruned[]> {
   const { state } = context.directories;
-  const unfinished = new Set<string>();
-  for await (const operation of readUnfinished(context, () => {})) {
-    if (operation.isReaderGone) continue;
-    unfinished.add(operation.operationId);
-  }
   const days = new Set<string>();
   const begun: (Begun & { readonly later: number })[] = [];
   for (const line of (await openIndex(context)).newest()) {
@@ -59,7 +54,7 @@ export async function prune(
       const begunAt = time === '' ? (await stat(folder)).mtimeMs : Date.parse(time);
       const isOld = (some: number): boolean =>
         context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
-      if (unfinished.has(op) || !isOld(keptDays.answers)) continue;
+      if (needed.has(op) || !isOld(keptDays.answers)) continue;
       const isGone = isOld(keptDays.operations);
       // The answers of a named run prevent that its rows are bought again.
       const names = isGone || run !== undefined ? [] : await readdir(folder);

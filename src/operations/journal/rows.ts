@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { digestOf } from '../../digest.ts';
 import type { Charged, Outcome } from '../../errors.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import {
@@ -44,8 +44,8 @@ interface Place {
 }
 
 /** Pure: a digest of the exact body of a request: the rows of a list of 100,000 have to fit into memory. */
-export function digestOf(body: string): bigint {
-  return BigInt(`0x${hash('sha256', body).slice(0, 16)}`);
+export function toRowId(body: string): bigint {
+  return BigInt(`0x${digestOf(body)}`);
 }
 
 export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>;

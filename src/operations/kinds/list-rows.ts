@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import { digestOf, type KnownRows, openRowsOfOther } from '../journal/rows.ts';
+import { type KnownRows, openRowsOfOther, toRowId } from '../journal/rows.ts';
 import type { WorstCase } from '../money.ts';
 import type { Operation } from '../operation.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
@@ -70,7 +70,7 @@ export async function* askedRows(
         continue;
       }
       const body = toRequest(kind, request, '').body ?? '';
-      yield { row, request, body, digest: digestOf(body) };
+      yield { row, request, body, digest: toRowId(body) };
     }
   }
 }

@@ -4,7 +4,7 @@ import { LockLostError } from '../../files/folder-lock.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
-import { digestOf, type KnownRows, type RowEnd, type StoredRows } from '../journal/rows.ts';
+import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journal/rows.ts';
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
@@ -175,7 +175,7 @@ export async function* workThrough(
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
       const made = rows.toRecords(row, outcome);
       // A row that can't be sent is identified by its content.
-      const id = digest ?? digestOf(`flawed ${row.record ?? row.flaw}`);
+      const id = digest ?? toRowId(`flawed ${row.record ?? row.flaw}`);
       const isThere = added.take(id, state === 'answered');
       if (isThere) counts.there++;
       return isThere ? [] : made;

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
+import { digestOf } from '../../digest.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
@@ -176,7 +176,7 @@ const stoppingFaults: readonly Fault[] = [
 
 /** Always the same key for the same row of the same list. */
 function toKey(said: string): string {
-  return `lp-${hash('sha256', said).slice(0, 40)}`;
+  return `lp-${digestOf(said, 40)}`;
 }
 
 /** Whether only this row failed, and the next may succeed. */

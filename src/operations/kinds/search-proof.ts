@@ -41,7 +41,7 @@ export function createSearchReading() {
   /** Those entities of a batch that have not come under its index before. */
   // rule: events.batch-index, events.unique
   function unseen(index: number | undefined, announced: number, entities: Records): Records {
-    const digests = entities.map(digestOf);
+    const digests = entities.map(fingerprintOf);
     if (index === undefined) {
       hasUnnumbered = true;
       for (const digest of digests) unnumbered.push(digest);
@@ -134,7 +134,7 @@ export function createSearchReading() {
     /** Whether an entity has been taken, under any index. Call it when the stream is over. */
     has(entity: JsonText): boolean {
       all ??= new Set([unnumbered, ...[...batches.values()].map(({ digests }) => digests)].flat());
-      return all.has(digestOf(entity));
+      return all.has(fingerprintOf(entity));
     },
     /** How many entities were taken, how many of these are leads, and the highest count that the service told. */
     counts: () => ({ taken, leads, counted }),
@@ -165,6 +165,6 @@ export function createSearchReading() {
  * 48 bits, which fit into a number: a checksum and the length. Digests of node:crypto take several times as long. They are not stored, so
  * two leads made to have the same digest only hide one of them in this stream.
  */
-function digestOf(entity: JsonText): number {
+function fingerprintOf(entity: JsonText): number {
   return crc32(entity) * 2 ** 16 + (entity.length & 0xffff);
 }

@@ -4,9 +4,8 @@ import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Order } from '../kinds/job.ts';
+import { killedRuns } from '../known-operations.ts';
 import type { Operation } from '../operation.ts';
-import { killedRuns } from '../report/unfinished.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
 import {
   countLeads,
@@ -35,6 +34,12 @@ export interface Listed {
   readonly list?: Pick<RunOfList, 'name' | 'size'> | undefined;
 }
 
+/** A search whose leads count for a list, and whether only leads that are new there are wanted. */
+interface Wanted<Body> {
+  readonly body: Body;
+  readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
+}
+
 /** A part of an operation that is resumed: what is stored of it, and whether its leads may come again. */
 interface Stored {
   readonly stored: readonly JsonText[];
@@ -51,7 +56,7 @@ export async function toListed<
   Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
 >(
   buyer: Buyer,
-  { body, list: { name = body.entity_type, onlyNew = false } = {} }: Order<string, Body>,
+  { body, list: { name = body.entity_type, onlyNew = false } = {} }: Wanted<Body>,
   warn: Damaged,
   earlier: Stored = { stored: [], mayRepeat: false },
 ): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {

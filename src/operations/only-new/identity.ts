@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { digestOf } from '../../digest.ts';
 import { isObject } from '../../json/object.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
 
@@ -27,8 +27,8 @@ export function identityOf(lead: JsonText): Identity | undefined {
   const digests = [...links]
     .sort()
     .slice(0, mostLinks)
-    .map((link) => digestOf(`${key}\n${link}`));
-  return [name.length > longestName ? '' : name, digestOf(key), ...digests];
+    .map((link) => shortDigestOf(`${key}\n${link}`));
+  return [name.length > longestName ? '' : name, shortDigestOf(key), ...digests];
 }
 
 export type Known = ReturnType<typeof createKnown>;
@@ -75,6 +75,6 @@ function bareLink(link: string): string {
 }
 
 /** 72 bits: enough to tell millions apart, and short enough for a line. */
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64').slice(0, 12);
+function shortDigestOf(text: string): string {
+  return digestOf(text, 18);
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { digestOf } from '../../digest.ts';
 import { LocalIoError } from '../../errors.ts';
 import { type HeldLock, isLocked, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
@@ -28,7 +28,7 @@ export type Damaged = (what: string) => unknown;
 /** The folder of a list. The fictional leads of the local service have their own lists, so that they don't exclude real ones. */
 export function folderOfList(stateDir: string, list: string, origin: string): string {
   const place = origin === 'local' ? 'local' : 'remote';
-  return join(stateDir, 'lists', hash('sha256', `${place}\n${list}`).slice(0, 16));
+  return join(stateDir, 'lists', digestOf(`${place}\n${list}`));
 }
 
 /** Everything that the runs of a list have delivered, oldest first. Throws LocalIoError. */

@@ -1,6 +1,7 @@
 import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
+import { readNeeded } from '../../../operations/known-operations.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout } from '../../../output/layout.ts';
@@ -42,7 +43,7 @@ async function runHistoryPrune(context: Context, options: RecordOptions & Report
   const notes = createNotes(context, options);
   let failure: LocalIoError | undefined;
   const pruned = await withOutput(context, options, kind, async (output) => {
-    const removed = await prune(context, (error) => {
+    const removed = await prune(context, await readNeeded(context), (error) => {
       if (failure !== undefined) notes.warn(failure.message);
       failure = error;
     });

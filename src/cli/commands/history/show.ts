@@ -5,6 +5,7 @@ import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
 import { readAnswer } from '../../../operations/journal/answers.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
+import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
@@ -16,7 +17,7 @@ import {
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds/kinds.ts';
-import { type Operation, readKnown, toUnknownOperation } from '../../../operations/operation.ts';
+import { type Operation, readKnown } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';

@@ -3,7 +3,7 @@ import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { LeadpipeError } from '../../../errors.ts';
-import { readOfTask } from '../../../operations/journal/operation-index.ts';
+import { readOfTask } from '../../../operations/known-operations.ts';
 import { checkText } from '../../../requests/within-limits.ts';
 import { toId } from '../../options/options.ts';
 

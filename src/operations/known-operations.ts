@@ -1,9 +1,9 @@
-import type { LeadpipeError } from '../../errors.ts';
-import { isLocked } from '../../files/folder-lock.ts';
-import { sizeOfStoredLeads } from '../journal/leads.ts';
-import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
-import { kindOf } from '../kinds/kinds.ts';
-import { type Operation, readOperation } from '../operation.ts';
+import type { LeadpipeError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
+import { sizeOfStoredLeads } from './journal/leads.ts';
+import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
+import { kindOf } from './kinds/kinds.ts';
+import { type Operation, readOperation } from './operation.ts';
 
 /**
  * Operations that stopped early and can be resumed, newest first, unless another operation has read their task to its end. Also those whose
@@ -51,4 +51,36 @@ export async function killedRuns(context: IndexContext, ids: readonly string[]):
     if (!isSearch || (await sizeOfStoredLeads(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;
+}
+
+/** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
+export async function* readNewest(
+  context: IndexContext,
+  isMeant: (kind: string) => boolean,
+  damaged: (error: LeadpipeError) => void = () => {},
+): AsyncGenerator<Operation> {
+  for (const line of (await openIndex(context)).newest()) {
+    if (line.is !== 'begun' || !isMeant(line.kind)) continue;
+    const found = await readOperation(context.directories.state, line.op).catch(damaged);
+    if (found !== undefined) yield found;
+  }
+}
+
+/** The operations that have this task, oldest first. Throws LocalIoError. */
+export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<Operation[]> {
+  const operations: Operation[] = [];
+  for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
+    const found = await readOperation(context.directories.state, line.op).catch(() => undefined);
+    if (found !== undefined) operations.unshift(found);
+  }
+  return operations;
+}
+
+/** The operations that can be resumed, unless their reader had what it wanted: what is stored of them is needed. Throws LocalIoError. */
+export async function readNeeded(context: IndexContext): Promise<Set<string>> {
+  const needed = new Set<string>();
+  for await (const { isReaderGone, operationId } of readUnfinished(context, () => {})) {
+    if (!isReaderGone) needed.add(operationId);
+  }
+  return needed;
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFolderLock } from '../../files/folder-lock.ts';
-import { writeWhole } from '../../files/whole-file.ts';
-import type { IndexContext } from './operation-index.ts';
+import { withFolderLock } from '../files/folder-lock.ts';
+import { writeWhole } from '../files/whole-file.ts';
+import type { IndexContext } from './journal/operation-index.ts';
 
 const dayMs = 86_400_000;
 
@@ -18,8 +18,9 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
     );
     // Nothing is old on the first day.
     if (Number.isNaN(last)) return;
-    const { prune } = await import('./retention.ts');
-    await prune(context, () => {}, true);
+    const { prune } = await import('./journal/retention.ts');
+    const { readNeeded } = await import('./known-operations.ts');
+    await prune(context, await readNeeded(context), () => {}, true);
   } catch {
     // What can't be removed today is tried again tomorrow, or reported by `history prune`.
   }
