@@ -62,6 +62,7 @@ company # fintech startups in London that closed a Series A # 1 # industry=^fint
 company # AI infrastructure startups in San Francisco with more than 50 employees # 8 # industry=^AI infrastructure$; city=^San Francisco$; headcount>50
 company # AI-powered startups based in San Francisco # 8 # city=^San Francisco$
 company # cybersecurity companies in New York # 12 # industry=^cybersecurity$; city=^New York$
+company # robotics companies # 10 # industry=^robotics$
 company # B2B SaaS in Amsterdam with 10-50 employees # 3 # business_model=B2B SaaS; city=^Amsterdam$; headcount<=50
 company # law firms in Europe # 5 # industry=^law firm$
 company # Nordlicht Pay # 1 # name=^Nordlicht Pay$
@@ -196,6 +197,9 @@ describe('scores', () => {
     expect(lead?.score.reason).toMatch(
       /^matches Dental clinics, Vienna, headcount \d+ \(no more than 20\); lacks UK$/,
     );
+    // In text without spaces, what is no kind and no place of the catalogue says nothing.
+    const [coffee] = await find('xiaohongshu', '上海的咖啡博主');
+    expect(coffee?.score.reason).toMatch(/^matches 上海, 咖啡$/);
   });
 });
 
