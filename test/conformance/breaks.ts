@@ -584,6 +584,7 @@ export const variants: Differences = {
   'very slow settlement of searches': (p) => (p.slow = { search: 20_000, createTask: 20_000 }),
   'slow settlement of research': (p) => (p.slow = { deepSearch: 3000, enrich: 2000, extract: 3000 }),
   'one request at a time': (p) => (p.concurrency = 1),
+  'one task at a time': (p) => Object.assign(p, { concurrency: 1, tasksTakeRoom: true }),
   'extract replays nothing': (p) => (p.replaysExtract = false),
   'entities without links, score and description': leadsLike((lead) => {
     for (const one of ['links', 'score', 'description']) delete lead[one];

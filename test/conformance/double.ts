@@ -51,6 +51,8 @@ export function usualPolicy() {
     /** And between an end and its settlement, where that is not at once. */
     slow: {} as Partial<Record<EndpointName, number>>,
     concurrency: 10,
+    /** Whether a task counts for that until it has ended. */
+    tasksTakeRoom: false,
     pageMost: 500,
     endsInError: false,
     /** What is kept back at first, and what is charged in the end. */
@@ -368,7 +370,9 @@ export function createDouble(
       answered.body = earlier.answer ?? '';
       return;
     }
-    if (account === 'busy' || running >= policy.concurrency) refuse(429, 'concurrency_limit');
+    const isOpen = (task: Task) => task.key === key && policy.progress(task, clock.monotonic()) < 1;
+    const busy = running + (policy.tasksTakeRoom ? [...tasks.values()].filter(isOpen).length : 0);
+    if (account === 'busy' || busy >= policy.concurrency) refuse(429, 'concurrency_limit');
     const [most, answer] = work(name, body);
     const settle = reserve(account, name, most);
     const admitted: { body: string; answer?: string } = { body: `${name} ${text}` };

@@ -41,6 +41,7 @@ async function judge(id: string, { status, body = '', headers = {}, delayMs = 0 
   const one = rows.filter((row) => row.id === id);
   const results = await check(options, one);
   expect(results).toMatchObject([{ row: id }]);
+  expect(results[0]?.got.length).toBeLessThanOrEqual(400);
   return { verdict: `${results[0]?.result}: ${results[0]?.got}`, sent };
 }
 
@@ -56,6 +57,7 @@ const contact = {
   result: { content: '', reference: '' },
   created_at: '2026-01-31T09:00:00Z',
 };
+const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`member ${at}`, 1]));
 const contrary = '503, although the same was answered otherwise in this run';
 const besides = { error: { message: 'no' }, type: 'authentication_error' };
 const redirect = { Location: `${origin}/v1/credit/balance` };
@@ -100,6 +102,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['nothing found', ok(contact), 'passed: 200'],
     ['null', ok({ ...contact, result: { content: null, reference: null } }), 'passed: 200'],
     ['no result at all', ok({ ...contact, result: undefined }), 'failed: ', 'result'],
+    ['many other members', ok({ ...contact, ...many }), 'failed: ', 'also has'],
     ['a list as result', ok({ ...contact, result: [] }), 'failed: ', 'result'],
   ],
   'deep-search/body': [

@@ -126,12 +126,11 @@ describe('a service that answers with something of another type', () => {
     expect(results.filter(({ result }) => result === 'passed').length).toBeGreaterThan(60);
   });
 
-  it('gets a verdict on every row, with what was got cut to be shown', { timeout: 120_000 }, async () => {
+  it('gets a verdict on every row', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...places), odd, async (path, text) => {
         const results = await judge(answering({ path, text }));
         expect(results.map(({ row }) => row)).toEqual(judged.map(({ id }) => id));
-        for (const { got } of results) expect(got.length).toBeLessThanOrEqual(400);
       }),
       { numRuns: 80 },
     );
