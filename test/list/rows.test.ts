@@ -291,7 +291,7 @@ describe('a list that is stopped says of each row', () => {
     const { code, stderr } = await ended;
     expect({ code, stderr }).toMatchObject({
       code: isStopped ? 130 : 5,
-      stderr: expect.stringContaining(isStopped ? 'waiting up to 10 s for 4 answers' : 'charged: no'),
+      stderr: expect.stringContaining(isStopped ? 'waiting up to 10 s for 4 pending answers' : 'charged: no'),
     });
     expect(service.requests()).toBe(4);
     const state = (at: number): string => (isStopped && at < 4 ? 'sent' : 'failed');
