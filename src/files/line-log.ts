@@ -1,4 +1,4 @@
-import { constants, createReadStream, writeSync } from 'node:fs';
+import { constants, createReadStream, ftruncateSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -205,6 +205,15 @@ export async function openLog(
       }
       end += bytes.length;
       return end - bytes.length;
+    },
+    /** Removes the lines from this byte on, which the disk did not confirm: nobody may count on them. */
+    takeBack(from: number): void {
+      try {
+        ftruncateSync(handle.fd, from);
+        end = from;
+      } catch {
+        // They stay, and may be gone after a power cut.
+      }
     },
     /** Resolves when all lines survive a power cut. Calls that wait at the same time share one sync. */
     sync(): Promise<void> {

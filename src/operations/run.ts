@@ -176,7 +176,7 @@ async function* work<Result>(
   const late = [...beginning];
   let delivery: Delivery | undefined;
   let isBegun = false;
-  let isBalanceKnown = reservation.available === undefined;
+  let isBalanceKnown = reservation.available === undefined || operationId === undefined;
 
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.begin(admit, ...entries).catch((error: unknown) => {

@@ -42,10 +42,8 @@ function toLeft({ operation, why }: LeftBehind, context: Context): string {
 /** Pure: the command of a run with its subject: `contact email --input rows.csv`. */
 function toName({ intent }: Operation): string {
   const about = toSubject(intent) ?? '-';
-  const row = rowsOf(intent.command);
-  if (row === undefined) return `${toCommandWords(intent)} ${shellWord(about)}`;
-  const words = toCommandWords(intent).replace(intent.command, row);
-  return `${words} --input ${shellWord(basename(about))}`;
+  const isList = rowsOf(intent.command) !== undefined;
+  return `${toCommandWords(intent)} ${isList ? `--input ${shellWord(basename(about))}` : shellWord(about)}`;
 }
 
 /** Pure: when it began, in the time zone of this machine. */

@@ -83,9 +83,14 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
     // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
     const whole: JournalEntry[] = [];
     for (const entry of some) whole.push(isNumbered(entry) ? await toNumbered(entry, admit) : entry);
+    const from = log.size();
     write(...whole);
+    await log.sync().catch((error: unknown) => {
+      // So the next run finds the operation as it was, and resumes it: what is in place is not bought again.
+      log.takeBack(from);
+      throw error;
+    });
     entries.push(...whole);
-    await log.sync();
     for (const entry of whole) {
       const line = isNumbered(entry) ? undefined : toIndexLine(operationId, entry, entries[0]);
       // Without this line, the operation is found nevertheless, and its journal says it.

@@ -75,14 +75,17 @@ export async function* askedRows(
   }
 }
 
-/** Which of these knows most about a request: one that has its answer, else one that may have sent it. */
-export function findKnown(digest: bigint, all: readonly KnownRows[]) {
-  let found: { readonly rows: KnownRows; readonly state: 'answered' | 'sent' | 'unknown' } | undefined;
-  for (const rows of all) {
-    const state = rows.stateOf(digest);
-    if (state === 'answered') return { rows, state };
+/** Which of these knows most about a request: one that has its answer, else one that may have sent it. `at` is its place among them. */
+export function findKnown(digest: bigint, all: readonly (KnownRows | undefined)[]) {
+  let found:
+    | { readonly rows: KnownRows; readonly at: number; readonly state: 'answered' | 'sent' | 'unknown' }
+    | undefined;
+  for (const [at, rows] of all.entries()) {
+    const state = rows?.stateOf(digest);
+    if (rows === undefined || state === undefined) continue;
+    if (state === 'answered') return { rows, at, state };
     // A request that was refused at no cost is sent as if for the first time.
-    if (state !== undefined && state !== 'failed') found ??= { rows, state };
+    if (state !== 'failed') found ??= { rows, at, state };
   }
   return found;
 }

@@ -114,7 +114,7 @@ export async function* workThrough(
   }
 
   async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowEnd> {
-    const isOwn = known?.rows === stored;
+    const isOwn = known?.at === 0;
     // Its possible cost is counted already, and stays this row's own.
     if (known?.state === 'sent' && isOwn) {
       spending?.settle(0, -credits);

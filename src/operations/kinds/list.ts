@@ -37,7 +37,7 @@ export async function plan(asked: Asked): Promise<Plan<FinishedList>> {
   const { rest } = known;
   const limit = await toRowLimit(buyer, rows.worst, rest);
   // What earlier runs have sent was counted on its day.
-  const sent = limit === buyer.spending ? known.sent : 0;
+  const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !asked.mayStartOver && known.hasRow === false) throw toGone(operation);
   const isPriced = rest !== undefined && credits !== null && buyer.connection.origin !== 'local';
   return {
@@ -76,7 +76,7 @@ async function countBefore(
       const found = await openRowsOfOther(folder);
       if (found !== undefined) opened.push(found);
     }
-    const all = own === undefined ? opened : [own, ...opened];
+    const all = [own, ...opened];
     const counted = new Set<bigint>();
     let rest = 0;
     for await (const { digest } of askedRows(rows, rows.source.look())) {
@@ -85,7 +85,7 @@ async function countBefore(
       const known = findKnown(digest, all);
       const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown);
       // What may have been sent has been counted.
-      if (!isPaid && !(known?.state === 'sent' && known.rows === own)) rest++;
+      if (!isPaid && !(known?.state === 'sent' && known.at === 0)) rest++;
     }
     return { sent, rest, hasRow };
   } finally {
@@ -105,6 +105,7 @@ async function* work(
   const { terms } = order;
   const others: KnownRows[] = [];
   let stored: StoredRows | undefined;
+  let end: ListEnd | undefined;
   try {
     const replaces = await isFilled(terms);
     const isPart = operation !== undefined && isSameOutput && isOurs && !operation.progress.isPlaced;
@@ -120,7 +121,7 @@ async function* work(
     }
     const added = await readAddedRows(operation, otherOperations, terms);
     const known = { keyBase: rows.run ?? operationId, stored, others, added };
-    const end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
+    end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
     const { counts, cost, stop } = end;
     const { done, failed, resultless } = counts;
     const spent = exact(cost.bought * (rows.worst.credits ?? 0));
@@ -146,10 +147,13 @@ async function* work(
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, isFree);
     // A row that the service answered without a result has an answer. The next run of the list buys it again.
-    await journal.append(terminal(failed > 0 ? 'partial' : 'complete')).catch((error: unknown) => {
-      throw error instanceof LeadpipeError ? error.with({ charged: cost.charged }) : error;
-    });
+    await journal.append(terminal(failed > 0 ? 'partial' : 'complete'));
     return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
+  } catch (error) {
+    // What was bought before it is bought.
+    throw end !== undefined && error instanceof LeadpipeError
+      ? error.with({ charged: end.cost.charged, ...error.details })
+      : error;
   } finally {
     await stored?.close();
     await Promise.all(others.map((known) => known.close()));

@@ -5,7 +5,7 @@ import type { Opening } from '../../files/target.ts';
 import type { Records } from '../../json/text.ts';
 import type { Delivery } from '../delivery.ts';
 import { type LeftBehind, type Running, warningsOf } from '../events.ts';
-import { entry } from '../journal/entries.ts';
+import { entry, type JournalEntry } from '../journal/entries.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { toWorstCase } from '../money.ts';
 import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
@@ -20,6 +20,9 @@ export type BoughtSearch = SearchEnd & Listed;
 
 /** fsync is slow, and a stream can bring a hundred batches in a second. */
 const syncMs = 1000;
+const notStored =
+  "The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again";
+const notRecorded = 'The end of this search is not recorded: the same command may buy the rest of it again';
 
 /** A new search, or the rest of one that was left: another request, which excludes what arrived. */
 export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<BoughtSearch> | LeftBehind> {
@@ -31,6 +34,20 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, settings) },
       intent,
+      async *perform(job) {
+        await job.open('new');
+        return yield* streamInto(job, body, list);
+      },
+    };
+  }
+  const last = operation.parts.at(-1);
+  if (order.terms.options.tool === true && operation.isInDoubt && last !== undefined) {
+    // An agent's call is never bought with another key while its first answer may still come.
+    const body: EntitySearchRequest = JSON.parse(last.body);
+    const list = await listOf(buyer, operation, warn);
+    return {
+      purchase: { body, again: last.idempotencyKey },
+      costs: { is: 'once', worst: toWorstCase('search', body, settings) },
       async *perform(job) {
         await job.open('new');
         return yield* streamInto(job, body, list);
@@ -148,6 +165,7 @@ async function* streamInto(
   const before = operation?.progress.delivered ?? 0;
   const warnings: string[] = [];
   let isStored = stored !== undefined;
+  let isRecorded = true;
   let lost: LockLostError | undefined;
   let isNamed = false;
   let delivered = 0;
@@ -155,22 +173,27 @@ async function* streamInto(
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
 
-  /** Runs what stores something, until that fails once: a full disk must not end a search that is paid for. */
-  async function whileStored(work: () => Promise<unknown>): Promise<void> {
-    if (!isStored) return;
+  /** Runs what writes something down, until that fails once: a full disk must not end a search that is paid for. */
+  async function attempt(isPossible: boolean, work: () => Promise<unknown>, loss: string): Promise<boolean> {
+    if (!isPossible) return false;
     try {
       await work();
+      return true;
     } catch (error) {
-      isStored = false;
-      if (error instanceof LockLostError) {
-        lost = error;
-        return;
-      }
-      const why = error instanceof Error ? error.message : String(error);
-      warnings.push(
-        `${why}. The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again`,
-      );
+      if (error instanceof LockLostError) lost = error;
+      else warnings.push(`${error instanceof Error ? error.message : String(error)}. ${loss}`);
+      return false;
     }
+  }
+
+  /** Stores leads, and counts them for their list. */
+  async function whileStored(work: () => Promise<unknown>): Promise<void> {
+    isStored = await attempt(isStored, work, notStored);
+  }
+
+  /** What the journal says stays true where leads can't be stored: so nobody takes the stored ones for all. */
+  async function record(...entries: readonly JournalEntry[]): Promise<void> {
+    isRecorded = await attempt(isRecorded, () => journal.append(...entries), notRecorded);
   }
 
   const sync = () => Promise.all([stored?.sync(), filter.sync()]);
@@ -183,12 +206,13 @@ async function* streamInto(
     // Dropped leads have arrived, too: the service's count includes them.
     excluded += leads.length - fresh.length;
     // Before leads are printed, they and the search's ID are stored, and count for their list.
+    const { leadsSearchId, requestId } = ids;
+    if (!isNamed && leadsSearchId !== undefined) {
+      isNamed = true;
+      const name = async () => journal.note(entry.created(leadsSearchId, requestId));
+      isRecorded = await attempt(isRecorded, name, notRecorded);
+    }
     await whileStored(async () => {
-      const { leadsSearchId, requestId } = ids;
-      if (!isNamed && leadsSearchId !== undefined) {
-        journal.note(entry.created(leadsSearchId, requestId));
-        isNamed = true;
-      }
       stored?.append(leads, isNew);
       count(leadsSearchId);
     });
@@ -203,12 +227,10 @@ async function* streamInto(
     synced = now;
     // This length belongs to this count. The rest may run beside the stream.
     const batch = toBatch(ids, await delivery.sync());
-    syncing = syncing.then(() =>
-      whileStored(async () => {
-        await sync();
-        await journal.append(batch);
-      }),
-    );
+    syncing = syncing.then(async () => {
+      await whileStored(sync);
+      await record(batch);
+    });
   }
 
   try {
@@ -221,7 +243,7 @@ async function* streamInto(
       // An earlier run may have sent this request with this key.
       const isAgain = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey) === true;
       const error = isAgain ? toDoubtful(thrown) : thrown;
-      await whileStored(() => journal.append(...toFailedEntries(error)));
+      await record(...toFailedEntries(error));
       throw error;
     }
     await syncing;
@@ -241,7 +263,7 @@ async function* streamInto(
       : error && leads === 0
         ? toFailedEntries(error)
         : [terminal];
-    await whileStored(() => journal.append(toBatch(summary, length), ...ended));
+    await record(toBatch(summary, length), ...ended);
     if (lost !== undefined && error === undefined) throw lost;
     // Everything that is said comes after the last byte of output.
     if (error === undefined) {
@@ -252,7 +274,7 @@ async function* streamInto(
         throw toUnplaced(thrown, end);
       }
     }
-    if (isPlacedLater) await whileStored(() => journal.append(terminal));
+    if (isPlacedLater) await record(terminal);
     // If the reader of the output went away, nobody may be there to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);

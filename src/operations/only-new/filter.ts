@@ -117,7 +117,7 @@ function createFilter(
   file?: Pick<LineLog, 'sync' | 'close'>,
 ) {
   // The identities of leads are only made where they are needed.
-  const isAsked = count !== undefined || known !== nothingKnown;
+  const isAsked = count !== undefined || !known.isEmpty;
   return {
     check(leads: Records) {
       const identities = isAsked ? leads.map(identityOf) : [];

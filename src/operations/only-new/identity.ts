@@ -43,6 +43,7 @@ export function createKnown(identities: Iterable<Identity>) {
     for (const link of some) links.add(link);
   }
   return {
+    isEmpty: names.size === 0,
     /**
      * Whether a lead is among them: one with the same name and a common link, or only the same name where one of the two has no links. The
      * same name with different links means two leads. A lead without an identity is never among them.

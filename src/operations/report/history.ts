@@ -12,7 +12,7 @@ import { exact } from '../spending.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
- * same, but it is not resumed. `damaged`: its journal can't be read.
+ * same, but it is not resumed. `lost`: the service no longer knows its task. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
   | 'complete'
@@ -22,6 +22,7 @@ export type PurchaseState =
   | 'running'
   | 'interrupted'
   | 'dropped'
+  | 'lost'
   | 'damaged';
 
 type Known = ReturnType<typeof toHistoryRecord>;
@@ -125,6 +126,7 @@ function toHistoryRecord(
   function toState(): PurchaseState {
     if (isRunning) return 'running';
     if (end?.isDropped) return 'dropped';
+    if (end?.outcome === 'not_found' && progress.isNamed) return 'lost';
     if (end !== undefined) return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : 'failed');
     if (progress.isNamed || received > 0) return 'interrupted';
     return !isSent && !ofTask ? 'interrupted' : 'unknown';
@@ -206,7 +208,9 @@ export function costOf(
 /** The command with its subject, as the user gave it. */
 export function toCommandWords(intent: Intent): string {
   const about = saidIn(intent, 'subject');
-  return about === undefined ? intent.command : `${intent.command} ${about}`;
+  // A list is bought by the command of its rows.
+  const command = rowsOf(intent.command) ?? intent.command;
+  return about === undefined ? command : `${command} ${about}`;
 }
 
 /** UTF-16 code units. */
