@@ -12,6 +12,8 @@ export interface OutputStream {
   readonly isClosed?: boolean;
   /** Whether it is a regular file: then nobody reads it on this terminal meanwhile. */
   readonly isFile?: boolean;
+  /** From now on, the run stops when nobody reads this any more, also while nothing is written. */
+  watchReader?(): Promise<void>;
 }
 
 /** The line of a terminal that shows what is going on; the run has one, which all of its parts share. */

@@ -85,7 +85,12 @@ async function run(): Promise<void> {
     get stdin() {
       return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
     },
-    stdout: toOutput(process.stdout, 1, isStdoutClosed()),
+    stdout: Object.assign(toOutput(process.stdout, 1, isStdoutClosed()), {
+      async watchReader() {
+        const { watchPipeReader } = await import('./files/pipe-reader.ts');
+        watchPipeReader(1, () => halt('reader_closed'));
+      },
+    }),
     stderr: toOutput(process.stderr, 2, false),
     clock: createClock(monotonic),
     // The zone of TZ, else of the system.

@@ -43,6 +43,7 @@ export async function openRecords(
   const { signal, stdout } = context;
   const sink =
     file === undefined ? createStreamSink(stdout.stream, signal) : await openFile(context, file, options);
+  if (file === undefined) await stdout.watchReader?.();
   const found = new Map<string, boolean>();
   let isOpen = true;
   let written = false;

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { ending } from '../helpers/ending.ts';
-import { resultOf } from '../helpers/run.ts';
+import { command, resultOf } from '../helpers/run.ts';
 import { rowsTo, startTaskServer } from '../helpers/task-server.ts';
+import { toWords } from '../helpers/words.ts';
 
 describe('a run that is stopped', () => {
   const signals = [
@@ -57,6 +59,24 @@ describe('a run that is stopped', () => {
     child.stdout.destroy();
     expect(await ended).toMatchObject({ code: 141, stderr: '' });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'a reader that goes away while there is nothing to write ends it with 141, and one of a file does not',
+    async () => {
+      const task = await startTaskServer({ steps: [['running', 2]] });
+      const script = '"$0" "$@" | head -1; echo $PIPESTATUS';
+      const inShell = (words: string) =>
+        spawn('bash', ['-c', script, process.execPath, command, ...toWords(words)], task);
+      expect(await resultOf(inShell('task wait ls_task --poll-interval 30'))).toEqual({
+        stdout: `${rowsTo(1)}141\n`,
+        stderr: '',
+        code: 0,
+      });
+      // Nothing goes to its standard output.
+      const toFile = inShell('task wait ls_task --poll-interval 30 -o leads.jsonl --wait-timeout 2 -q');
+      expect((await resultOf(toFile)).stdout).toBe('75\n');
+    },
+  );
 
   it('rows are printed before the task has ended', async () => {
     const task = await startTaskServer({ steps: [['running', 20]] });
