@@ -82,7 +82,7 @@ export async function addRows(
     await file.close();
   }
   lock.confirm();
-  await rm(`${target}.part`, { force: true });
+  await rm(`${target}.part`, { force: true }).catch((error) => fail(path, error));
   await syncFolder(dirname(target));
 }
 

@@ -1,6 +1,6 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
-import { lockOutput, noLock } from '../files/folder-lock.ts';
+import { type HeldLock, lockOutput, noLock } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
@@ -55,27 +55,33 @@ export async function* run<Kind extends Runnable>(
   try {
     if (lock !== undefined && output !== null) await completeAdditionTo(context, output);
     const earlier = await find();
-    const openLocked: OpenDelivery = (opening, progress) => open(opening, progress, lock ?? noLock);
+    const place: Place = { open, lock: lock ?? noLock };
     if (earlier.is === 'resume') {
       const { journal, operation } = await openOperation(context, earlier.operation.operationId);
       const resumed = { ...earlier, operation };
-      const result = yield* resume<Kind>(buyer, order, openLocked, resumed, journal);
+      const result = yield* resume<Kind>(buyer, order, place, resumed, journal);
       if (!('left' in result)) return result.result;
       if (!earlier.mayStartOver) throw toLeftError(result.left);
       yield { is: 'earlier', runs: { left: result.left } };
     } else if (earlier.is === 'new') yield { is: 'earlier', runs: earlier };
-    return yield* begin<Kind>(buyer, order, openLocked, 'answers' in earlier ? earlier.answers : []);
+    return yield* begin<Kind>(buyer, order, place, 'answers' in earlier ? earlier.answers : []);
   } finally {
     lock?.release();
     if (order.keep && !order.isPreview) await pruneIfDue(context);
   }
 }
 
+/** Where the rows go, and the right to write there. */
+interface Place {
+  readonly open: OpenDelivery;
+  readonly lock: HeldLock;
+}
+
 /** A run that nothing goes before. */
 async function* begin<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
-  open: OpenDelivery,
+  place: Place,
   answers: readonly Operation[],
 ): Running<Results[Kind] | undefined> {
   const warnings: string[] = [];
@@ -110,14 +116,14 @@ async function* begin<Kind extends Runnable>(
   );
   const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
   const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit };
-  return yield* work(buyer, order, planned, open, begun);
+  return yield* work(buyer, order, planned, place, begun);
 }
 
 /** A run that goes on where the operation was left; or why it can't. Closes the journal. */
 async function* resume<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
-  open: OpenDelivery,
+  place: Place,
   earlier: Extract<Earlier, { is: 'resume' }>,
   journal: Journal,
 ): Running<{ readonly result: Results[Kind] | undefined } | { readonly left: LeftBehind }> {
@@ -141,7 +147,7 @@ async function* resume<Kind extends Runnable>(
     isOpen = false;
     const begun = { journal, reservation, operation, idempotencyKey, beginning, admit };
     return {
-      result: (yield* work(buyer, order, planned as Plan<Results[Kind]>, open, begun)) as Results[Kind],
+      result: (yield* work(buyer, order, planned as Plan<Results[Kind]>, place, begun)) as Results[Kind],
     };
   } catch (error) {
     throw naming(error, operation.operationId);
@@ -166,7 +172,7 @@ async function* work<Result>(
   buyer: Buyer,
   order: Order,
   planned: Plan<Result>,
-  open: OpenDelivery,
+  place: Place,
   { journal, reservation, operation, idempotencyKey, beginning, admit }: Begun,
 ): Running<Result> {
   const { connection, context } = buyer;
@@ -177,6 +183,12 @@ async function* work<Result>(
   let delivery: Delivery | undefined;
   let isBegun = false;
   let isBalanceKnown = reservation.available === undefined || operationId === undefined;
+
+  /** Nothing is sent once another process has taken over the operation, or the output. */
+  function confirm(): void {
+    place.lock.confirm();
+    journal.confirm();
+  }
 
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.begin(admit, ...entries).catch((error: unknown) => {
@@ -200,11 +212,11 @@ async function* work<Result>(
     operationId,
     folder,
     journal,
-    confirm: journal.confirm,
+    confirm,
     async open(opening, progress) {
       // The journal has the intent before a file is touched, so that the owner of the file can be found.
       if (isNew && order.terms.output !== null) await append(...late.splice(0));
-      delivery = await open(opening, progress, noLock);
+      delivery = await place.open(opening, progress, place.lock);
       return delivery;
     },
     get delivery() {
@@ -218,7 +230,7 @@ async function* work<Result>(
       isBegun = true;
       yield { is: 'begun' };
       return (waits?: WaitListener): PayingClient =>
-        createPayingClient(connection, journal, waits ?? buyer.waits);
+        createPayingClient(connection, { confirm }, waits ?? buyer.waits);
     },
     async place({ rows, ...placing } = {}) {
       await writeBalance();

@@ -134,6 +134,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
       try {
         await cutBack();
         await sync();
+        lock.confirm();
         if (!(await isInPlace())) {
           const what = 'was moved or replaced while this run was writing it';
           throw changed(`${named} ${what}; ${path} was not changed`);

@@ -130,7 +130,8 @@ async function addBehind(
   try {
     lock.confirm();
     await handle.truncate(size);
-    await handle.write(bytes, 0, bytes.length, size);
+    const { bytesWritten } = await handle.write(bytes, 0, bytes.length, size);
+    if (bytesWritten < bytes.length) throw new Error('no space left on the device');
     if (isSynced) await handle.datasync();
   } catch (error) {
     if (!(error instanceof LockLostError)) await handle.truncate(size).catch(() => undefined);

@@ -91,7 +91,7 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
     async *perform(job) {
       await writeStored(await job.open(opening), rest, others, isSameOutput);
       const before = { arrived: received, delivered: stored.length };
-      return { ...(yield* streamInto(job, body, list)), before };
+      return { ...(yield* streamInto(job, body, list, stored.length)), before };
     },
   };
 }
@@ -152,17 +152,20 @@ async function writeStored(
   await delivery.sync();
 }
 
-/** Streams a search into the output: each lead is stored, and counts for its list, before it is delivered. */
+/**
+ * Streams a search into the output: each lead is stored, and counts for its list, before it is delivered. `before` is how many leads of
+ * this operation earlier runs have delivered.
+ */
 async function* streamInto(
   job: Job,
   request: EntitySearchRequest,
   list: RunOfList | undefined,
+  before = 0,
 ): Running<BoughtSearch> {
   const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
   const { context } = buyer;
   const filter = await openFilter(buyer, list, job);
   const stored = folder === undefined ? undefined : await createStoredLeads(folder, journal);
-  const before = operation?.progress.delivered ?? 0;
   const warnings: string[] = [];
   let isStored = stored !== undefined;
   let isRecorded = true;
