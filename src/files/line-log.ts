@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import { constants, createReadStream, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
+import { syncFolder } from './private-folder.ts';
 
 /*
  * A file that only grows: lines of JSON, each with a checksum. Journals, rows, leads, the index and lists are such files. If a process is
@@ -156,6 +158,8 @@ export async function openLog(
       lock.confirm();
       await handle.truncate(end);
     }
+    // The name of a new file has to survive a power cut, too.
+    if (size === 0) await syncFolder(dirname(path));
   } catch (error) {
     await handle.close();
     fail(error);

@@ -26,11 +26,12 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
-/** Makes a folder unless it is there: another process may make it at the same time. */
+/** Makes a folder unless it is there: another process may make it at the same time. What is put into it survives a power cut only if it does. */
 async function makeOne(folder: string, mode?: number): Promise<void> {
   try {
     await mkdir(folder, mode);
     if (mode !== undefined) await chmod(folder, mode);
+    await syncFolder(dirname(folder));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }

@@ -1,17 +1,26 @@
 /**
  * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
- * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies or fails at one
- * of them, as FAULT says: {"mode":"count"|"kill"|"EIO"|"ENOSPC","at":n,"report":path}.
+ * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
+ * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"report":path,"trace":path}.
+ *
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary. `EIO` is the nth write, sync, rename or new folder failing, once;
+ * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
+ * With `on`, only files whose path ends so can fail.
+ * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
+ * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
+ * and what is written when it has ended; a sync is noted at both.
  */
 import fs from 'node:fs';
 import fsp from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
+import { resolve } from 'node:path';
 
-const { mode, at, report } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
-const { writeSync, writeFileSync } = fs;
+const { mode, at, on = '', report, trace } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
+const { openSync, writeSync, writeFileSync } = fs;
 let boundaries = 0;
 let writes = 0;
+let syncs = 0;
 /** Whether a death now leaves something else than a death at the boundary before. */
 let isNew = true;
 
@@ -21,31 +30,49 @@ function boundary(hasChanged = false) {
   if (!isNew) return;
   isNew = false;
   boundaries++;
-  if (mode === 'kill' && boundaries === at) process.kill(process.pid, 'SIGKILL');
+  if (boundaries !== at) return;
+  if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (mode === 'stop') process.kill(process.pid, 'SIGSTOP');
 }
 
-/** Amid a write: half of it is there. */
-function tear(writeHalf) {
+/**
+ * Amid a write: half of it is there. As of a disk, where room ends amid a write that is told by the number of bytes that were
+ * written, which is returned; what is written to that file next fails.
+ */
+function tear(path, half, writeHalf) {
   boundaries++;
   if (mode === 'kill' && boundaries === at) {
     writeHalf();
     process.kill(process.pid, 'SIGKILL');
   }
-  if (failing()) {
-    writeHalf();
-    throw failure();
-  }
+  const isOut = full.delete(path);
+  if (!failing(path) && !isOut) return undefined;
+  if (half.length === 0 || isOut || (mode === 'ENOSPC' && writes > at)) throw failure(mode.slice(0, 6));
+  full.add(path);
+  writeHalf();
+  return half.length;
 }
+/** Files whose next write fails. */
+const full = new Set();
 
-function failing() {
+function failing(path = '') {
+  if (!path.endsWith(on)) return false;
   writes++;
-  if (mode === 'EIO') return writes === at;
+  if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
   // A full disk stays full.
   return mode === 'ENOSPC' && writes >= at;
 }
 
-function failure() {
-  return Object.assign(new Error(`${mode}: injected`), { code: mode });
+/** A full disk can still be synced. */
+function failsToSync(path = '') {
+  if (!path.endsWith(on)) return false;
+  syncs++;
+  if (mode === 'sync') return syncs === at;
+  return mode === 'EIO' && failing(path);
+}
+
+function failure(code) {
+  return Object.assign(new Error(`${code}: injected`), { code: code.trim() });
 }
 
 function bytesOf(data) {
@@ -58,26 +85,55 @@ function creates(flags = 'r') {
     : (flags & (fs.constants.O_CREAT | fs.constants.O_TRUNC)) !== 0;
 }
 
+const notes = trace === undefined ? undefined : openSync(trace, 'a');
+let noted = 0;
+/** Returns the number of the line. */
+function note(call, members) {
+  if (notes !== undefined) writeSync(notes, `${JSON.stringify({ call, ...members })}\n`);
+  return noted++;
+}
+const textOf = (data) => Buffer.from(bytesOf(data)).toString('latin1');
+/** The path behind each file descriptor, which a rename changes. */
+const paths = new Map();
+function moved(from, to) {
+  for (const [fd, path] of paths) if (path === from) paths.set(fd, to);
+}
+
 const probe = await fsp.open(process.execPath, 'r');
 const handles = Object.getPrototypeOf(probe);
 await probe.close();
 
-for (const name of ['write', 'appendFile', 'sync', 'datasync', 'truncate']) {
+for (const name of ['write', 'appendFile', 'writeFile', 'sync', 'datasync', 'truncate']) {
   const original = handles[name];
   handles[name] = async function (...args) {
-    const isWrite = name === 'write' || name === 'appendFile';
+    const isSync = name.endsWith('sync');
+    const path = paths.get(this.fd);
+    let bytes;
+    let position = null;
     boundary();
-    if (isWrite) {
-      const [data, offset = 0, length] = args;
-      const bytes = bytesOf(data).subarray(offset, length === undefined ? undefined : offset + length);
+    if (isSync) {
+      if (failsToSync(path)) throw failure('EIO');
+    } else if (name !== 'truncate') {
+      const [data, offset, length] = args;
+      // What a whole file is made of may be written as one.
+      const [from, to] =
+        name === 'write' ? [offset ?? 0, length === undefined ? undefined : offset + length] : [];
+      bytes = bytesOf(data).subarray(from, to);
+      position = name === 'write' ? (args[3] ?? null) : null;
       const half = bytes.subarray(0, bytes.length >> 1);
-      const position = name === 'write' ? (args[3] ?? null) : null;
-      tear(() => writeSync(this.fd, half, 0, half.length, position));
-    } else if (mode === 'EIO' && failing()) {
-      throw failure();
+      const written = tear(path, half, () => writeSync(this.fd, half, 0, half.length, position));
+      // These write until all is written.
+      if (written !== undefined && name !== 'write') throw failure(mode.slice(0, 6));
+      if (written !== undefined) return { bytesWritten: written, buffer: args[0] };
     }
+    const since = isSync ? note('sync', { path }) : undefined;
     const result = await original.apply(this, args);
-    boundary(isWrite || name === 'truncate');
+    // What is not waited for comes late, as it can on a slow disk.
+    if (name === 'datasync' && notes !== undefined) await new Promise((done) => setTimeout(done, 10));
+    if (isSync) note('synced', { path, since });
+    else if (name === 'truncate') note('truncate', { path, length: args[0] ?? 0 });
+    else note('write', { path, position, text: textOf(bytes) });
+    boundary(!isSync);
     return result;
   };
 }
@@ -87,29 +143,60 @@ fs.writeSync = (fd, data, ...rest) => {
   boundary();
   const bytes = bytesOf(data);
   const half = bytes.subarray(0, bytes.length >> 1);
-  tear(() => writeSync(fd, half));
+  const torn = tear(paths.get(fd), half, () => writeSync(fd, half));
+  if (torn !== undefined) return torn;
+  if (fd === 1) note('print', { text: textOf(bytes) });
   const written = writeSync(fd, data, ...rest);
+  if (paths.has(fd)) note('write', { path: paths.get(fd), position: null, text: textOf(bytes) });
   boundary(true);
   return written;
 };
+
+const nameOf = (path) => (typeof path === 'number' ? paths.get(path) : resolve(path));
+
+/** What is noted of a change of names: before it, if something has to be on the disk by then, and after it. */
+function noteBefore(name, [path, to]) {
+  if (name === 'rename' || name === 'link') note(name, { path: resolve(path), to: resolve(to) });
+  if (name === 'rm' || name === 'unlink') note('remove', { path: resolve(path) });
+}
+function noteAfter(name, [path, data]) {
+  const at = nameOf(path);
+  if (name === 'rename') {
+    moved(at, resolve(data));
+    note('renamed', { path: at, to: resolve(data) });
+  }
+  if (name === 'mkdir') note('mkdir', { path: at });
+  if (name === 'rm' || name === 'unlink' || name === 'rmdir') note('removed', { path: at });
+  if (name === 'writeFile') {
+    note('open', { path: at, isEmpty: true });
+    note('write', { path: at, position: 0, text: textOf(data) });
+  }
+}
 
 for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
   const original = fsp[name];
   fsp[name] = async (...args) => {
     boundary();
-    if ((name === 'rename' || name === 'mkdir') && failing()) throw failure();
+    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
+    noteBefore(name, args);
     const result = await original(...args);
+    if (name === 'open') {
+      paths.set(result.fd, resolve(args[0]));
+      if (creates(args[1])) note('open', { path: resolve(args[0]) });
+    } else noteAfter(name, args);
     boundary(name !== 'open' || creates(args[1]));
     return result;
   };
 }
 
-for (const name of ['renameSync', 'mkdirSync', 'rmSync', 'rmdirSync', 'unlinkSync', 'writeFileSync']) {
-  const original = fs[name];
-  fs[name] = (...args) => {
+for (const name of ['rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
+  const original = fs[`${name}Sync`];
+  fs[`${name}Sync`] = (...args) => {
     boundary();
-    if ((name === 'renameSync' || name === 'mkdirSync') && failing()) throw failure();
+    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
+    noteBefore(name, args);
     const result = original(...args);
+    noteAfter(name, args);
     boundary(true);
     return result;
   };
@@ -118,13 +205,17 @@ syncBuiltinESMExports();
 
 // What the service has done because of a request stays done.
 const { write } = Socket.prototype;
-Socket.prototype.write = function (...args) {
-  if (this.remotePort === undefined) return write.apply(this, args);
+const sockets = new Map();
+Socket.prototype.write = function (data, ...rest) {
+  if (this.fd === 1) note('print', { text: textOf(data) });
+  if (this.remotePort === undefined) return write.call(this, data, ...rest);
   boundary();
   isNew = true;
-  return write.apply(this, args);
+  if (!sockets.has(this)) sockets.set(this, sockets.size);
+  note('send', { socket: sockets.get(this), text: textOf(data) });
+  return write.call(this, data, ...rest);
 };
 
 if (report !== undefined) {
-  process.on('exit', () => writeFileSync(report, JSON.stringify({ boundaries, writes })));
+  process.on('exit', () => writeFileSync(report, JSON.stringify({ boundaries, writes, syncs })));
 }

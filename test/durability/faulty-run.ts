@@ -5,9 +5,12 @@ import type { Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 export interface Fault {
-  readonly mode: 'count' | 'kill' | 'EIO' | 'ENOSPC';
+  readonly mode: 'count' | 'kill' | 'stop' | 'EIO' | 'ENOSPC' | 'ENOSPC once' | 'sync';
   readonly at?: number;
+  /** Only of files whose path ends so. */
+  readonly on?: string;
   readonly report?: string;
+  readonly trace?: string;
 }
 
 /** To die at this boundary, if any. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { contactResult, creditBalance, taskPage, taskStatus } from '../helpers/bodies.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { searchFrames } from '../helpers/fault-server.ts';
@@ -10,8 +10,11 @@ export interface Purchase {
   readonly kind: 'row' | 'search' | 'task';
   readonly subject: string;
   readonly key: string;
+  readonly body: string;
   /** Of searches and tasks. */
   readonly leads: readonly string[];
+  /** Of a task. */
+  readonly id?: string;
   readonly credits: number;
 }
 
@@ -92,7 +95,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       return void refuse(response, 409, type);
     }
     keys.set(key, body);
-    buy({ kind: 'row', subject, key, leads: [], credits: 1 });
+    buy({ kind: 'row', subject, key, body, leads: [], credits: 1 });
     if (failsBehind(fault, response)) return;
     const found = `${subject}@example.com`;
     const answers: Record<string, object> = {
@@ -128,7 +131,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     // It goes on without its reader, or finds out at once.
     const found = random() < 0.5 ? leads : leads.slice(0, sent * batchSize);
     searches.set(id, { leads: found, ready: found.length, limit });
-    buy({ kind: 'search', subject: objective, key, leads: found, credits: found.length });
+    buy({ kind: 'search', subject: objective, key, body, leads: found, credits: found.length });
     if (fault !== 'cut' && failsBehind(fault, response)) return;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req' });
     const all = Array.from({ length: batches }, (_, at) =>
@@ -137,7 +140,8 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     const frames = searchFrames(all, leads.length < limit ? 'source_finished' : 'limit', id);
     for (const frame of frames.slice(0, sent)) {
       response.write(frame);
-      await turn();
+      if (service.betweenBatchesMs === 0) await turn();
+      else await pause(service.betweenBatchesMs);
     }
     if (fault === 'cut') response.socket?.destroy();
     else response.end(frames.slice(batches).join(''));
@@ -153,7 +157,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       id = `ls_${searches.size}`;
       tasks.set(key, id);
       searches.set(id, { leads, ready: 0, limit });
-      buy({ kind: 'task', subject: objective, key, leads, credits: leads.length });
+      buy({ kind: 'task', subject: objective, key, body, leads, credits: leads.length, id });
     } else if (keys.get(key) !== body) return void refuse(response, 409, 'idempotency_error');
     keys.set(key, body);
     if (failsBehind(fault, response)) return;
@@ -206,12 +210,24 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
   const service = {
     ...listener,
     purchases: purchases as readonly Purchase[],
+    /** From now on it knows of these purchases alone. */
+    remember(some: readonly Purchase[]) {
+      const known = new Set(some.map(({ key }) => key));
+      for (const key of keys.keys()) if (!known.has(key)) keys.delete(key);
+      for (const { key, body, id } of some) {
+        keys.set(key, body);
+        if (id !== undefined) tasks.set(key, id);
+      }
+      for (const key of tasks.keys()) if (!known.has(key)) tasks.delete(key);
+    },
     /** Rows whose answer did not arrive, or was not one. */
     disturbed: disturbed as ReadonlySet<string>,
     /** What goes wrong from now on is decided by the seed; undefined lets everything be well. */
     disturb(next: string | undefined) {
       seed = next;
     },
+    /** Of a search; 0 for none. */
+    betweenBatchesMs: 0,
     /** Told of each purchase, before it is answered. */
     onPurchase: () => {},
     /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
