@@ -1,0 +1,127 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { jsonAnswer, searchFrames, startFaultServer, wholeStream } from '../helpers/fault-server.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { type Fault, runWith } from './faulty-run.ts';
+
+/** Files that were there before: what today's run leaves of them when it brings nothing, or can't bring it. */
+
+let requests: number;
+let machine: Machine;
+/** Whether the stream ends before its end. */
+let isCut: boolean;
+const leads = ['{"name":"A"}', '{"name":"B"}', '{"name":"C"}'];
+
+beforeEach(async () => {
+  requests = 0;
+  isCut = false;
+  const server = await startFaultServer((socket, { path, body }) => {
+    if (path.endsWith('/status'))
+      return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    requests++;
+    if (path.endsWith('/entity-search')) {
+      const frames = searchFrames([leads]);
+      return void socket.end(wholeStream(isCut ? frames.slice(0, 1) : frames));
+    }
+    const success = !body.includes('nothing');
+    socket.write(jsonAnswer({ success, answer: success ? { Result: 'Yes.', Citations: [] } : 'None.' }));
+  });
+  machine = createMachine(server.url);
+});
+
+describe('a journal of 0 bytes', () => {
+  it('beside stored leads is named by history and resume, and stops the same order', async () => {
+    isCut = true;
+    const search = 'search company x --limit 9 -o a.jsonl';
+    expect((await machine.leadpipe(search)).code).toBe(3);
+    const [id = ''] = readdirSync(join(machine.state, 'operations'));
+    const journal = join(machine.state, 'operations', id, 'journal.jsonl');
+    writeFileSync(journal, '');
+    const before = requests;
+    const part = machine.read('a.jsonl.part');
+    for (const [line, code] of [
+      ['history', 0],
+      ['history resume', 78],
+      [`history resume ${id}`, 78],
+      [search, 78],
+    ] as const) {
+      const result = await machine.leadpipe(line);
+      expect({ line, ...result }).toMatchObject({ line, code, stderr: expect.stringContaining(journal) });
+    }
+    expect({ requests, part: machine.read('a.jsonl.part') }).toEqual({ requests: before, part });
+  });
+});
+
+describe('a disk without room while rows are added', () => {
+  const old = '{"name":"old"}\n';
+  const search = 'search company x --limit 3 -o days.jsonl --append'.split(' ');
+  const added = `${old}${leads.map((lead) => `${lead}\n`).join('')}`;
+
+  it.each<Fault>([
+    { mode: 'ENOSPC once', at: 1, on: '/days.jsonl' },
+    { mode: 'EIO', at: 1, on: '/days.jsonl' },
+    { mode: 'sync', at: 1, on: '/days.jsonl' },
+  ])('leaves no half of a row, and the next run adds them for nothing: $mode', async (fault) => {
+    machine.write('days.jsonl', old);
+    const full = await runWith(fault, machine, search);
+    expect({ ...full, days: machine.read('days.jsonl') }).toMatchObject({ code: 74, days: old });
+    const next = await machine.leadpipe(search);
+    expect({ ...next, days: machine.read('days.jsonl'), requests }).toMatchObject({
+      code: 0,
+      days: added,
+      requests: 1,
+    });
+    expect(machine.files()).toEqual(['days.jsonl']);
+  });
+});
+
+describe('the file of yesterday', () => {
+  const yesterday = 'yesterday\r\n';
+  const list = (...more: string[]) => [...'research --input list.txt -o a.csv'.split(' '), ...more];
+
+  it.each([
+    ['without a result', 'nothing\nnothing 2\n', yesterday],
+    ['without a result or with a flaw', `nothing\n${'x'.repeat(5000)}\n`, yesterday],
+    // One answer is enough.
+    ['with one answer', 'nothing\nAda\n', expect.stringContaining('Ada,Yes.')],
+  ])('stays as it is where every row of a list is %s, and gives way to answers', async (_, rows, file) => {
+    machine.write('a.csv', yesterday);
+    machine.write('list.txt', rows);
+    const { code, stderr } = await machine.leadpipe(list());
+    expect({ code, file: machine.read('a.csv') }).toEqual({ code: 3, file });
+    if (file === yesterday) expect(stderr).toContain('a.csv.part');
+  });
+
+  it.each([
+    ['stays as it is where no row has failed', 'Ada\n', 0, yesterday],
+    [
+      'is replaced by the failed rows of today, and by these alone',
+      'Ada\nnothing\n',
+      3,
+      expect.stringMatching(/^query,line,error,request_id,charged\r\nnothing,2,[^\r]*\r\n$/),
+    ],
+  ] as const)('of --errors %s', async (_, rows, code, file) => {
+    machine.write('failed.csv', yesterday);
+    // What a killed run had written of it.
+    if (code === 3) machine.write('failed.csv.part', 'query,line,error,request_id,charged\r\nold,1,,,no\r\n');
+    machine.write('list.txt', rows);
+    expect(await machine.leadpipe(list('--errors', 'failed.csv'))).toMatchObject({ code });
+    expect(machine.read('failed.csv')).toEqual(file);
+    expect(machine.files().join()).not.toContain('failed.csv.part');
+  });
+
+  it.each(['a.xlsx', 'a.XLSX'])('that is a workbook, %s, gets no rows of CSV', async (file) => {
+    machine.write(file, 'a workbook');
+    const args = `search company x --limit 3 -f csv -o ${file} --append`;
+    expect(await machine.leadpipe(args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--append works only with csv and jsonl files, not with xlsx'),
+    });
+    expect({ requests, file: machine.read(file), files: machine.files() }).toEqual({
+      requests: 0,
+      file: 'a workbook',
+      files: [file],
+    });
+  });
+});
