@@ -96,6 +96,13 @@ export class RowsOfList {
     return what;
   }
 
+  /** One row more at the end, or the first one less. */
+  change(what: 'adds' | 'removes'): void {
+    if (what === 'adds') this.rows.push(this.newRow());
+    else if (this.rows.length > 2) this.rows.shift();
+    this.save();
+  }
+
   private save(): void {
     if (this.file !== undefined) writeFileSync(this.file, this.text);
   }

@@ -7,34 +7,22 @@ const faults = join(import.meta.dirname, '../durability/fault-preload.mjs');
 const clock = join(import.meta.dirname, 'clock-preload.mjs');
 
 /** The built command, which dies by kill -9. */
-export function startReal({ args, env, stdin, killAt, sleepAt, fullAt, clockAheadMs }: Start): Simulated {
+export function startReal({ args, env, stdin, killAt, sleepAt, fault, clockAheadMs }: Start): Simulated {
+  const at = killAt ?? sleepAt;
+  const mode = killAt === undefined ? 'stop' : 'kill';
   const child = spawn(process.execPath, ['--import', clock, '--import', faults, command, ...args], {
     env: {
       ...env,
       CLOCK_AHEAD_MS: String(clockAheadMs),
-      FAULT: JSON.stringify(
-        killAt !== undefined
-          ? { mode: 'kill', at: killAt }
-          : fullAt !== undefined
-            ? { mode: 'ENOSPC', at: fullAt }
-            : { mode: 'count' },
-      ),
+      FAULT: JSON.stringify(at === undefined ? (fault ?? { mode: 'count' }) : { mode, at }),
     },
     stdio: 'pipe',
   });
   child.stdin.on('error', () => {});
   child.stdin.end(stdin ?? '');
-  let timer: NodeJS.Timeout | undefined;
-  if (sleepAt !== undefined) {
-    timer = setTimeout(
-      () => {
-        child.kill('SIGSTOP');
-        timer = setTimeout(() => child.kill('SIGCONT'), 200);
-      },
-      150 + 10 * sleepAt,
-    );
-  }
-  const ended: Promise<Result> = resultOf(child).finally(() => clearTimeout(timer));
+  // Stopped by itself, it is woken up by others.
+  const waking = setInterval(() => child.kill('SIGCONT'), 300);
+  const ended: Promise<Result> = resultOf(child).finally(() => clearInterval(waking));
   return {
     ended,
     changes: () => 0,

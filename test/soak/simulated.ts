@@ -16,14 +16,25 @@ export interface Start {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | undefined;
-  /** Killed at this change of the file system, counted from 1; halfway through, if it is a write. */
+  /** Killed at this change of the file system, counted from 1. */
   readonly killAt?: number | undefined;
+  /** Of that change: before it, halfway through, if it is a write, or behind it. Each of them in turn unless it is given. */
+  readonly killed?: 'before' | 'amid' | 'behind';
   /** Stopped for a while (SIGSTOP, SIGCONT) at this change. */
   readonly sleepAt?: number | undefined;
-  /** From this change on the disk has no room. */
-  readonly fullAt?: number | undefined;
+  /** While it is stopped there, others take it for dead, and this happens. */
+  readonly whileAsleep?: (() => Promise<void>) | undefined;
+  readonly fault?: DiskFault | undefined;
+  /** What others do meanwhile, at this change. */
+  readonly meanwhile?: { readonly at: number; readonly happens: () => void } | undefined;
   /** How far ahead its wall clock is, in milliseconds. */
   readonly clockAheadMs: number;
+}
+
+/** From that change on the disk has no room (`ENOSPC`), or it fails once. Of `sync`, only syncs are counted, and fail. */
+export interface DiskFault {
+  readonly mode: 'ENOSPC' | 'ENOSPC once' | 'EIO' | 'sync';
+  readonly at: number;
 }
 
 export interface Simulated {
@@ -48,6 +59,11 @@ class Machine {
   readonly underWay = new Set<Promise<unknown>>();
   isDead = false;
   changes = 0;
+  syncs = 0;
+  /** While it is stopped. */
+  asleep: Promise<void> | undefined;
+  /** A disk that is full takes a part of the first write; that file takes nothing of the next. */
+  isFull = false;
   onDeath = (): void => {};
 
   readonly #start: Start;
@@ -56,17 +72,43 @@ class Machine {
     this.#start = start;
   }
 
-  get isFull(): boolean {
-    return this.changes >= (this.#start.fullAt ?? Number.POSITIVE_INFINITY);
+  /** Why the disk refuses a change of this name, if it does. */
+  refuses(name: string): 'ENOSPC' | 'EIO' | undefined {
+    const { mode, at = 0 } = this.#start.fault ?? {};
+    const isSync = /sync$/.test(name);
+    if (isSync) this.syncs++;
+    if (mode === 'sync') return isSync && this.syncs === at ? 'EIO' : undefined;
+    if (mode === 'EIO') return this.changes === at ? 'EIO' : undefined;
+    const needsRoom = /write|append|mkd/i.test(name);
+    if (mode === undefined || !needsRoom) return undefined;
+    const isNow = mode === 'ENOSPC' ? this.changes >= at : this.changes === at;
+    return isNow ? 'ENOSPC' : undefined;
   }
 
-  /** Before a change: whether it is the one that the process dies in. */
-  isLast(): boolean {
-    return ++this.changes === this.#start.killAt;
+  /** Before a change: where the process dies in it, if it does. */
+  diesIn(): Start['killed'] {
+    const { meanwhile } = this.#start;
+    if (this.changes + 1 === meanwhile?.at) running.exit(meanwhile.happens);
+    if (++this.changes !== this.#start.killAt) return undefined;
+    return this.#start.killed ?? (['before', 'amid', 'behind'] as const)[this.changes % 3];
   }
 
+  /** Nothing that it waits for happens until it wakes up. */
   async sleep(): Promise<void> {
-    if (this.changes === this.#start.sleepAt) await new Promise((resolve) => setTimeout(resolve, 30));
+    if (this.changes === this.#start.sleepAt) this.asleep = this.#pause();
+    await this.asleep;
+  }
+
+  async #pause(): Promise<void> {
+    for (const socket of this.sockets) socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    if (this.#start.whileAsleep !== undefined && !this.isDead) {
+      alive.delete(this.pid);
+      await this.#start.whileAsleep();
+      if (!this.isDead) alive.set(this.pid, this);
+    }
+    this.asleep = undefined;
+    for (const socket of this.sockets) socket.resume();
   }
 
   /** What the system does at once for one that is killed. */
@@ -116,7 +158,10 @@ export function startSimulated(start: Start): Simulated {
           monotonic: () => performance.now(),
           after(ms, callback) {
             if (machine.isDead) return () => {};
-            const timer = setTimeout(callback, ms / faster);
+            const timer = setTimeout(() => {
+              if (machine.asleep === undefined) callback();
+              else void machine.asleep.then(callback);
+            }, ms / faster);
             machine.timers.add(timer);
             return () => {
               clearTimeout(timer);
@@ -158,16 +203,26 @@ function toOperationId(now: Date): string {
 }
 
 type Call = (...args: never[]) => unknown;
-const halfOf = (data: unknown): Buffer => {
-  const bytes = typeof data === 'string' ? Buffer.from(data) : Buffer.from(data as Uint8Array);
-  return bytes.subarray(0, bytes.length >> 1);
-};
+const bytesOf = (data: unknown): Buffer =>
+  typeof data === 'string' ? Buffer.from(data) : Buffer.from(data as Uint8Array);
+const halfOf = (data: unknown): Buffer => bytesOf(data).subarray(0, bytesOf(data).length >> 1);
 
-/** Throws where a disk without room refuses a change of this name, with half of it made. */
-function takeRoom(machine: Machine, name: string, half: () => void): void {
-  if (!machine.isFull || !/write|append|mkd/i.test(name)) return;
+/** Throws where the disk refuses a change of this name, with half of it made. */
+function mayFail(machine: Machine, name: string, half: () => void): void {
+  const code = machine.refuses(name);
+  if (code === undefined) return;
   half();
-  throw Object.assign(new Error('ENOSPC: no room, simulated'), { code: 'ENOSPC' });
+  throw Object.assign(new Error(`${code}: simulated`), { code });
+}
+
+/** A write that a full disk takes a part of tells how much. Throws with the next one, and where there is no part. */
+function takesPart(machine: Machine, name: string, length: number): boolean {
+  const code = machine.refuses(name) ?? (machine.isFull ? 'ENOSPC' : undefined);
+  if (code === undefined) return false;
+  const isFirst = !machine.isFull && code === 'ENOSPC' && length > 0;
+  machine.isFull = isFirst;
+  if (isFirst) return true;
+  throw Object.assign(new Error(`${code}: simulated`), { code });
 }
 
 /** A change that is waited for: with the one that the process dies in it never comes back. */
@@ -176,17 +231,21 @@ function changing(original: Call, name: string, half = (_self: unknown, _args: u
     const machine = running.getStore();
     if (machine === undefined) return await original.apply(this, args);
     if (machine.isDead) return await never;
-    if (machine.isLast()) {
-      // Before, halfway, or behind it.
-      if (machine.changes % 3 === 1) half(this, args);
+    const death = machine.diesIn();
+    if (death !== undefined) {
+      if (death === 'amid') half(this, args);
       // One that fails was tried all the same.
-      if (machine.changes % 3 === 2) await Promise.resolve(original.apply(this, args)).catch(() => undefined);
+      if (death === 'behind') await Promise.resolve(original.apply(this, args)).catch(() => undefined);
       machine.die();
       return await never;
     }
     await machine.sleep();
     if (machine.isDead) return await never;
-    takeRoom(machine, name, () => half(this, args));
+    if (name !== 'write') mayFail(machine, name, () => half(this, args));
+    else if (takesPart(machine, name, lengthOf(...args))) {
+      half(this, args);
+      return { bytesWritten: lengthOf(...args) >> 1, buffer: args[0] };
+    }
     const work = Promise.resolve(original.apply(this, args));
     machine.underWay.add(work);
     const result = await work.finally(() => machine.underWay.delete(work));
@@ -205,18 +264,28 @@ function changingAtOnce(
     const machine = running.getStore();
     if (machine === undefined) return original(...args);
     if (machine.isDead) return toResult(args);
-    if (machine.isLast()) {
-      if (machine.changes % 3 === 1) half(args);
+    const death = machine.diesIn();
+    if (death !== undefined) {
+      if (death === 'amid') half(args);
       try {
-        if (machine.changes % 3 === 2) original(...args);
+        if (death === 'behind') original(...args);
       } finally {
         machine.die();
       }
       return toResult(args);
     }
-    takeRoom(machine, name, () => half(args));
+    if (name !== 'writeSync') mayFail(machine, name, () => half(args));
+    else if (takesPart(machine, name, lengthOf(bytesOf(args[1])))) {
+      half(args);
+      return lengthOf(bytesOf(args[1])) >> 1;
+    }
     return original(...args);
   };
+}
+
+/** The bytes that FileHandle.write is to write. */
+function lengthOf(...[data, offset = 0, length]: unknown[]): number {
+  return (data as Uint8Array).subarray(offset as number).subarray(0, length as number).length;
 }
 
 function replace(owner: object, names: string, toNew: (original: Call, name: string) => unknown): void {

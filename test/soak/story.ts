@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
@@ -19,7 +19,7 @@ import {
   toRows,
 } from './orders.ts';
 import { startReal } from './real.ts';
-import { type Simulated, startSimulated } from './simulated.ts';
+import { type Simulated, type Start, startSimulated } from './simulated.ts';
 
 /** What happened to a machine, so that a failure can be read. */
 export interface Told {
@@ -37,11 +37,15 @@ interface World {
   readonly story: string[];
   readonly told: Told;
   readonly realShare: number;
+  /** Credits that all runs together may cost, since no midnight passes. */
+  readonly dayLimit: number | undefined;
   /** Bytes of files that rows are added to: they stand there for good. */
   readonly kept: Map<string, string>;
   open: Order[];
   orders: number;
   steps: number;
+  /** Where the index was copied to. */
+  copied?: string | undefined;
 }
 
 const mostOpen = 4;
@@ -54,10 +58,20 @@ const disturbedRuns = 7;
 export async function live(seed: string, runs: number, realShare: number, told: Told): Promise<void> {
   const random = createRandom(seed);
   const service = await startCountingService(random() < 0.5);
-  const settings = { 'price.contact.email': 1, 'poll.interval': 0.1, 'poll.max': 0.1, 'retry.attempts': 3 };
+  const dayLimit = isTried('day') && random() < 0.7 ? 40 + Math.floor(random() * 150) : undefined;
+  const prices = { search: 1, task: 1, research: 1, enrich: 1, extract: 0.01 };
+  const settings = {
+    ...{ 'price.contact.email': 1, 'poll.interval': 0.1, 'poll.max': 0.1, 'retry.attempts': 3 },
+    ...(dayLimit === undefined
+      ? {}
+      : {
+          max_credits_per_day: dayLimit,
+          ...Object.fromEntries(Object.entries(prices).map(([kind, price]) => [`price.${kind}`, price])),
+        }),
+  };
   const env = { ...withSettings(settings), ...pointedAt(service.url) };
   const folder = temporaryFolder();
-  const given = { random, service, env, folder, seed, realShare, told };
+  const given = { random, service, env, folder, seed, realShare, told, dayLimit };
   const world: World = { ...given, story: [], kept: new Map(), open: [], orders: 0, steps: 0 };
   const end = told.runs + runs;
   try {
@@ -145,6 +159,10 @@ const isNamed = (order: Order): boolean => has(order, '--run');
 /** Whether every run of it is bought anew. */
 const isForgotten = (order: Order): boolean => order.output === undefined && !isNamed(order);
 
+/** Of two that are forgotten nobody could tell who has bought what, and two that add the same add it twice. */
+const isTold = (order: Order): boolean =>
+  !isForgotten(order) && (!order.isAppended || has(order, '--only-new'));
+
 /** One to three processes at once, disturbed as the seed says; then whatever they have left is looked at. */
 async function step(world: World): Promise<void> {
   const { random, service, open } = world;
@@ -161,9 +179,7 @@ async function step(world: World): Promise<void> {
   const orders = [order];
   for (let more = together < 0.05 ? 2 : together < 0.2 ? 1 : 0; more > 0; more--) {
     const other = among(random, ...open);
-    // Of two that are forgotten nobody could tell who has bought what, and two that add the same add it twice.
-    const isTold = !isForgotten(other) && (!other.isAppended || has(other, '--only-new'));
-    if (!orders.includes(other) || isTold) orders.push(other);
+    if (!orders.includes(other) || isTold(other)) orders.push(other);
   }
   await runTogether(world, orders, { isReal });
 }
@@ -172,7 +188,8 @@ async function bringToItsEnd(world: World, order: Order): Promise<void> {
   world.service.disturb(undefined);
   for (let run = 0; run < calmRuns; run++) {
     const [result] = await runTogether(world, [order], { isCalm: true });
-    if (result?.code === 3 && order.list !== undefined) close(world, order);
+    const isOverLimit = world.dayLimit !== undefined && result?.code === 5;
+    if (isOverLimit || (result?.code === 3 && order.list !== undefined)) close(world, order);
     if (!world.open.includes(order)) return;
   }
   throw new Error(`${order.name} is stuck: ${calmRuns} runs in peace did not end it`);
@@ -192,29 +209,66 @@ async function runTogether(
   orders: readonly Order[],
   { isReal = false, isCalm = false },
 ): Promise<Result[]> {
-  const { service, story, told, kept } = world;
+  const { service, story, told, kept, random } = world;
   const before = service.purchases.length;
+  const happens = (trouble: Trouble, share: number): boolean =>
+    isTried(trouble) && !isCalm && random() < share;
+  /** At which purchase the index is copied, or before all of them; at which change of the file system a list is changed. */
+  const copiedAt = happens('copies', 0.15) ? Math.floor(random() * 3) : undefined;
+  if (copiedAt === 0) world.copied = copyIndex(world);
+  const editedAt = !isCalm && random() < 0.1 ? 1 + Math.floor(random() * 60) : undefined;
+  let isChanged = false;
+  const meanwhile =
+    editedAt === undefined
+      ? undefined
+      : {
+          at: editedAt,
+          happens() {
+            isChanged = true;
+            changeInputs(world, orders);
+          },
+        };
+  const isPaused = orders.length === 1 && !isReal && isTold(orders[0] as Order) && happens('pauses', 0.25);
+  const takeovers: Run[] = [];
+  /** The same command, while the first one is stopped. */
+  const takeOver = async (order: Order): Promise<void> => {
+    const complete = completeOf(world, order);
+    const plan = toPlan(world, order, false, true);
+    const result = await inTime(plan.start().ended, plan.words);
+    takeovers.push({
+      order,
+      plan: { ...plan, words: `while it is stopped: ${plan.words}` },
+      complete,
+      result,
+    });
+  };
   const known = operationsOf(world);
   const files = new Map(orders.map(({ output = '' }) => [output, read(output)]));
   const begun = orders
     .map((order) => ({
       order,
       complete: completeOf(world, order),
-      plan: toPlan(world, order, isReal, isCalm),
+      plan: toPlan(world, order, isReal, isCalm, {
+        meanwhile,
+        whileAsleep: isPaused ? () => takeOver(order) : undefined,
+      }),
     }))
     .map((one) => ({ ...one, process: one.plan.start() }));
   let bought = 0;
   service.onPurchase = () => {
     bought++;
+    if (bought === copiedAt) world.copied = copyIndex(world);
     for (const { plan, process } of begun) {
       if (bought !== plan.when) continue;
       if (plan.how === 'SIGKILL') process.kill();
       else if (plan.how !== undefined) process.signal(plan.how);
     }
   };
-  const runs: readonly Run[] = await Promise.all(
+  const ended: readonly Run[] = await Promise.all(
     begun.map(async (one) => ({ ...one, result: await inTime(one.process.ended, one.plan.words) })),
   );
+  const runs = [...ended, ...takeovers];
+  const isAlone = runs.length === 1;
   await service.quiet();
   service.onPurchase = () => {};
   for (const { order, plan, result } of runs) {
@@ -235,7 +289,10 @@ async function runTogether(
   story.push(
     `    paid: ${[...paid].map(([subject, times]) => `${subject}${times > 1 ? ` x${times}` : ''}`).join(', ')}`,
   );
-  for (const run of runs) checkExit(run, orders.length > 1, isCalm && orders.length === 1);
+  for (const run of runs) checkExit(world, run, !isAlone, isCalm && isAlone);
+  const spent = service.purchases.reduce((sum, { credits }) => sum + credits, 0);
+  if (world.dayLimit !== undefined && spent > world.dayLimit)
+    throw new Error(`${spent} credits were charged of ${world.dayLimit} for the day`);
   for (const order of new Set(orders)) {
     checkMoney(world, order, before, runs);
     if (order.output !== undefined) checkFile(world, order, files.get(order.output) ?? '');
@@ -253,7 +310,8 @@ async function runTogether(
     const ownsOutput = orders.every((one) => one === order || one.output !== output);
     // One that began when the other was over has bought once more.
     const times = runs.filter((one) => one.order === order && one.result.code === 0).length;
-    if (isWhole && (output === undefined || ownsOutput)) checkWhole(world, order, result, times);
+    if (isWhole && !isChanged && (output === undefined || ownsOutput))
+      checkWhole(world, order, result, times);
     const others = runs.filter((other) => other !== run).map((other) => other.result.stderr);
     const isOver =
       result.code === null
@@ -263,7 +321,33 @@ async function runTogether(
     end(world, order);
     over.add(order);
   }
+  if (world.copied !== undefined) {
+    story.push('the user goes on with a copy of the state, whose index is older than its journals');
+    const index = join(world.env.LEADPIPE_STATE_DIR ?? '', 'index');
+    rmSync(index, { recursive: true });
+    cpSync(world.copied, index, { recursive: true });
+    world.copied = undefined;
+  }
   return runs.map(({ result }) => result);
+}
+
+/** As `cp -r` of the state copies it, while something is at work there. */
+function copyIndex({ env }: World): string | undefined {
+  const [index, copy] = [join(env.LEADPIPE_STATE_DIR ?? '', 'index'), join(temporaryFolder(), 'index')];
+  if (!existsSync(index)) return undefined;
+  cpSync(index, copy, { recursive: true });
+  return copy;
+}
+
+/** Rows come and go in the files of these orders, which are being worked through. */
+function changeInputs(world: World, orders: readonly Order[]): void {
+  for (const { list, name } of orders) {
+    if (list?.file === undefined) continue;
+    const isGrowing = world.random() < 0.7;
+    for (let count = isGrowing ? 20 : 2; count > 0; count--) list.change(isGrowing ? 'adds' : 'removes');
+    world.story.push(`meanwhile ${name} ${isGrowing ? 'grows' : 'shrinks'} to ${list.rows.length} rows`);
+    for (const other of world.open) if (other.list === list) other.isEdited = true;
+  }
 }
 
 /** Whether it has said that the next run may bring the same again. */
@@ -326,21 +410,34 @@ interface Plan {
   readonly words: string;
   readonly when: number | undefined;
   readonly how: 'SIGKILL' | 'interrupted' | 'terminated' | undefined;
-  readonly isFull: boolean;
+  /** Whether its disk refuses something. */
+  readonly isFaulty: boolean;
   readonly isResumed: boolean;
   start(): Simulated;
 }
 
-function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isCalm: boolean): Plan {
-  const dice = isCalm ? 1 : random();
-  const killAt = dice < 0.25 ? 1 + Math.floor(random() ** 2 * 160) : undefined;
-  const how =
-    dice < 0.25 || dice > 0.5 ? undefined : among(random, 'SIGKILL', 'SIGKILL', 'interrupted', 'terminated');
+function toPlan(
+  { random, env, told, dayLimit }: World,
+  order: Order,
+  isReal: boolean,
+  isCalm: boolean,
+  { meanwhile, whileAsleep }: Pick<Start, 'meanwhile' | 'whileAsleep'> = {},
+): Plan {
+  const dice = isCalm ? 1 : whileAsleep === undefined ? random() : 0.5;
+  const within = (from: number, to: number): boolean => dice >= from && dice < to;
+  const anyOf = (changes: number): number => 1 + Math.floor(random() ** 2 * changes);
+  const killAt = within(0, 0.22) ? anyOf(160) : undefined;
+  const killed = among(random, ...deaths);
+  const how = within(0.22, 0.45)
+    ? among(random, 'SIGKILL', 'SIGKILL', 'interrupted', 'terminated')
+    : undefined;
   const when = how === undefined ? undefined : 1 + Math.floor(random() * 6);
-  const fullAt = dice > 0.6 && dice < 0.67 ? 1 + Math.floor(random() ** 2 * 120) : undefined;
-  const sleepAt = dice > 0.5 && dice < 0.6 ? 1 + Math.floor(random() * 60) : undefined;
+  const sleepAt = within(0.45, 0.53) ? 1 + Math.floor(random() * 60) : undefined;
+  const mode = within(0.53, 0.72) ? among(random, ...diskFaults) : undefined;
+  const fault = mode && { mode, at: anyOf(mode === 'sync' ? 20 : 120) };
   const clock = isCalm ? 1 : random();
-  const clockAheadMs = clock > 0.25 ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
+  const clockAheadMs =
+    clock > 0.25 || dayLimit !== undefined ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
   const isResumed = !isCalm && random() < 0.1 && order.operation !== undefined && order.output !== undefined;
   const resumes = {
     list: ['history', 'resume'],
@@ -351,15 +448,26 @@ function toPlan({ random, env, told }: World, order: Order, isReal: boolean, isC
   const stdin = order.list !== undefined && order.list.file === undefined ? order.list.text : undefined;
   const words = [
     `${told.runs} ${isReal ? '(real) ' : ''}${order.name}: leadpipe ${args.map((word) => word.split('/').at(-1)).join(' ')}`,
-    ...(killAt === undefined ? [] : [`killed at change ${killAt}`]),
+    ...(killAt === undefined ? [] : [`killed ${killed} change ${killAt}`]),
     ...(how === undefined ? [] : [`${how} at purchase ${when}`]),
     ...(sleepAt === undefined ? [] : [`asleep at ${sleepAt}`]),
-    ...(fullAt === undefined ? [] : [`no room from change ${fullAt}`]),
+    ...(fault === undefined ? [] : [`${fault.mode} at ${mode === 'sync' ? 'sync' : 'change'} ${fault.at}`]),
     ...(clockAheadMs === 0 ? [] : [`clock ${clockAheadMs / hourMs} h ahead`]),
   ].join('; ');
   const start = (): Simulated =>
-    (isReal ? startReal : startSimulated)({ args, env, stdin, killAt, sleepAt, fullAt, clockAheadMs });
-  return { words, when, how, isFull: fullAt !== undefined, isResumed, start };
+    (isReal ? startReal : startSimulated)({
+      args,
+      env,
+      stdin,
+      killAt,
+      killed,
+      sleepAt,
+      whileAsleep,
+      fault,
+      meanwhile,
+      clockAheadMs,
+    });
+  return { words, when, how, isFaulty: fault !== undefined, isResumed, start };
 }
 
 async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
@@ -370,17 +478,36 @@ async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
   return await Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
+const deaths = ['before', 'amid', 'behind'] as const;
+/**
+ * Troubles that today's code does not survive yet: SOAK_ALSO names those that are tried too, or `all`. A disk that fails once
+ * (`ENOSPC once`, `EIO`) or does not sync (`sync`); `copies`: the index of a live state folder was copied before its
+ * journals; `pauses`: a process is stopped, another one takes over, and it wakes up; `day`: a day's limit.
+ */
+const troubles = ['ENOSPC once', 'EIO', 'sync', 'copies', 'pauses', 'day'] as const;
+type Trouble = (typeof troubles)[number];
+const also = (process.env.SOAK_ALSO ?? '').split(',');
+const isTried = (trouble: Trouble): boolean => also.includes(trouble) || also.includes('all');
+const diskFaults = (['ENOSPC', 'ENOSPC once', 'EIO', 'sync'] as const).filter(
+  (mode) => mode === 'ENOSPC' || isTried(mode),
+);
 const possible = [0, 3, 5, 8, 75, 76, 130, 143];
 
-function checkExit({ order, plan, result }: Run, hasOthers: boolean, isCalm: boolean): void {
+function checkExit(
+  { dayLimit }: World,
+  { order, plan, result }: Run,
+  hasOthers: boolean,
+  isCalm: boolean,
+): void {
   const { code, stderr } = result;
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
   // Another run has written the file since: that one's rows stay.
   const isReplaced = plan.isResumed && stderr.includes('has rows of a later operation');
   if (code === null || (plan.isResumed && [2, 6, 78].includes(code)) || isReplaced) return;
-  if (plan.isFull && code === 74) return;
+  if (plan.isFaulty && code === 74) return;
   if (!possible.includes(code)) throw new Error(`${order.name} ended with ${code}`);
-  if (isCalm && (code === 75 || code === 5)) throw new Error(`${order.name} is refused in peace: ${code}`);
+  if (isCalm && (code === 75 || (code === 5 && dayLimit === undefined)))
+    throw new Error(`${order.name} is refused in peace: ${code}`);
   if (!hasOthers && /process \d+ is working on/.test(stderr)) {
     throw new Error(`${order.name} waits for a process that is dead`);
   }
