@@ -128,6 +128,8 @@ for (const name of ['write', 'appendFile', 'writeFile', 'sync', 'datasync', 'tru
     }
     const since = isSync ? note('sync', { path }) : undefined;
     const result = await original.apply(this, args);
+    // What is not waited for comes late, as it can on a slow disk.
+    if (name === 'datasync' && notes !== undefined) await new Promise((done) => setTimeout(done, 10));
     if (isSync) note('synced', { path, since });
     else if (name === 'truncate') note('truncate', { path, length: args[0] ?? 0 });
     else note('write', { path, position, text: textOf(bytes) });

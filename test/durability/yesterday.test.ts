@@ -108,7 +108,7 @@ describe('the file of yesterday', () => {
     machine.write('list.txt', rows);
     expect(await machine.leadpipe(list('--errors', 'failed.csv'))).toMatchObject({ code });
     expect(machine.read('failed.csv')).toEqual(file);
-    expect(machine.files()).not.toContain('failed.csv.part');
+    expect(machine.files().join()).not.toContain('failed.csv.part');
   });
 
   it.each(['a.xlsx', 'a.XLSX'])('that is a workbook, %s, gets no rows of CSV', async (file) => {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { contactResult, creditBalance, taskPage, taskStatus } from '../helpers/bodies.ts';
 import { createRandom } from '../helpers/chaos-proxy.ts';
 import { searchFrames } from '../helpers/fault-server.ts';
@@ -140,7 +140,8 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     const frames = searchFrames(all, leads.length < limit ? 'source_finished' : 'limit', id);
     for (const frame of frames.slice(0, sent)) {
       response.write(frame);
-      await turn();
+      if (service.betweenBatchesMs === 0) await turn();
+      else await pause(service.betweenBatchesMs);
     }
     if (fault === 'cut') response.socket?.destroy();
     else response.end(frames.slice(batches).join(''));
@@ -225,6 +226,8 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     disturb(next: string | undefined) {
       seed = next;
     },
+    /** Of a search; 0 for none. */
+    betweenBatchesMs: 0,
     /** Told of each purchase, before it is answered. */
     onPurchase: () => {},
     /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
