@@ -197,7 +197,7 @@ export function costOf(
     const earlier = parts.slice(0, at).reduce((count, one) => count + one.delivered + one.excluded, 0);
     // Leads that were dropped on this machine arrived, and are paid for.
     const ended = isLast
-      ? { charged, complete: isComplete, leads: leads === null ? null : leads + excluded - earlier }
+      ? { charged: part.charged ?? charged, complete: isComplete, leads: leads === null ? null : leads + excluded - earlier }
       : { charged: part.charged ?? 'maybe', complete: false, leads: null };
     const cost = toCostAtMost(command, JSON.parse(part.body), part.worstCase, ended);
     sum = sum === null || cost === null ? null : exact(sum + cost);
