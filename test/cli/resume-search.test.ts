@@ -142,9 +142,10 @@ describe('resume of a search', () => {
 
   it('refuses what it can not resume, and sends nothing', async () => {
     script.cuts = 0;
-    const { operation_id } = (await search(), (await at.history())[0]) ?? {};
+    await search();
+    const [{ operation_id } = {}] = await at.history();
     for (const [line, code, says] of [
-      [operation_id, 2, 'is not unfinished (state: complete)'],
+      [operation_id, 2, 'has already ended (state: complete)'],
       ['op_nothing', 6, 'no operation op_nothing'],
       [`${operation_id} --limit 5`, 2, 'unknown option "--limit"'],
     ] as const) {

@@ -138,7 +138,7 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
     const place = output === null ? '' : `; its output is ${output}`;
-    const words = `${operationId} is not unfinished (state: ${state})${place}. Nothing was bought`;
+    const words = `${operationId} has already ended (state: ${state})${place}. Nothing was bought`;
     return new UsageError(words, isTask(command) ? undefined : print);
   }
   return new UsageError(
