@@ -3,7 +3,7 @@ import { digestOf } from '../digest.ts';
 import type { Facts } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
-import type { EarlierRuns } from './events.ts';
+import type { EarlierRuns, LeftBehind } from './events.ts';
 import { readAnswer } from './journal/answers.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import { type OperationIndex, openIndex } from './journal/operation-index.ts';
@@ -130,25 +130,25 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
     const resumed = { operation: found, isSameOutput: true, isOurs, answers, mayStartOver: true };
     return { is: 'resume', ...resumed };
   }
-  const isAnswer = kindOf(order.kind)?.keeps === 'answer';
+  const { endpoint, keeps } = kindOf(order.kind) ?? {};
   // The newest run of the same request with the same output: the service does not send its answer again.
   const newest =
-    isAnswer && ordered.origin !== 'local'
+    (keeps === 'answer' || endpoint === 'createTask') && ordered.origin !== 'local'
       ? await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
           return !isRefused && intent.output === order.terms.output;
         })
       : undefined;
-  const lost = newest !== undefined && isLost(newest) ? newest : undefined;
+  const left = newest && toLeft(newest);
   // The rows of a named run are bought only once, whatever the output is.
   const alike = answers.length > 0 ? undefined : await findAlike(asking);
   // The rows of a list are not compared here.
-  const isOther = lost !== undefined || rowsOf(order.kind) !== undefined;
+  const isOther = left !== undefined || rowsOf(order.kind) !== undefined;
   const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
   return {
     is: 'new',
     alike,
     recent,
-    left: lost && { operation: lost, why: 'lost' },
+    left,
     answers,
   };
 }
@@ -281,6 +281,14 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   const isAnswered = isCreation ? progress.isNamed : (await readAnswer(folder)) !== undefined;
   if (!isAnswered) return noEarlierRun;
   return phase === 'ended' && !isFresh ? noEarlierRun : stored;
+}
+
+/** Why nothing more can be got of an operation that may have been charged; undefined where that is not so. A task in doubt can be resumed. */
+function toLeft(operation: Operation): LeftBehind | undefined {
+  const { end, intent } = operation;
+  if (end?.outcome === 'not_found') return { operation, why: 'gone' };
+  const isAnswerLost = kindOf(intent.command)?.keeps === 'answer' && isLost(operation);
+  return end?.outcome === 'unknown' || isAnswerLost ? { operation, why: 'lost' } : undefined;
 }
 
 /** Whether it was sent, no answer is known, and no process is working on it. */

@@ -60,8 +60,8 @@ export interface EarlierRuns {
 /** A run of the same order that can't be resumed, and why. It may have been charged. */
 export interface LeftBehind {
   readonly operation: Operation;
-  /** Nothing arrived; the answer was lost; what arrived is no longer stored; or it can't be read. */
-  readonly why: 'in_doubt' | 'lost' | 'not_kept' | LeadpipeError;
+  /** Nothing arrived; the answer was lost; the service has lost the task; what arrived is no longer stored; or it can't be read. */
+  readonly why: 'in_doubt' | 'lost' | 'gone' | 'not_kept' | LeadpipeError;
 }
 
 /** What is resumed, and what that costs. */

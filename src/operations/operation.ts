@@ -149,7 +149,8 @@ export function fold(folder: string, entries: Entries) {
         }
         before = { delivered, excluded, end };
         Object.assign(progress, { delivered, excluded, counted: delivered, hasCounts: true });
-        [isCounted, end, progress.written] = [true, undefined, undefined];
+        // The rest counts for itself what it has printed.
+        [isCounted, end, progress.written] = [false, undefined, undefined];
         parts.push(toPart(entry));
         break;
       }

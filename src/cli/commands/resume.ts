@@ -138,7 +138,7 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
     const place = output === null ? '' : `; its output is ${output}`;
-    const words = `${operationId} is not unfinished (state: ${state})${place}. Nothing was bought`;
+    const words = `${operationId} has already ended (state: ${state})${place}. Nothing was bought`;
     return new UsageError(words, isTask(command) ? undefined : print);
   }
   return new UsageError(
@@ -201,16 +201,18 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
   });
 }
 
-/** Whether the rows go where those of the operation went: where no other output is named. */
+/** Whether the rows go where those of the operation went, in the same form. Throws UsageError for a file that was started in another form. */
 async function isOutputOf({ terms, operationId }: Operation, given: ResumeOptions): Promise<boolean> {
   const { output } = given;
-  if (output === undefined) return true;
-  if (terms.output === null || output === '-') return false;
-  if (!(await isSameFile(output, terms.output))) return false;
   const begun = fromTerms(terms);
   const names = ['format', 'columns', 'csvRaw', 'append'] as const;
-  if (names.every((name) => given[name] === undefined || String(given[name]) === String(begun[name])))
-    return true;
+  const isSameForm = names.every(
+    (name) => given[name] === undefined || String(given[name]) === String(begun[name]),
+  );
+  if (terms.output === null) return output === undefined && isSameForm;
+  if (output === '-') return false;
+  if (output !== undefined && !(await isSameFile(output, terms.output))) return false;
+  if (isSameForm) return true;
   throw new UsageError(
     `${terms.output} was written with other options (${operationId})`,
     'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',

@@ -32,6 +32,8 @@ function toLeft({ operation, why }: LeftBehind, context: Context): string {
   const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
   if (why === 'lost')
     return `the same was sent as ${which}, and its answer was lost.${cost} This is a new purchase`;
+  if (why === 'gone')
+    return `the service no longer knows the task of ${which}.${cost} This is a new purchase`;
   if (why === 'in_doubt') {
     return `the search ${which} was stopped before any lead arrived.${cost} A new search starts now; it is a new purchase`;
   }

@@ -53,7 +53,10 @@ function toRest(
   const rest = (asked.limit ?? limits.entityLimit.default) - received;
   if (rest <= 0) return noRest;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []).reverse();
-  const isUnnamed = parts.some((part) => part.isSent && part.leadsSearchId === undefined);
+  // A part that was refused has brought nothing.
+  const isUnnamed = parts.some(
+    ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
+  );
   const names = isUnnamed ? stored.flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []) : [];
   return withFirst({ ...asked, limit: rest }, ids, [...new Set(names)]);
 }

@@ -127,7 +127,10 @@ function toHistoryRecord(
     if (isRunning) return 'running';
     if (end?.isDropped) return 'dropped';
     if (end?.outcome === 'not_found' && progress.isNamed) return 'lost';
-    if (end !== undefined) return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : 'failed');
+    if (end !== undefined) {
+      const none = end.outcome === 'unknown' ? 'unknown' : 'failed';
+      return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : none);
+    }
     if (progress.isNamed || received > 0) return 'interrupted';
     return !isSent && !ofTask ? 'interrupted' : 'unknown';
   }
@@ -197,7 +200,11 @@ export function costOf(
     const earlier = parts.slice(0, at).reduce((count, one) => count + one.delivered + one.excluded, 0);
     // Leads that were dropped on this machine arrived, and are paid for.
     const ended = isLast
-      ? { charged, complete: isComplete, leads: leads === null ? null : leads + excluded - earlier }
+      ? {
+          charged: part.charged ?? charged,
+          complete: isComplete,
+          leads: leads === null ? null : leads + excluded - earlier,
+        }
       : { charged: part.charged ?? 'maybe', complete: false, leads: null };
     const cost = toCostAtMost(command, JSON.parse(part.body), part.worstCase, ended);
     sum = sum === null || cost === null ? null : exact(sum + cost);

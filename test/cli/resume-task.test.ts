@@ -18,7 +18,7 @@ import {
 } from '../helpers/task-server.ts';
 
 const taskRun = 'task run company x --poll-interval 0.01';
-const resume = 'task resume --poll-interval 0.01';
+const resume = 'resume --poll-interval 0.01';
 const toFile = `${taskRun} -o leads.csv`;
 
 /** The one task of the service: it grows when a test says so. */
@@ -73,12 +73,13 @@ const firstOperation = async (): Promise<string> =>
 const folderOf = (operation: string): string => join(at.state, 'operations', operation);
 const creations = () => at.requests.filter(({ method }) => method === 'POST');
 
-describe('task resume', () => {
+describe('resume of a task', () => {
   it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
     await leave(`${toFile} --limit 45 -f ${format}`);
     expect(at.files()).toEqual(['leads.csv.part']);
-    const latest = /^The latest unfinished operation is op_\S+: task run, started .*, into \S+leads.csv\n/;
-    const whole = /\n45 leads in \S*leads\.csv · limit of 45 reached\n/;
+    const latest =
+      /^The latest unfinished operation is op_\S+: task run company x, started .*, into \S+leads.csv\n/;
+    const whole = /\n45 leads in \S*leads\.csv · limit of 45 reached · cost at most 45 credits\n/;
     expect(await at.leadpipe(resume)).toEqual({ ...ending(0, latest, whole), stdout: '' });
     if (format !== 'table') expect(content()).toBe(await undisturbed(format));
     expect(at.files()).toEqual(['leads.csv']);
@@ -105,10 +106,13 @@ describe('task resume', () => {
     const later = 'task wait ls_task --poll-interval 0.01 -o leads.csv --append';
     expect(await at.leadpipe(later)).toMatchObject({ code: 0 });
     const before = content();
-    expect(await at.leadpipe(`${resume} ${await firstOperation()}`)).toMatchObject(
-      ending(74, 'has rows of a later operation', 'leadpipe task wait ls_task -o <file>'),
+    const id = await firstOperation();
+    expect(await at.leadpipe(`${resume} ${id}`)).toMatchObject(
+      ending(74, 'has rows of a later operation', `leadpipe resume ${id} -o <file>`),
     );
     expect(content()).toBe(before);
+    expect(await at.leadpipe(`${resume} ${id} -o all.csv`)).toMatchObject({ code: 0 });
+    expect(content('all.csv')).toBe(await undisturbed());
   });
 
   it('of a run with --append adds its rows behind those of a later one', async () => {
@@ -145,7 +149,7 @@ describe('task resume', () => {
   it('creates the task with the same key and the same bytes when the answer was lost', async () => {
     const left = await loseCreation();
     expect(left.code).not.toBe(0);
-    expect(left.stderr).toMatch(/To resume it, without buying it twice: leadpipe task resume op_/);
+    expect(left.stderr).toMatch(/To resume it, without buying it twice: leadpipe resume op_/);
     expect(at.files()).toEqual([]);
     expect(await at.leadpipe(resume)).toMatchObject({ code: 0 });
     const sent = creations().map(({ headers, body }) => `${headers['idempotency-key']} ${body}`);
@@ -154,24 +158,31 @@ describe('task resume', () => {
     expect(content()).toBe(await undisturbed());
   });
 
-  it('asks for --replay-create when the answer was lost more than a day ago', async () => {
-    await loseCreation();
-    const journal = join(folderOf(await firstOperation()), 'journal.jsonl');
-    const [intent] = toEntries(readFileSync(journal, 'utf8'), journal);
-    if (intent?.type !== 'intent') throw new Error('no intent');
-    const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
-    writeFileSync(journal, toLine({ ...intent, time: dayAgo }));
-    const before = creations().length;
-    const { code, stderr } = await at.leadpipe(`${resume} --json-errors`);
-    expect(code).toBe(8);
-    const hint = expect.stringContaining('--replay-create');
-    expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe', hint });
-    expect(creations()).toHaveLength(before);
-    // Nobody may be there to ask: the same command asks the service with the same key, and says what that may mean.
-    expect(await at.leadpipe(toFile)).toMatchObject(ending(0, 'more than 24 hours ago'));
-    expect(creations().at(-1)?.headers['idempotency-key']).toBe(intent.idempotency_key);
-    expect(creations()).toHaveLength(before + 1);
-  });
+  it.each([resume, toFile])(
+    'whose answer was lost more than a day ago is unknown: %s sends nothing again',
+    async (way) => {
+      await loseCreation();
+      const journal = join(folderOf(await firstOperation()), 'journal.jsonl');
+      const [intent, ...others] = toEntries(readFileSync(journal, 'utf8'), journal);
+      if (intent?.type !== 'intent') throw new Error('no intent');
+      const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
+      writeFileSync(journal, [{ ...intent, time: dayAgo }, ...others].map(toLine).join(''));
+      const before = creations().length;
+      const { code, stderr } = await at.leadpipe(`${way} --json-errors -q`);
+      expect(code).toBe(8);
+      const hint = expect.stringContaining('run the same command again');
+      expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe', hint });
+      expect(creations()).toHaveLength(before);
+      expect(await at.history()).toMatchObject([{ state: 'unknown', charged: 'maybe' }]);
+      expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
+      // That has ended: the same command is a new purchase, with a key of its own.
+      const lost = /^warning: the same was sent as op_\w+ \(.*\), and its answer was lost/m;
+      expect(await at.leadpipe(toFile)).toMatchObject(ending(0, lost, 'This is a new purchase'));
+      expect((await at.leadpipe(toFile)).stderr).not.toContain('lost');
+      expect(creations()).toHaveLength(before + 2);
+      expect(creations().at(-1)?.headers['idempotency-key']).not.toBe(intent.idempotency_key);
+    },
+  );
 
   it.each([
     ['another key', () => pointedAt(at.url, 'another-key-0123456789'), 'with another API key'],
@@ -203,14 +214,14 @@ describe('task resume', () => {
   it.each([
     ['done', 0],
     ['error', 3],
-  ])('of a task that is %s exits %i, and sends nothing', async (state, exit) => {
+  ])('of a task that is %s (exit %i) says that it has ended, and sends nothing', async (state, exit) => {
     steps.push([state, 45]);
     expect(await at.leadpipe(toFile)).toMatchObject({ code: exit });
     const sent = at.connections();
-    const again = await at.leadpipe(`task resume ${await firstOperation()}`, {
+    const again = await at.leadpipe(`resume ${await firstOperation()}`, {
       env: { LEADPIPE_API_KEY: '' },
     });
-    expect(again).toMatchObject(ending(exit, 'is finished'));
+    expect(again).toMatchObject(ending(2, 'has already ended', 'Nothing was bought'));
     expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
     expect(at.connections()).toBe(sent);
   });
@@ -229,7 +240,7 @@ describe('task resume', () => {
 
   it('of a task create says how to have its task', async () => {
     await at.leadpipe('task create company x');
-    const refused = await at.leadpipe(`task resume ${await firstOperation()}`);
+    const refused = await at.leadpipe(`resume ${await firstOperation()}`);
     expect(refused).toMatchObject(failing(2, '--idempotency-key test-1'));
   });
 });
@@ -237,7 +248,8 @@ describe('task resume', () => {
 describe('the same task run again, into the same file', () => {
   it('goes on with what is unfinished; once that is done, it is a new purchase', async () => {
     await leave(toFile);
-    const says = /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again\.$/m;
+    const says =
+      /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again for what arrived\.$/m;
     expect(await at.leadpipe(toFile)).toMatchObject(ending(0, says));
     expect(creations()).toHaveLength(1);
     expect(await at.leadpipe(toFile)).toMatchObject({ code: 0 });
@@ -258,11 +270,18 @@ describe('the same task run again, into the same file', () => {
     expect(creations()).toHaveLength(2);
   });
 
-  it('whose task the service does not know any more begins anew', async () => {
+  it('whose task the service does not know any more ends as lost; nothing is bought in its place', async () => {
     await leave(toFile);
     isForgotten = true;
-    expect(await at.leadpipe(toFile)).toMatchObject(ending(0, 'A new task is created'));
-    expect(creations()).toHaveLength(2);
+    expect(await at.leadpipe(toFile)).toMatchObject(ending(6, 'Nothing was bought', 'charged: maybe'));
+    expect(creations()).toHaveLength(1);
+    expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
+    // The next run is a new purchase, and says so.
+    const gone =
+      /^warning: the service no longer knows the task of op_\w+ \(.*\)\. It may have been charged/m;
+    expect(await at.leadpipe(toFile)).toMatchObject(ending(0, gone, 'This is a new purchase'));
+    expect((await at.leadpipe(toFile)).stderr).not.toContain('no longer');
+    expect(creations()).toHaveLength(3);
   });
 });
 
@@ -276,7 +295,7 @@ describe('a run that is stopped', () => {
     const ended = resultOf(child);
     await expect.poll(() => at.requests.length, { timeout: 10_000 }).toBe(1);
     child.kill(signal);
-    expect(await ended).toMatchObject(ending(exit, 'leadpipe task resume op_'));
+    expect(await ended).toMatchObject(ending(exit, 'leadpipe resume op_'));
     fault = undefined;
     steps.push(['done', 45]);
     expect(await at.leadpipe(resume)).toMatchObject({ code: 0 });

@@ -1,0 +1,207 @@
+import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
+import { ending } from '../helpers/ending.ts';
+import type { FakeOptions } from '../helpers/fake-context.ts';
+import { searchFrames, startSearchServer } from '../helpers/fault-server.ts';
+import { createMachine } from '../helpers/machine.ts';
+
+/** A search that was cut: `resume`, or the same command with the same -o, buys only the rest, and it stays one operation. */
+
+const operationIn = (stderr: string): string => /op_[0-9a-z_]+/.exec(stderr)?.[0] ?? '';
+const search = (more = '') => at.leadpipe(`search company x ${more}`);
+const resume = (operation: string, more = '', options?: FakeOptions) =>
+  at.leadpipe(`resume ${operation} ${more}`, options);
+const storedLeads = (operation: string): string => join(at.state, 'operations', operation, 'leads.jsonl');
+
+/** The operation of a search that was cut. */
+async function cut(more = ''): Promise<string> {
+  const result = await search(more);
+  const operation = operationIn(result.stderr);
+  expect(result).toMatchObject(ending(3, `leadpipe resume ${operation}`));
+  return operation;
+}
+
+const files: readonly [name: string, options: string, content: string][] = [
+  ['leads.jsonl', '', lines(...first, ...rest)],
+  ['leads.csv', '--columns name,id', 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n'],
+  ['leads.json', '', `[\n${[...first, ...rest].map((lead) => `  ${lead}`).join(',\n')}\n]\n`],
+];
+
+describe('resume of a search', () => {
+  it.each(files)('completes %s with the rest, with a new key', async (name, options, all) => {
+    const operation = await cut(`--limit 9 -o ${name} ${options}`);
+    expect(await resume(operation)).toMatchObject({ code: 0 });
+    expect(at.read(name)).toBe(all);
+    expect(at.files()).toEqual([name]);
+    expect(bodies()[1]).toEqual({ ...bodies()[0], limit: 7, dedup_service_leads: ['ls_test'] });
+    const keys = at.requests.flatMap(({ headers }) => headers['idempotency-key'] ?? []);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it('that is cut again leaves the same operation: one line in the history, and all leads in it', async () => {
+    script.cuts = 2;
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    expect(await resume(operation)).toMatchObject(ending(3, `leadpipe resume ${operation}`));
+    expect(await at.history('list')).toMatchObject([{ operation_id: operation, state: 'partial', leads: 4 }]);
+    expect(await resume(operation)).toMatchObject({ code: 0 });
+    const all = lines(...first, ...first, ...rest);
+    expect(at.read('leads.jsonl')).toBe(all);
+    expect(bodies().map(({ limit }) => limit)).toEqual([9, 7, 5]);
+    expect(bodies()[2]).toMatchObject({ dedup_service_leads: ['ls_test'] });
+    // Both that were cut may have charged for all that they asked for.
+    const whole = { operation_id: operation, state: 'complete', leads: 5, charged: 'yes' };
+    expect(await at.history('list')).toMatchObject([whole]);
+    expect(await at.leadpipe(`history show ${operation}`)).toMatchObject({ code: 0, stdout: all });
+    expect(await resume(operation)).toMatchObject(
+      ending(2, 'Nothing was bought', `leadpipe history show ${operation}`),
+    );
+    expect(bodies()).toHaveLength(3);
+  });
+
+  it.each(files)('into %s, named again, continues it as it was started', async (name, options, all) => {
+    symlinkSync('.', at.pathOf('link'));
+    const operation = await cut(`-o ${name} ${options}`);
+    expect((await resume(operation, `-o link/${name}`)).code).toBe(0);
+    expect(at.read(name)).toBe(all);
+    expect(at.files()).toEqual([name, 'link'].sort());
+  });
+
+  it.each(['-f csv', '--columns name', '--csv-raw', '--append'])(
+    'into the same file refuses to write it in another form: %s',
+    async (other) => {
+      const operation = await cut('-o leads.jsonl');
+      for (const to of ['', '-o leads.jsonl']) {
+        if (to === '' && other === '--append') continue;
+        const says = 'leads.jsonl was written with other options';
+        expect(await resume(operation, `${to} ${other}`)).toMatchObject(ending(2, says));
+      }
+      expect(bodies()).toHaveLength(1);
+    },
+  );
+
+  it('adds all its rows behind those that other runs have added since', async () => {
+    at.write('leads.jsonl', '{"name":"before"}\n');
+    const operation = await cut('--append -o leads.jsonl');
+    expect((await at.leadpipe('search company y --append -o leads.jsonl')).code).toBe(0);
+    appendFileSync(at.pathOf('leads.jsonl'), '{"name":"by hand"}');
+    expect((await resume(operation)).code).toBe(0);
+    const all = ['{"name":"before"}', ...rest, '{"name":"by hand"}', ...first, ...rest];
+    expect(at.read('leads.jsonl')).toBe(lines(...all));
+  });
+
+  it('refuses with 74 where a later search has written the file again, and names what to do', async () => {
+    const operation = await cut('-o leads.jsonl');
+    expect((await at.leadpipe('search company y -o leads.jsonl')).code).toBe(0);
+    const before = at.read('leads.jsonl');
+    const elsewhere = `leadpipe resume ${operation} -o <file>`;
+    expect(await resume(operation)).toMatchObject(ending(74, elsewhere, 'charged: no'));
+    expect(at.read('leads.jsonl')).toBe(before);
+    at.write('all.jsonl.part', 'of others');
+    expect((await resume(operation, '-o all.jsonl')).code).toBe(0);
+    expect(at.read('all.jsonl')).toBe(lines(...first, ...rest));
+    expect(at.read('all.jsonl.part.1')).toBe('of others');
+  });
+
+  it('whose leads are no longer stored is refused, and buys nothing: the rest alone would pass for all', async () => {
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    rmSync(storedLeads(operation));
+    expect(await resume(operation)).toMatchObject(ending(2, 'its leads are no longer stored'));
+    expect(at.read('leads.jsonl.part')).toBe(lines(...first));
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('with a damaged lead is refused, and names the file: without it, the rest would pass for all', async () => {
+    const operation = await cut('-f jsonl');
+    const path = storedLeads(operation);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
+    expect(await resume(operation)).toMatchObject(ending(78, `line 2 of ${path} is damaged`));
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('prints the rest to standard output, in the form that is asked for, and all of it into a file that -o names', async () => {
+    script.cuts = 3;
+    const operation = await cut('--limit 9 -f jsonl');
+    expect(await resume(operation)).toMatchObject({ code: 3, stdout: lines(...first) });
+    const inCsv = await resume(operation, '-f csv --columns name');
+    expect(inCsv).toMatchObject({ code: 3, stdout: 'name\r\nA\r\nB\r\n' });
+    expect((await resume(operation, '-o leads.jsonl')).code).toBe(0);
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...first, ...first, ...rest));
+  });
+
+  it.each([[rest], [[]]])('tells how to save all that arrived: %j', async (brought) => {
+    script.last = brought;
+    const operation = await cut('--limit 3');
+    const onTerminal = { stdoutIsTerminal: true, stderrIsTerminal: true, columns: 300 };
+    const { stderr } = await resume(operation, '--yes', onTerminal);
+    if (brought.length > 0) expect(stderr).toContain('1 lead, 3 in all · limit of 3 reached');
+    const shown = `leadpipe history show ${operation}`;
+    expect(stderr).toContain(`To save them, for free: ${shown} -o leads.csv\n`);
+  });
+
+  it('refuses what it can not resume, and sends nothing', async () => {
+    script.cuts = 0;
+    await search();
+    const [{ operation_id } = {}] = await at.history();
+    for (const [line, code, says] of [
+      [operation_id, 2, 'has already ended (state: complete)'],
+      ['op_nothing', 6, 'no operation op_nothing'],
+      [`${operation_id} --limit 5`, 2, 'unknown option "--limit"'],
+    ] as const) {
+      const result = await at.leadpipe(`resume ${line}`);
+      expect({ line, ...result }).toMatchObject({ line, ...ending(code, says) });
+    }
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('refuses another key or address', async () => {
+    const operation = await cut();
+    const env = { LEADPIPE_API_KEY: 'another-key-0123' };
+    expect((await resume(operation, '', { env })).code).toBe(78);
+    expect((await resume(operation, '--base-url https://a.example')).code).toBe(78);
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('that is refused changes nothing: by its ID, as the latest, and with the same command, the same rest is bought', async () => {
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    const ways = [`resume ${operation}`, 'resume', 'search company x --limit 9 -o leads.jsonl'];
+    for (const line of ways) {
+      script.refusals = 1;
+      expect({ line, ...(await at.leadpipe(line)) }).toMatchObject({ line, ...ending(5, 'charged: no') });
+      const [known, ...more] = await at.history();
+      expect(more).toEqual([]);
+      // What the refused rest could have cost is not counted.
+      expect(known).toMatchObject({ operation_id: operation, state: 'partial', leads: 2, charged: 'yes' });
+      expect(known).toMatchObject({ credits_at_most: 9 });
+    }
+    expect((await at.leadpipe(ways[2] ?? '')).code).toBe(0);
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+    expect(at.files()).toEqual(['leads.jsonl']);
+    const missing = { ...bodies()[0], limit: 7, dedup_service_leads: ['ls_test'] };
+    expect(bodies().slice(1)).toEqual(Array(4).fill(missing));
+    expect(await at.history()).toMatchObject([{ operation_id: operation, state: 'complete', leads: 3 }]);
+    // Now all of it is there, and the same command buys again.
+    expect((await at.leadpipe(ways[2] ?? '')).code).toBe(0);
+    expect(bodies()[5]).toEqual(bodies()[0]);
+  });
+
+  it('names what arrived where no ID of the search came', async () => {
+    const leads = ['{"name":"A","id":1}', '{"id":2}', '{"name":"B, \\"C\\""}'];
+    let nth = 0;
+    const server = await startSearchServer(() => {
+      const frames = nth++ === 0 ? searchFrames([leads]).slice(0, 1) : searchFrames([rest]);
+      return frames.map((frame) => frame.replace(/"leads_search_id":"\w+",/, ''));
+    });
+    const there = createMachine(server.url);
+    const line = 'search company x --limit 9 --dedup-custom-leads D -o leads.jsonl';
+    expect((await there.leadpipe(line)).code).toBe(3);
+    expect((await there.leadpipe(line)).code).toBe(0);
+    const [whole, missing] = server.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(body));
+    // What this operation has brought comes first: where the list is full, none of it is bought again.
+    expect(missing).toEqual({ ...whole, limit: 6, dedup_custom_leads: ['A', 'B, "C"', 'D'] });
+    expect(there.read('leads.jsonl')).toBe(lines(...leads, ...rest));
+  });
+});
