@@ -439,12 +439,7 @@ function toPlan(
   const clockAheadMs =
     clock > 0.25 || dayLimit !== undefined ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
   const isResumed = !isCalm && random() < 0.1 && order.operation !== undefined && order.output !== undefined;
-  const resumes = {
-    list: ['history', 'resume'],
-    search: among(random, ['history', 'resume'], ['search', '--continue']),
-    'task run': ['task', 'resume'],
-  };
-  const args = isResumed ? [...resumes[order.kind], order.operation ?? ''] : order.args;
+  const args = isResumed ? ['resume', order.operation ?? ''] : order.args;
   const stdin = order.list !== undefined && order.list.file === undefined ? order.list.text : undefined;
   const words = [
     `${told.runs} ${isReal ? '(real) ' : ''}${order.name}: leadpipe ${args.map((word) => word.split('/').at(-1)).join(' ')}`,
