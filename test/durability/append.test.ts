@@ -1,7 +1,7 @@
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { toLine } from '../../src/operations/journal/entries.ts';
+import { type EntryOf, toLine } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import { type HistoryRecord, readHistory } from '../../src/operations/report/history.ts';
@@ -140,14 +140,21 @@ it.each(kinds)(
       const restore = rememberOf(machine);
       for (const way of waysOf(nth).map((toWay) => toWay(kind.file))) {
         restore();
-        const args = ['search', '--continue', id, '--idempotency-key', 'second', '-q', ...way];
+        const args = ['resume', id, '-q', ...way];
         const { code, stderr } = await machine.run(args);
         expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
         // Old rows to the byte, then each lead once.
         const whole = kind.before + rowsOf([...stored, ...second.flat()]);
         expect({ where, text: machine.read(kind.file) }).toEqual({ where, text: whole });
         const { operations } = await readOperations(machine.state);
-        const asked = JSON.parse(operations[1]?.entries[0].body ?? '');
+        // It is one operation: its rest is a part of it.
+        expect({ where, way, operations: operations.map(({ operationId }) => operationId) }).toEqual({
+          where,
+          way,
+          operations: [id],
+        });
+        const rest = operations[0]?.entries.find(({ type }) => type === 'rest') as EntryOf<'rest'>;
+        const asked = JSON.parse(rest.body);
         expect(asked.limit).toBe(limit - leads);
         if (leads > 0) expect(asked.dedup_service_leads).toEqual(['ls_test']);
       }

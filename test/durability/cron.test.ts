@@ -96,7 +96,7 @@ it.each(jobs)(
     await service.quiet();
     expect(service.spent()).toBe(2 * limit);
     expect((await readOperations(machine.state)).operations.length).toBeGreaterThan(1);
-    const left = await runInProcess(['history', 'resume'], { env });
+    const left = await runInProcess(['resume'], { env });
     expect(left.stderr).toBe('There is nothing to resume.\n');
   },
   60_000,

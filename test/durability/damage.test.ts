@@ -212,7 +212,7 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
   // What has nothing to do with it does not even look at it.
   expect(await runCommand(...taskRun, '--wait-timeout', '0.2')).toMatchObject({ code: 75 });
   steps.push(['done', 45]);
-  expect(await runCommand('task', 'resume', ...fast)).toMatchObject({ code: 0 });
+  expect(await runCommand('resume', ...fast)).toMatchObject({ code: 0 });
   expect(readFileSync(into, 'utf8').split('\n')).toHaveLength(46);
   expect(await runCommand(...taskRun)).toMatchObject({ code: 0 });
   await expectTold(0, 'task', 'list');
@@ -222,9 +222,8 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
   expect(contact).toMatchObject({ code: 0, stderr: expect.not.stringContaining(journal) });
   // Whatever is about that very operation is refused, and sends nothing.
   const sent = server.connections();
-  await expectTold(exit, 'task', 'resume', idOf(folder));
+  await expectTold(exit, 'resume', idOf(folder));
   await expectTold(exit, 'history', 'show', idOf(folder));
-  await expectTold(exit, 'search', '--continue', idOf(folder));
   expect(server.connections()).toBe(sent);
   // Rows beside a file may be its: they are put aside, and nobody is needed.
   writeFileSync(`${into}.part`, 'rows');
@@ -328,7 +327,7 @@ describe('a symbolic link', () => {
     const before = readFileSync(precious());
     rmSync(journal);
     symlinkSync(precious(), journal);
-    const { code, stderr } = await inProcess('task', 'resume', idOf(folder));
+    const { code, stderr } = await inProcess('resume', idOf(folder));
     expect(code).toBe(74);
     expect(stderr).toContain(`${journal}: it is a symbolic link`);
     expect(readFileSync(precious())).toEqual(before);

@@ -84,7 +84,7 @@ async function isFinished(machine: Machine): Promise<boolean> {
 /** What a user would type: the operation is resumed, if there is one yet, or the same command run again. */
 async function toGoOn(machine: Machine, kind: Kind, bySame: boolean): Promise<readonly string[]> {
   const isBegun = (await entriesOf(machine)).length > 0;
-  return isBegun && !bySame ? ['task', 'resume', '--poll-interval', '0.02'] : argsOf(kind);
+  return isBegun && !bySame ? ['resume', '--poll-interval', '0.02'] : argsOf(kind);
 }
 
 async function recover(machine: Machine, kind: Kind, bySame: boolean, where: string): Promise<void> {
@@ -169,7 +169,8 @@ describe('task run', () => {
           const { error } = JSON.parse(stderr);
           expect(error).toMatchObject({ exit: 74 });
           const [operation = []] = await entriesOf(machine);
-          if (operation.some(({ type }) => type === 'created')) expect(error.hint).toContain('leadpipe task');
+          if (operation.some(({ type }) => type === 'created'))
+            expect(error.hint).toContain('leadpipe resume');
         }
         const nothingSent = !(await entriesOf(machine)).flat().some(({ type }) => type === 'created');
         if (nothingSent)

@@ -95,7 +95,7 @@ it('a search whose reader has left is not bought to its end unasked', async () =
   const words = '"$0" "$1" search company x --limit 900 -f jsonl | head -1';
   const shell = spawn('bash', ['-c', words, process.execPath, command], { env, cwd, stdio: 'pipe' });
   expect((await resultOf(shell)).stdout).toBe('{"name":"0"}\n');
-  for (const group of ['history', 'task']) await run([group, 'resume']);
+  await run(['resume']);
   expect(searches).toBe(1);
 });
 
@@ -108,7 +108,7 @@ it('a task whose record has a bad byte is not created again', async () => {
   steps.push(['done', 45]);
   const journal = join(machine.state, 'operations', operations(machine)[0] ?? '', 'journal.jsonl');
   writeFileSync(journal, readFileSync(journal, 'utf8').replace('"type":"created"', '"type":"crested"'));
-  const codes = [(await machine.run(['task', 'resume'])).code, (await machine.run(args)).code];
+  const codes = [(await machine.run(['resume'])).code, (await machine.run(args)).code];
   expect({ created: tasks.count('create'), codes }).toEqual({ created: 1, codes: [78, 78] });
 });
 

@@ -42,8 +42,8 @@ describe('a journal of 0 bytes', () => {
     const part = machine.read('a.jsonl.part');
     for (const [line, code] of [
       ['history', 0],
-      ['history resume', 78],
-      [`history resume ${id}`, 78],
+      ['resume', 78],
+      [`resume ${id}`, 78],
       [search, 78],
     ] as const) {
       const result = await machine.leadpipe(line);

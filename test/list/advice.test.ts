@@ -37,7 +37,7 @@ describe('a list without a file and a name', () => {
     expect(service.charged.size).toBe(2);
     const isNamed = more.includes('--run');
     expect(stderr.includes('are not bought again')).toBe(isNamed);
-    const shown = await leadpipe(['history', 'resume', operation()]);
+    const shown = await leadpipe(['resume', operation()]);
     expect(shown.code).toBe(2);
     expect(shown.stderr.includes('Run the same command again')).toBe(isNamed);
   });
@@ -124,8 +124,8 @@ it('the rest of a search whose answer was lost is told of, and can be resumed', 
   const search = ['search', 'company', 'any', '--limit', '5', '-o', out];
   expect((await leadpipe(search, '', there)).code).toBe(3);
   const lost = await leadpipe(search, '', there);
-  const again = await leadpipe(['history', 'resume'], '', there);
+  const again = await leadpipe(['resume'], '', there);
   expect(lost).toMatchObject({ code: 8, stderr: expect.stringContaining(`${out}.part`) });
-  expect(lost.stderr).toContain('leadpipe history resume op_');
+  expect(lost.stderr).toContain('leadpipe resume op_');
   expect(again.stderr).toContain('it may have been charged');
 });

@@ -38,7 +38,7 @@ async function stopped(args: string[], bought: number, signal: NodeJS.Signals, s
 const one = ['--concurrency', '1'];
 const operations = (): string[] => readdirSync(operationsFolder()).sort();
 
-describe('history resume of a list', () => {
+describe('resume of a list', () => {
   const schema = (name: string): string =>
     JSON.stringify({ type: 'object', properties: { [name]: { type: 'string' } } });
 
@@ -48,12 +48,12 @@ describe('history resume of a list', () => {
     const args = ['enrich', '--input', 'list.txt', '--schema', 'schema.json', '-o', 'out.jsonl', ...one];
     await stopped([...args, '--input-format', 'text'], 4, 'SIGINT');
     write('schema.json', schema('size'));
-    const resumed = await leadpipe(['history', 'resume']);
+    const resumed = await leadpipe(['resume']);
     expect(paid()).toEqual(people(0, 10));
     expect([...service.charged.values()].every((body) => body.includes('"city"'))).toBe(true);
     expect(resumed.code).toBe(0);
     const [operation = ''] = operations();
-    const again = await leadpipe(['history', 'resume', operation]);
+    const again = await leadpipe(['resume', operation]);
     expect(service.charged.size).toBe(10);
     expect(again).toMatchObject(ending(0, 'is finished'));
   });
@@ -64,7 +64,7 @@ describe('history resume of a list', () => {
     const bought = service.charged.size;
     const other = await startRowService();
     const [operation = ''] = operations();
-    const result = await leadpipe(['history', 'resume', operation], '', pointedAt(other.url));
+    const result = await leadpipe(['resume', operation], '', pointedAt(other.url));
     expect({ here: service.charged.size, there: other.requests() }).toEqual({ here: bought, there: 0 });
     expect(result.code).toBe(78);
   });
@@ -74,13 +74,13 @@ describe('history resume of a list', () => {
     await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one], 3, 'SIGINT');
     const [first = ''] = operations();
     write('list.txt', lines(people(20, 30)));
-    const gone = await leadpipe(['history', 'resume', first]);
+    const gone = await leadpipe(['resume', first]);
     expect(gone).toMatchObject(ending(2, 'nothing was bought'));
     const piped = ['contact', 'email', '--input', '-', '-o', 'piped.jsonl', ...one];
     await stopped(piped, 3, 'SIGINT', lines(people(30, 40)));
     const second = operations().find((id) => id !== first) ?? '';
     const before = service.requests();
-    const lost = await leadpipe(['history', 'resume', second]);
+    const lost = await leadpipe(['resume', second]);
     expect(lost).toMatchObject(ending(2, 'came from standard input'));
     expect(service.requests()).toBe(before);
   });
@@ -89,7 +89,7 @@ describe('history resume of a list', () => {
     write('list.txt', lines(people(0, 6)));
     const args = ['extract', 'x_followers', '--limit', '5', '--input', 'list.txt', '-o', 'out.jsonl', ...one];
     await stopped(args, 2, 'SIGINT');
-    expect(await leadpipe(['history', 'resume'])).toMatchObject({ code: 0 });
+    expect(await leadpipe(['resume'])).toMatchObject({ code: 0 });
     expect(read('out.jsonl')).toBe(
       lines(people(0, 6).map((target) => `{"type":"x_followers","target":"${target}","id":1}`)),
     );
@@ -169,7 +169,7 @@ it('what goes through a pipe is bought anew, and names what it could go on with'
   expect(await leadpipe(args)).toMatchObject(
     ending(
       0,
-      /^A run like this is unfinished: contact email --input list\.txt of .*\. This is a new purchase\. To resume that one: leadpipe history resume op_/m,
+      /^A run like this is unfinished: contact email --input list\.txt of .*\. This is a new purchase\. To resume that one: leadpipe resume op_/m,
     ),
   );
 });
@@ -269,7 +269,7 @@ it.each([
   expect(whole.code).toBe(0);
   expect(result).toMatchObject({
     code: expect.toBeOneOf([...codes]),
-    stderr: expect.stringContaining('waiting up to 10 s for 3 answers'),
+    stderr: expect.stringContaining('waiting up to 10 s for 3 pending answers'),
   });
 });
 

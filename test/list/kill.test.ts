@@ -95,10 +95,10 @@ it.each([
   600_000,
 );
 
-it('history resume finishes the latest list, in its file and its format, within its limit or another one', async () => {
+it('resume finishes the latest list, in its file and its format, within its limit or another one', async () => {
   const machine = createMachine();
   const elsewhere = { env: machine.env, cwd: temporaryFolder() };
-  const resume = (...more: string[]) => run(['history', 'resume', ...more], elsewhere);
+  const resume = (...more: string[]) => run(['resume', ...more], elsewhere);
   const price = (credits: number) => machine.run(['config', 'set', 'price.contact.email', String(credits)]);
   await price(1);
   const args = list('-o', 'out.csv', '--max-credits', String(rows));

@@ -172,7 +172,7 @@ describe('a row that can not be sent', () => {
     expect(first.stderr).toContain('correct line 2 of the input, and run the same command again');
     expect(first.stderr).toContain(`2 found, 1 failed in ${file('out.jsonl')}`);
     // Nothing goes on with it until then.
-    expect(await leadpipe('history', 'resume')).toMatchObject({
+    expect(await leadpipe('resume')).toMatchObject({
       stderr:
         'There is nothing to resume.\nWhat ended in part can be resumed by its ID. To see the IDs: leadpipe history\n',
     });

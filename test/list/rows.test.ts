@@ -405,7 +405,7 @@ describe('a limit on credits', () => {
     );
     expect(service.charged.size).toBe(0);
     // What was refused was never begun: nothing buys it later.
-    const resumed = await leadpipe(['history', 'resume']);
+    const resumed = await leadpipe(['resume']);
     expect(resumed).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
     expect(service.charged.size).toBe(0);
   });

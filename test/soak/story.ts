@@ -188,11 +188,22 @@ async function bringToItsEnd(world: World, order: Order): Promise<void> {
   world.service.disturb(undefined);
   for (let run = 0; run < calmRuns; run++) {
     const [result] = await runTogether(world, [order], { isCalm: true });
-    const isOverLimit = world.dayLimit !== undefined && result?.code === 5;
-    if (isOverLimit || (result?.code === 3 && order.list !== undefined)) close(world, order);
+    if (
+      (result?.code === 5 && mayBeOverLimit(world, order)) ||
+      (result?.code === 3 && order.list !== undefined)
+    )
+      close(world, order);
     if (!world.open.includes(order)) return;
   }
   throw new Error(`${order.name} is stuck: ${calmRuns} runs in peace did not end it`);
+}
+
+/** Whether a limit can refuse it in peace: that of the day, or its own, where its input has grown. */
+function mayBeOverLimit(
+  { dayLimit }: World,
+  { list, maxCredits = Number.POSITIVE_INFINITY }: Order,
+): boolean {
+  return dayLimit !== undefined || (list?.rows.length ?? 0) > maxCredits;
 }
 
 /** What has become of an order in one process. */
@@ -439,12 +450,7 @@ function toPlan(
   const clockAheadMs =
     clock > 0.25 || dayLimit !== undefined ? 0 : among(random, -24, -1, 1, 25, 24 * 40) * hourMs;
   const isResumed = !isCalm && random() < 0.1 && order.operation !== undefined && order.output !== undefined;
-  const resumes = {
-    list: ['history', 'resume'],
-    search: among(random, ['history', 'resume'], ['search', '--continue']),
-    'task run': ['task', 'resume'],
-  };
-  const args = isResumed ? [...resumes[order.kind], order.operation ?? ''] : order.args;
+  const args = isResumed ? ['resume', order.operation ?? ''] : order.args;
   const stdin = order.list !== undefined && order.list.file === undefined ? order.list.text : undefined;
   const words = [
     `${told.runs} ${isReal ? '(real) ' : ''}${order.name}: leadpipe ${args.map((word) => word.split('/').at(-1)).join(' ')}`,
@@ -493,12 +499,7 @@ const diskFaults = (['ENOSPC', 'ENOSPC once', 'EIO', 'sync'] as const).filter(
 );
 const possible = [0, 3, 5, 8, 75, 76, 130, 143];
 
-function checkExit(
-  { dayLimit }: World,
-  { order, plan, result }: Run,
-  hasOthers: boolean,
-  isCalm: boolean,
-): void {
+function checkExit(world: World, { order, plan, result }: Run, hasOthers: boolean, isCalm: boolean): void {
   const { code, stderr } = result;
   if (/^\s+at /m.test(stderr)) throw new Error('a stack trace');
   // Another run has written the file since: that one's rows stay.
@@ -506,7 +507,7 @@ function checkExit(
   if (code === null || (plan.isResumed && [2, 6, 78].includes(code)) || isReplaced) return;
   if (plan.isFaulty && code === 74) return;
   if (!possible.includes(code)) throw new Error(`${order.name} ended with ${code}`);
-  if (isCalm && (code === 75 || (code === 5 && dayLimit === undefined)))
+  if (isCalm && (code === 75 || (code === 5 && !mayBeOverLimit(world, order))))
     throw new Error(`${order.name} is refused in peace: ${code}`);
   if (!hasOthers && /process \d+ is working on/.test(stderr)) {
     throw new Error(`${order.name} waits for a process that is dead`);
