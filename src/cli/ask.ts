@@ -20,6 +20,8 @@ export async function confirm(context: Context, question: string): Promise<boole
  */
 export async function ask(context: Context, question: string, hidden: 'hidden' | 'shown'): Promise<string> {
   const { stream } = context.stderr;
+  const { statusLine } = context.run;
+  statusLine?.hold();
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   const lines = createInterface({
     input: context.stdin.stream,
@@ -48,5 +50,6 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     const endsLine = hidden === 'hidden' || isStopped;
     lines.close();
     if (endsLine) stream.write('\n');
+    statusLine?.release();
   }
 }

@@ -100,6 +100,8 @@ export async function show<T>(
     toProgress ? first : stage && toCounted({ unit: 'lead', most }, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
+    // First, since it may ask a question whose answer is no.
+    await on?.(event, warnAside);
     switch (event.is) {
       case 'earlier':
         if (Object.values(event.runs).some((one) => typeof one === 'object' && !Array.isArray(one)))
@@ -159,7 +161,6 @@ export async function show<T>(
         break;
       default:
     }
-    await on?.(event, warnAside);
   }
 
   try {

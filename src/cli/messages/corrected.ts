@@ -26,7 +26,6 @@ const nearCommands: Readonly<Record<string, string>> = {
   ls: 'leadpipe history',
   list: 'leadpipe history',
   show: 'leadpipe history show',
-  resume: 'leadpipe history resume',
   usage: 'leadpipe history totals',
   credits: 'leadpipe balance',
   find: 'leadpipe search',
@@ -38,7 +37,7 @@ const nearCommands: Readonly<Record<string, string>> = {
   version: 'leadpipe --version',
 };
 
-/** Options of other programs, and their names here. */
+/** Options of other programs, and what they are called here: an option, or a command of its own. */
 const nearOptions: Readonly<Record<string, string>> = {
   '-n': '--limit',
   '-l': '--limit',
@@ -47,6 +46,8 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--out': '--output',
   '--json': '--format json',
   '--csv': '--format csv',
+  '--continue': 'leadpipe resume',
+  '--resume': 'leadpipe resume',
 };
 
 /** Pure: which command of the group a wrong word probably means; `words` begin with it. */
@@ -57,7 +58,8 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
       [word]: `leadpipe config ${value === undefined ? 'get' : 'set'} ${words.slice(0, 2).join(' ')}`,
     };
   }
-  if (group.parent !== null) return {};
+  // Many programs have a `resume` in each group. Here, one command resumes everything.
+  if (group.parent !== null) return { resume: 'leadpipe resume' };
   const names = group.commands.map((one) => one.name());
   const type = nearest(word, names) === undefined ? nearest(word, streamEntityTypes, entityWords) : undefined;
   return { ...(type === undefined ? {} : { [word]: `leadpipe search ${type}` }), ...nearCommands };
@@ -136,15 +138,17 @@ async function toUnknownOption(
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
   const near = nearOptions[unknown];
   if (typed !== unknown && has(unknown)) return new UsageError(`${unknown} takes no value`);
-  const advice = has(near?.split(' ')[0])
-    ? `Did you mean ${near}?`
-    : /key|token|secret/.test(unknown)
-      ? 'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.'
-      : /\s/.test(unknown)
-        ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
-        : command.parent === null
-          ? 'Options come after the command.'
-          : (ownersIn(await loadAll(), unknown) ?? suggestion);
+  const [named] = near?.split(' ') ?? [];
+  const advice =
+    named === 'leadpipe' || has(named)
+      ? `Did you mean ${near}?`
+      : /key|token|secret/.test(unknown)
+        ? 'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.'
+        : /\s/.test(unknown)
+          ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
+          : command.parent === null
+            ? 'Options come after the command.'
+            : (ownersIn(await loadAll(), unknown) ?? suggestion);
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 
