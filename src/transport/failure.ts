@@ -5,7 +5,6 @@ import { type Facts, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
 import { ConnectFailure, messageOf, notTls } from './connect-failure.ts';
 import { RequestError, ServiceError } from './errors.ts';
-
 import { type Fault, verdictOf } from './policy.ts';
 import { toRetryAfter } from './retry.ts';
 import { SilenceError } from './time-limits.ts';
@@ -110,12 +109,20 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
   const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
   const cause = verdictOf(fault, endpoint).words + (fault === 'busy' ? toPatience(retryAfterMs) : '');
   const details = known(call, requestId);
-  let [words, technical] = [cause, `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`];
+  const isNoPage = fault === 'gateway' && status === 404;
+  let [words, technical] = [
+    isNoPage ? cause + wrongAddress : cause,
+    `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`,
+  ];
   if (said !== '' && tellsMore.includes(fault)) words = `${cause}: ${said}`;
   else if (said !== '' && said !== cause) technical += `: ${said}`;
   const ErrorClass = isForeign ? RequestError : ServiceError;
   return new ErrorClass(fault, endpoint, words, { ...details, technical, status, retryAfterMs, type });
 }
+
+/** A proxy that has lost its service for a moment, and an address that is wrong for ever, look the same. */
+const wrongAddress =
+  '; if it always does, check the address: it is what stands before /v1, such as https://host';
 
 /** How long the service asks to wait, where that is too long to be waited for here. */
 function toPatience(retryAfterMs = 0): string {
@@ -132,7 +139,7 @@ const patience: readonly (readonly [seconds: number, unit: string])[] = [
   [60, 'min'],
 ];
 
-/** What each status means that comes from the service itself, and those of servers in front of it. */
+/** What each status means that comes from the service itself. */
 // rule: auth.unknown, auth.scopes, auth.revoked, task.owner, fetch.not-found
 const faults: Readonly<Record<number, Fault>> = {
   401: 'unauthenticated',
@@ -150,8 +157,13 @@ const faults: Readonly<Record<number, Fault>> = {
 
 function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<typeof envelopeOf>): Fault {
   const fault = faults[status];
-  // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
-  if (fault === 'missing' && !/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
+  if (fault === 'missing') {
+    // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
+    if (envelope === undefined) return 'gateway';
+    if (envelope.type !== 'not_found') return 'undocumented';
+    // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
+    if (!/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
+  }
   // rule: common.conflict
   if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
   if (fault !== undefined) return status >= 500 && envelope === undefined ? 'gateway' : fault;

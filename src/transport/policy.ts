@@ -62,7 +62,7 @@ const policy = {
   ),
   // The request may have arrived, but no head of an answer came.
   lost: doubtful('the connection to the service broke', unlessFree, once),
-  // A status from something between: 502, 504, or 500 and 503 without the error envelope.
+  // A status from something between: 502, 504, or 404, 500 and 503 without the error envelope.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
   // A 2xx whose body is not what the interface promises.
   garbled: row(

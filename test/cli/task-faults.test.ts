@@ -66,6 +66,7 @@ const cases: readonly Case[] = [
   ['fetch', 'a reset', (socket) => void socket.resetAndDestroy(), 4, 0, 45, 7],
   ['fetch', '403 later', refused(403, 'authentication_error'), ever, 4, 20, 2, resume],
   ['status', '502 of a proxy', wholeAnswer('502 Bad Gateway', 'text/html', '<html>'), 5, 0, 45, 6],
+  ['status', '404 of a proxy', wholeAnswer('404 Not Found', 'text/html', '<html>'), 5, 0, 45, 6],
   ['status', '429', refused(429, 'concurrency_limit'), 3, 0, 45, 4],
   ['status', '404 right after the creation', missing, 3, 0, 45, 4],
   ['status', '404', missing, ever, 6, 0, 4, resume],

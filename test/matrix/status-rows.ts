@@ -13,8 +13,11 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
   says: /the service redirects to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
 }));
 
+/** Help for an address that is wrong for ever; a proxy that has lost its service for a moment answers alike. */
+const noPage = '; if it always does, check the address: it is what stands before /v1';
+
 /** Statuses that a proxy gives, without the error envelope. */
-const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
+const gateways: readonly Row[] = [404, 500, 502, 503, 504].map((code) => ({
   fault: `${code} without the envelope`,
   ways: [status(code, [], '<html>nginx</html>')],
   endings: {
@@ -22,7 +25,9 @@ const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
     C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
     ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
   },
-  says: RegExp(`a server in front of the service answered instead.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+  says: RegExp(
+    `a server in front of the service answered instead${code === 404 ? noPage : ''}.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`,
+  ),
 }));
 
 /** Only a read of a task can miss one: of all else, the address is wrong. */
@@ -51,8 +56,8 @@ const refusals: readonly Row[] = (
   ),
 }));
 
-/** fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
-const undocumented: readonly Row[] = [400, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
+/** Of a 404, only `not_found` is known. fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
+const undocumented: readonly Row[] = [400, 404, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
   fault: `${code}, which the document does not have`,
   ways: [envelope(code, 'whatever', ['X-Request-Id: req_odd'])],
   endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),

@@ -23,6 +23,7 @@ import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
+import { RequestError } from '../../transport/errors.ts';
 import { defineCommand } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
@@ -292,7 +293,7 @@ async function checkName(baseUrl: URL | undefined, proxy: string | undefined): P
 async function askService({ signal }: Context, { client }: Connection) {
   const { value, serverTime } = await client.balance(signal);
   const answer = await client.status('ls_doctor', signal).catch((error: unknown) => error);
-  const mayNot = answer instanceof Error && (answer as LeadpipeError).details?.status !== 404;
+  const mayNot = answer instanceof Error && !(answer instanceof RequestError && answer.fault === 'missing');
   return { credits: value.available_credits, serverTime, refusal: mayNot ? answer : undefined };
 }
 
