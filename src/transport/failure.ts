@@ -12,7 +12,7 @@ import { SilenceError } from './time-limits.ts';
 const maxMessageCharacters = 500;
 
 /** What the service itself did not say. */
-const foreign: readonly Fault[] = ['redirect', 'gateway', 'garbled', 'unexplained', 'undocumented'];
+const foreign: readonly Fault[] = ['redirect', 'gateway', 'garbled', 'undocumented'];
 /** Of these, only what came with the status says what is wrong; of the other refusals it is a detail. */
 const tellsMore: readonly Fault[] = [...foreign, 'invalid', 'internal_error', 'not_enabled'];
 
@@ -150,26 +150,23 @@ const faults: Readonly<Record<number, Fault>> = {
   422: 'invalid',
   429: 'busy',
   500: 'internal_error',
-  502: 'gateway',
   503: 'not_enabled',
-  504: 'gateway',
 };
 
 function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<typeof envelopeOf>): Fault {
-  const fault = faults[status];
+  if (status < 300) return 'garbled';
+  if (status < 400) return 'redirect';
+  // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
+  if (envelope === undefined && (status === 404 || status >= 500)) return 'gateway';
+  const fault = faults[(status >= 500 ? statusOf(envelope?.type) : undefined) ?? status];
   if (fault === 'missing') {
-    // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
-    if (envelope === undefined) return 'gateway';
-    if (envelope.type !== 'not_found') return 'undocumented';
+    if (envelope?.type !== 'not_found') return 'undocumented';
     // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
     if (!/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
   }
   // rule: common.conflict
   if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
-  if (fault !== undefined) return status >= 500 && envelope === undefined ? 'gateway' : fault;
-  if (status < 300) return 'garbled';
-  if (status < 400) return 'redirect';
-  return status >= 500 ? 'unexplained' : 'undocumented';
+  return fault ?? (status >= 500 ? 'gateway' : 'undocumented');
 }
 
 /** Where the type stands is not documented, so the likely places are tried. */
@@ -189,6 +186,11 @@ function envelopeOf(body: string) {
   if (typeof error !== 'object' || error === null || typeof error.message !== 'string') return undefined;
   const type = [error.type, error.code, outer?.type].find((one) => typeof one === 'string');
   return { message: error.message, type: (type as string | undefined)?.slice(0, 100) };
+}
+
+/** A server in front of the service may give a refusal another status from 500 on; its type tells which it was. */
+function statusOf(type: string | undefined): number | undefined {
+  return errorRows.find((row) => row.type === type)?.status;
 }
 
 function typeOf(status: number): ErrorType | 'unknown' {

@@ -62,7 +62,7 @@ const policy = {
   ),
   // The request may have arrived, but no head of an answer came.
   lost: doubtful('the connection to the service broke', unlessFree, once),
-  // A status from something between: 502, 504, or 404, 500 and 503 without the error envelope.
+  // A status from something between: 404, or anything from 500 on, without the error envelope.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
@@ -71,8 +71,6 @@ const policy = {
     "The answer can't be fetched again. Report the request ID.",
     { charged: 'yes', again: [3, 3, 1, 0] },
   ),
-  // Any other status from 500 on. It may come from a server in front of a service that has done the work.
-  unexplained: doubtful(unknownAnswer, 'interface'),
   // rule: contact.released
   internal_error: doubtful('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
   // rule: general.rollout
@@ -115,7 +113,7 @@ const policy = {
     'not_found',
     'Check the address: it is what stands before /v1, such as https://host.',
   ),
-  // Any other status.
+  // Any other status below 500.
   undocumented: row(unknownAnswer, 'interface', notOurs),
 };
 
@@ -127,9 +125,8 @@ export function verdictOf(fault: Fault, { repetition }: Endpoint) {
   const outcome = valueFor(repetition, outcomes);
   const verdict = { words, outcome, charged, hint, again: valueFor(repetition, again) };
   if (repetition !== 'free') return verdict;
-  const isOdd = fault === 'garbled' || fault === 'unexplained';
   const isPassing = outcome === 'temporary' && fault !== 'unsent';
-  const own = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
+  const own = fault === 'garbled' ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
   return { ...verdict, charged: 'no', hint: own } as const;
 }
 
@@ -144,6 +141,6 @@ function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Pa
 }
 
 /** A fault after which nobody knows whether the service did the work. */
-function doubtful(words: string, outcome: Row['outcome'], again: Row['again'] = 0): Row {
+function doubtful(words: string, outcome: Row['outcome'], again: Row['again']): Row {
   return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

@@ -20,7 +20,6 @@ const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly 
     ['lost', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
     ['gateway', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
     ['garbled', [3, 3, 0, 1, 0], [76, 76, 8], 'yes'],
-    ['unexplained', [0, 0, 0, 0, 0], [76, 76, 76], 'maybe'],
     ['internal_error', [4, 4, 1, 1, 1], [75, 75, 8], 'maybe'],
     ['not_enabled', [0, 0, 0, 0, 0], [9, 9, 9], 'no'],
     ['busy', [6, 6, 6, 6, 6], [75, 75, 75], 'no'],
