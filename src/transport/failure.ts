@@ -12,7 +12,7 @@ import { SilenceError } from './time-limits.ts';
 const maxMessageCharacters = 500;
 
 /** What the service itself did not say. */
-const foreign: readonly Fault[] = ['redirect', 'gateway', 'garbled', 'undocumented'];
+const foreign: readonly Fault[] = ['redirect', 'gateway', 'gateway_refused', 'garbled', 'undocumented'];
 /** Of these, only what came with the status says what is wrong; of the other refusals it is a detail. */
 const tellsMore: readonly Fault[] = [...foreign, 'invalid', 'internal_error', 'not_enabled'];
 
@@ -117,7 +117,17 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
   if (said !== '' && tellsMore.includes(fault)) words = `${cause}: ${said}`;
   else if (said !== '' && said !== cause) technical += `: ${said}`;
   const ErrorClass = isForeign ? RequestError : ServiceError;
-  return new ErrorClass(fault, endpoint, words, { ...details, technical, status, retryAfterMs, type });
+  // The run ends as it does when the service itself gives that status.
+  const own = fault === 'gateway_refused' ? faults[status] : undefined;
+  const outcome = own && verdictOf(own, endpoint).outcome;
+  return new ErrorClass(fault, endpoint, words, {
+    ...details,
+    technical,
+    status,
+    retryAfterMs,
+    type,
+    outcome,
+  });
 }
 
 /** A proxy that has lost its service for a moment, and an address that is wrong for ever, look the same. */
@@ -158,6 +168,8 @@ function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<
   if (status < 400) return 'redirect';
   // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
   if (envelope === undefined && (status === 404 || status >= 500)) return 'gateway';
+  // The service says why it refuses. These two mean the same from anyone.
+  if (envelope === undefined && status !== 409 && status !== 429) return 'gateway_refused';
   const fault = faults[(status >= 500 ? statusOf(envelope?.type) : undefined) ?? status];
   if (fault === 'missing') {
     if (envelope?.type !== 'not_found') return 'undocumented';

@@ -64,6 +64,12 @@ const policy = {
   lost: doubtful('the connection to the service broke', unlessFree, once),
   // A status from something between: 404, or anything from 500 on, without the error envelope.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
+  // A status from 400 on without the error envelope, of a firewall or a proxy: a key that it does not like may be a good one.
+  gateway_refused: row(
+    'a server in front of the service refused the request',
+    'interface',
+    'Check the address. If it is right, a firewall or a proxy refused: ask whoever runs this network, or the service.',
+  ),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
     unknownAnswer,

@@ -491,3 +491,12 @@ it('a server in front that answers 520 to 530 loses no more rows than one that a
   // A row whose answer the service does not repeat is lost, and charged once.
   expect(ends).toEqual(Array(2).fill({ code: 3, found: 18, requests: 48 }));
 });
+
+it('a firewall that refuses one row refuses all: the list stops, and no key is blamed', async () => {
+  write('list.txt', 'Ada\nBea\nCid');
+  await serve({ front: [403] });
+  const { code, stderr } = await contacts('--input', 'list.txt', '--concurrency', '1');
+  expect({ code, requests: service.requests() }).toEqual({ code: 4, requests: 1 });
+  expect(stderr).toContain('a server in front of the service refused the request');
+  expect(stderr).not.toMatch(/\bkey\b/);
+});

@@ -63,6 +63,23 @@ const refusals: readonly Row[] = (
   ),
 }));
 
+/** Refusals of a firewall: they end as those of the service, and say nothing of the key, the credits or the request. */
+const firewalls: readonly Row[] = (
+  [
+    [401, 4],
+    [402, 5],
+    [403, 4],
+    [422, 2],
+    [405, 76],
+    [451, 76],
+  ] as const
+).map(([code, exit]) => ({
+  fault: `${code} without the envelope`,
+  ways: [page(code)],
+  endings: all({ exit, charged: 'no', type: 'gateway_refused' }),
+  says: RegExp(`a server in front of the service refused the request.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+}));
+
 /** Of a 404, only `not_found` is known. fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
 const undocumented: readonly Row[] = [400, 404, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
   fault: `${code}, which the document does not have`,
@@ -217,6 +234,7 @@ export const statusRows: readonly Row[] = [
   ...redirects,
   ...gateways,
   ...refusals,
+  ...firewalls,
   ...undocumented,
   ...busyRows,
   ...conflictRows,

@@ -19,6 +19,7 @@ const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly 
     ['redirect', [0, 0, 0, 0, 0], [76, 76, 76], 'maybe'],
     ['lost', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
     ['gateway', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
+    ['gateway_refused', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['garbled', [3, 3, 0, 1, 0], [76, 76, 8], 'yes'],
     ['internal_error', [4, 4, 1, 1, 1], [75, 75, 8], 'maybe'],
     ['not_enabled', [0, 0, 0, 0, 0], [9, 9, 9], 'no'],

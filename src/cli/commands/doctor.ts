@@ -23,7 +23,7 @@ import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError, ServiceError } from '../../transport/errors.ts';
 import { defineCommand } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
@@ -193,7 +193,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
         const ask = (connection: Connection) => askService(context, connection);
         answer = await withConnection(context, options, ask, { known: target }, say);
       } catch (error) {
-        if (!(error instanceof LeadpipeError) || error.details.status === undefined) throw error;
+        if (!(error instanceof ServiceError)) throw error;
         refusal = error;
       }
       return ok(

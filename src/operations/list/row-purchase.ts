@@ -163,6 +163,7 @@ const stoppingFaults: readonly Fault[] = [
   'certificate',
   'not_http',
   'redirect',
+  'gateway_refused',
   'unauthenticated',
   'forbidden',
   'no_credits',
