@@ -85,7 +85,13 @@ function announcing(text: string, isAtOnce: boolean): Way {
 }
 
 /** Content types that are only nearly the promised ones, and those that are in other words. */
-const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
+const nearly: readonly Row[] = [
+  'x',
+  '/json',
+  ', text/html',
+  '; charset=utf-8\r\nContent-Type: text/html',
+  '\r\ncontent-type: application/json; charset=latin1',
+].map((more) => ({
   fault: `the content type with ${more} behind it`,
   ways: [
     ({ socket, endpoint }) => void socket.write(wholeAnswer('200 OK', `${endpoint.answer}${more}`, '{}')),
@@ -95,12 +101,23 @@ const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
   says: 'with the content type',
 }));
 
-const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].map((more) => {
-  const inCapitals = (_: string, name: string, type: string) => `${name}${type.toUpperCase()}${more}`;
+const inOtherWords: readonly Row[] = (
+  [
+    ['; charset=utf-8'],
+    [';a=b;c="d"'],
+    [' ; x'],
+    // A second one, of a proxy.
+    ['', '\r\nContent-Type: ', '; charset=UTF-8'],
+    ['; Charset="UTF-8";a="b,c"', '\r\nCONTENT-TYPE:', ''],
+    [';charset=utf-8', ', ', ' ; charset = utf-8'],
+  ] as const
+).map(([more, again, moreAgain]) => {
+  const inCapitals = (_: string, name: string, type: string) =>
+    `${name}${type.toUpperCase()}${more}${again === undefined ? '' : `${again}${type}${moreAgain}`}`;
   const changed = (answer: Buffer): string =>
     answer.toString('latin1').replace(/^(content-type: )([\w/-]+).*$/im, inCapitals);
   return {
-    fault: `the content type in capitals, with ${more}`,
+    fault: `the content type in capitals, with ${JSON.stringify([more, again, moreAgain])}`,
     ways: [async ({ socket, deliver }) => void socket.end(changed(await deliver()), 'latin1')],
     only: someOfAll,
     endings: well(),
