@@ -30,6 +30,9 @@ export interface AgentOptions {
  */
 const idleConnectionMs = 1000;
 
+/** Bytes of all headers of an answer. Cookies and policies of proxies are often larger than the 16 kB that Node takes. */
+const maxHeaderSize = 64 * 1024;
+
 /**
  * The connections of one run. The time limits of answers are not undici's: exchange.ts can tell which one ran out. Throws
  * ConfigurationError for a useless file of authorities.
@@ -67,6 +70,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
+    maxHeaderSize,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
     connect(target, callback) {

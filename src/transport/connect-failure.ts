@@ -24,6 +24,7 @@ interface Failure extends NodeJS.ErrnoException {
 export function messageOf(cause: Error): string {
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
   const { code, address, port, hostname, message } = cause as Failure;
+  if (unreadableHeads.has(message)) return unreadableHeads.get(message) as string;
   if (code === 'ENOTFOUND' && hostname !== undefined) return `there is no host ${hostname}`;
   if (code === 'EAI_AGAIN' && hostname !== undefined)
     return `the address of ${hostname} could not be looked up (DNS did not answer)`;
@@ -33,6 +34,12 @@ export function messageOf(cause: Error): string {
     return `the other end closed the connection (${message})`;
   return message;
 }
+
+/** What undici says of heads that it refuses, by what is wrong with them. The limit is that of agent.ts. */
+export const unreadableHeads: ReadonlyMap<string, string> = new Map([
+  ['Headers Overflow Error', 'its headers are larger than 64 kB'],
+  ['bad response', 'it begins with "100 Continue", which was not asked for'],
+]);
 
 /** Error codes of a connection whose other end does not use TLS, or no version of it that we support. */
 export const notTls = /^(?:EPROTO$|ERR_SSL_)/;

@@ -3,7 +3,7 @@ import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Facts, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
-import { ConnectFailure, messageOf, notTls } from './connect-failure.ts';
+import { ConnectFailure, messageOf, notTls, unreadableHeads } from './connect-failure.ts';
 import { RequestError, ServiceError } from './errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
 import { toRetryAfter } from './retry.ts';
@@ -73,6 +73,7 @@ function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   if (isUnconnected && cause.refusal !== undefined) return cause.refusal;
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
     return 'certificate';
+  if (unreadableHeads.has(message)) return 'unreadable';
   // HTTP that can't be read is no other protocol: whoever speaks it may have done the work.
   const isOtherProtocol = name === 'HTTPParserError' && message.includes('Expected HTTP/');
   if (isOtherProtocol || notTls.test(code)) return 'not_http';

@@ -62,6 +62,12 @@ const policy = {
   ),
   // The request may have arrived, but no head of an answer came.
   lost: doubtful('the connection to the service broke', unlessFree, once),
+  // The head of an answer that would be the same the next time.
+  unreadable: doubtful(
+    "the answer of the service can't be read",
+    ['interface', 'unknown', 'unknown', 'unknown'],
+    0,
+  ),
   // A status from something between: 404, or anything from 500 on, without the error envelope.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
   // A status from 400 on without the error envelope, of a firewall or a proxy: a key that it does not like may be a good one.
@@ -132,7 +138,12 @@ export function verdictOf(fault: Fault, { repetition }: Endpoint) {
   const verdict = { words, outcome, charged, hint, again: valueFor(repetition, again) };
   if (repetition !== 'free') return verdict;
   const isPassing = outcome === 'temporary' && fault !== 'unsent';
-  const own = fault === 'garbled' ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
+  const own =
+    fault === 'garbled' || fault === 'unreadable'
+      ? notOurs
+      : isPassing
+        ? 'Nothing was charged; run it again.'
+        : hint;
   return { ...verdict, charged: 'no', hint: own } as const;
 }
 

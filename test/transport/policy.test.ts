@@ -18,6 +18,7 @@ const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly 
     ['not_http', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['redirect', [0, 0, 0, 0, 0], [76, 76, 76], 'maybe'],
     ['lost', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
+    ['unreadable', [0, 0, 0, 0, 0], [76, 8, 8], 'maybe'],
     ['gateway', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
     ['gateway_refused', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['garbled', [3, 3, 0, 1, 0], [76, 76, 8], 'yes'],
