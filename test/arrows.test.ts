@@ -71,7 +71,7 @@ const reaching = table(`
   fs/promises: cli config connection files operations output transport
   http: connection local-service mcp transport
   module: main
-  net: cli local-service output requests
+  net: cli local-service output requests transport
   os: connection files
   readline: cli
   tls: transport

@@ -53,6 +53,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(stderr).toBe('The next search would work.\n');
     expect(rows.filter(({ result }) => !['ok', 'skipped'].includes(result))).toEqual([]);
+    expect(rows.find(({ check }) => check === 'proxy')?.found).toBe('none (the address is on this machine)');
     expect(rows.map(({ check }) => check).join(', ')).toBe(
       'node, config folder, state folder, settings, keychain, address, proxy, host name, connection, clock, key, access, credits',
     );

@@ -11,8 +11,8 @@ import {
   type Connection,
   findAddress,
   findKey,
+  findProxy,
   noTarget,
-  proxyOf,
   type Target,
 } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
@@ -173,8 +173,9 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       return ok(toAddressText(baseUrl));
     },
     proxy() {
-      proxy = baseUrl && proxyOf(baseUrl, env)?.name;
-      return ok(proxy ?? 'none');
+      const choice = baseUrl && findProxy(baseUrl, env);
+      proxy = choice?.proxy?.name;
+      return ok(`${proxy ?? 'none'}${choice?.rule === undefined ? '' : ` (${choice.rule})`}`);
     },
     'host name': () => checkName(baseUrl, proxy),
     async connection() {
