@@ -100,6 +100,7 @@ export async function withConnection<T>(
   try {
     const dispatcher = await createAgent({
       service: baseUrl,
+      isLoopback: isLoopback(baseUrl.hostname),
       proxy: findProxy(baseUrl, context.env).proxy,
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,

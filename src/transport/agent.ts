@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { ConnectFailure } from './connect-failure.ts';
+import { ConnectFailure, toLoopbackFailure } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 
 /** Opens TCP, and TLS over it (or over `httpSocket`) for https. Rejects with ConnectFailure. */
@@ -12,6 +12,8 @@ export type Connect = (target: buildConnector.Options) => Promise<Socket>;
 export interface AgentOptions {
   /** The only address that is connected to. */
   readonly service: URL;
+  /** Whether it is an address of this machine itself: nothing stands in between, and http is allowed. */
+  readonly isLoopback: boolean;
   readonly proxy?: HttpProxy | undefined;
   /** The limit for each step: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
@@ -59,7 +61,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
       const opening = open(target, (...[error, socket]) => {
         ended.signal.removeEventListener('abort', stop);
         if (error === null) resolve(socket);
-        else reject(new ConnectFailure(error));
+        else reject(options.isLoopback ? toLoopbackFailure(error, service) : new ConnectFailure(error));
       });
       ended.signal.addEventListener('abort', stop);
     });

@@ -3,15 +3,27 @@ import type { Fault } from './policy.ts';
 /** A connection that was never made: nothing of the request left this machine. */
 export class ConnectFailure extends Error {
   readonly code: string | undefined;
-  /** Where a proxy answered and did not let us through. */
+  /** Which row of the policy table it is, where the code does not say so: a proxy did not let us through, or nothing runs here. */
   readonly refusal: Fault | undefined;
+  /** What to do, where more is known than the policy table says. */
+  readonly hint: string | undefined;
 
-  constructor(cause: Error, message = messageOf(cause), refusal?: Fault) {
+  constructor(cause: Error, message = messageOf(cause), refusal?: Fault, hint?: string) {
     super(message, { cause });
     this.name = 'ConnectFailure';
     this.code = (cause as NodeJS.ErrnoException).code;
     this.refusal = refusal;
+    this.hint = hint;
   }
+}
+
+/** A failure to connect to this machine itself. Waiting seldom helps there: the service was not started, or it speaks http. */
+export function toLoopbackFailure(cause: NodeJS.ErrnoException, { href }: URL): ConnectFailure {
+  const { code = '' } = cause;
+  if (code === 'ECONNREFUSED') return new ConnectFailure(cause, undefined, 'not_running');
+  const address = href.replace(/^https/, 'http').replace(/\/$/, '');
+  const hint = notTls.test(code) ? `Write the address with http: ${address}` : undefined;
+  return new ConnectFailure(cause, undefined, undefined, hint);
 }
 
 interface Failure extends NodeJS.ErrnoException {
@@ -32,6 +44,8 @@ export function messageOf(cause: Error): string {
     return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
   if (code === 'ECONNRESET' && !(cause instanceof ConnectFailure))
     return `the other end closed the connection (${message})`;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
+    return `it answers without TLS, so it probably speaks http, not https (${code})`;
   return message;
 }
 

@@ -62,7 +62,11 @@ export function toFailure(
   const message = cause instanceof SilenceError ? what : `${verdictOf(fault, endpoint).words}: ${what}`;
   return new RequestError(fault, endpoint, message, {
     ...details,
-    ...toAdvice(certificateHint(cause.code ?? '')),
+    ...toAdvice(
+      cause instanceof ConnectFailure && cause.hint !== undefined
+        ? cause.hint
+        : certificateHint(cause.code ?? ''),
+    ),
     cause,
   });
 }

@@ -33,10 +33,11 @@ const untilCreated = 100;
  * contract/errors.ts.
  */
 const policy = {
-  // No connection was made, so nothing was sent, and any request may be sent again. For the next two, a proxy refused.
+  // No connection was made, so nothing was sent, and any request may be sent again. Then: this machine refused, a proxy did.
   unsent: row(unconnected, 'temporary', 'Check the address and the network; running it again is safe.', {
     again: 4,
   }),
+  not_running: row(unconnected, 'temporary', { is: 'not_running' }, { again: 1 }),
   proxy_credentials: row(
     unconnected,
     'configuration',
@@ -53,7 +54,7 @@ const policy = {
     'interface',
     'Check the address and the clock of this machine.',
   ),
-  not_http: row('the server at this address is not the service', 'interface', notOurs),
+  not_http: row('the server at this address does not speak as the service does', 'interface', notOurs),
   redirect: row(
     'the service redirects to another address',
     'interface',
@@ -137,7 +138,7 @@ export function verdictOf(fault: Fault, { repetition }: Endpoint) {
   const outcome = valueFor(repetition, outcomes);
   const verdict = { words, outcome, charged, hint, again: valueFor(repetition, again) };
   if (repetition !== 'free') return verdict;
-  const isPassing = outcome === 'temporary' && fault !== 'unsent';
+  const isPassing = outcome === 'temporary' && words !== unconnected;
   const own =
     fault === 'garbled' || fault === 'unreadable'
       ? notOurs

@@ -12,6 +12,7 @@ import { type Fault, verdictOf } from '../../src/transport/policy.ts';
 const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly number[], charged: string][] =
   [
     ['unsent', [4, 4, 4, 4, 4], [75, 75, 75], 'no'],
+    ['not_running', [1, 1, 1, 1, 1], [75, 75, 75], 'no'],
     ['proxy_credentials', [0, 0, 0, 0, 0], [78, 78, 78], 'no'],
     ['proxy_refused', [0, 0, 0, 0, 0], [78, 78, 78], 'no'],
     ['certificate', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],

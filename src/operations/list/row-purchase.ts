@@ -158,6 +158,7 @@ function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
 /** Faults that concern all rows: nothing more is sent after them. */
 const stoppingFaults: readonly Fault[] = [
   'unsent',
+  'not_running',
   'proxy_credentials',
   'proxy_refused',
   'certificate',
