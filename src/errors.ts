@@ -122,6 +122,7 @@ export type Facts =
         | 'bad_authorities'
         | 'bad_switch'
         | 'port_in_use'
+        | 'not_running'
         | 'in_doubt'
         | 'key_used'
         | 'key_of_other_request'

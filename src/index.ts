@@ -10,7 +10,7 @@ import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
 import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/search.ts';
 import { checkPage } from './operations/kinds/task-patience.ts';
-import { toBaseUrl } from './requests/address.ts';
+import { isLoopback, toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';
 import {
@@ -115,6 +115,7 @@ export function createClient(options: ClientOptions) {
     agent ??= import('./transport/agent.ts').then(({ createAgent }) =>
       createAgent({
         service: baseUrl,
+        isLoopback: isLoopback(baseUrl.hostname),
         connectTimeoutMs: 1000 * (timeouts.connect ?? defaults['timeout.connect']),
         opened(socket) {
           sockets.add(socket);

@@ -93,7 +93,7 @@ const reaching = table(`
   fs/promises: cli config connection files operations output transport
   http: connection local-service transport
   module: main
-  net: cli local-service output requests
+  net: cli local-service output requests transport
   os: files
   readline: cli
   tls: transport

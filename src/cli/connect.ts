@@ -95,7 +95,8 @@ const reasons: Partial<Readonly<Record<Fault, string>>> = {
 /** Pure: in a few words, why a request is sent again. */
 export function toWaitReason({ fault, details, words }: RequestError): string {
   // A mistyped name can then be seen at once, and not only when all attempts have failed.
-  if (fault === 'unsent') return words.replace(/^no connection to the service: /, '');
+  if (fault === 'unsent' || fault === 'not_running')
+    return words.replace(/^no connection to the service: /, '');
   const status = details.status === undefined ? '' : ` (${details.status})`;
   return `${reasons[fault] ?? words}${status}`;
 }

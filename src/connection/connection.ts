@@ -10,7 +10,7 @@ import type { HeldLock } from '../files/folder-lock.ts';
 import { isLoopback, toBaseUrl } from '../requests/address.ts';
 import { checkKey } from '../requests/api-key.ts';
 import type { Request } from '../transport/call.ts';
-import { type HttpProxy, proxyFor } from '../transport/proxy.ts';
+import { chooseProxy, type ProxyChoice } from '../transport/proxy.ts';
 import type { Preview, Transport } from '../transport/request.ts';
 import type { WaitListener } from '../transport/retry.ts';
 
@@ -96,7 +96,8 @@ export async function withConnection<T>(
   try {
     const dispatcher = await createAgent({
       service: baseUrl,
-      proxy: proxyOf(baseUrl, context.env),
+      isLoopback: isLoopback(baseUrl.hostname),
+      proxy: findProxy(baseUrl, context.env).proxy,
       connectTimeoutMs: 1000 * (settings['timeout.connect'] ?? defaults['timeout.connect']),
       env: context.env,
       caFile: settings.ca_file,
@@ -227,6 +228,7 @@ export async function findKey(context: Context, { name }: Profile, { origin }: U
 }
 
 /** Pure: the proxy for an address, by the environment; none for this machine itself. Throws ConfigurationError. */
-export function proxyOf(address: URL, env: Context['env']): HttpProxy | undefined {
-  return isLoopback(address.hostname) ? undefined : proxyFor(address, env);
+export function findProxy(address: URL, env: Context['env']): ProxyChoice {
+  if (isLoopback(address.hostname)) return { proxy: undefined, rule: 'the address is on this machine' };
+  return chooseProxy(address, env);
 }

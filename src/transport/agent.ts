@@ -3,13 +3,15 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { ConnectFailure } from './connect-failure.ts';
+import { ConnectFailure, toLoopbackFailure } from './connect-failure.ts';
 import type { HttpProxy } from './proxy.ts';
 import type { Connect } from './tunnel.ts';
 
 export interface AgentOptions {
   /** The only address that is connected to. */
   readonly service: URL;
+  /** Whether it is an address of this machine itself: nothing stands in between, and http is allowed. */
+  readonly isLoopback: boolean;
   readonly proxy?: HttpProxy | undefined;
   /** The limit for each step: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
   readonly connectTimeoutMs: number;
@@ -27,6 +29,9 @@ export interface AgentOptions {
  * an idle second.
  */
 const idleConnectionMs = 1000;
+
+/** Bytes of all headers of an answer. Cookies and policies of proxies are often larger than the 16 kB that Node takes. */
+const maxHeaderSize = 64 * 1024;
 
 /**
  * The connections of one run. The time limits of answers are not undici's: exchange.ts can tell which one ran out. Throws
@@ -54,7 +59,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
       const opening = open(target, (...[error, socket]) => {
         ended.signal.removeEventListener('abort', stop);
         if (error === null) resolve(socket);
-        else reject(new ConnectFailure(error));
+        else reject(options.isLoopback ? toLoopbackFailure(error, service) : new ConnectFailure(error));
       });
       ended.signal.addEventListener('abort', stop);
     });
@@ -65,6 +70,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
+    maxHeaderSize,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
     connect(target, callback) {

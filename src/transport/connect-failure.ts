@@ -3,15 +3,27 @@ import type { Fault } from './policy.ts';
 /** A connection that was never made: nothing of the request left this machine. */
 export class ConnectFailure extends Error {
   readonly code: string | undefined;
-  /** Where a proxy answered and did not let us through. */
+  /** Which row of the policy table it is, where the code does not say so: a proxy did not let us through, or nothing runs here. */
   readonly refusal: Fault | undefined;
+  /** What to do, where more is known than the policy table says. */
+  readonly hint: string | undefined;
 
-  constructor(cause: Error, message = messageOf(cause), refusal?: Fault) {
+  constructor(cause: Error, message = messageOf(cause), refusal?: Fault, hint?: string) {
     super(message, { cause });
     this.name = 'ConnectFailure';
     this.code = (cause as NodeJS.ErrnoException).code;
     this.refusal = refusal;
+    this.hint = hint;
   }
+}
+
+/** A failure to connect to this machine itself. Waiting seldom helps there: the service was not started, or it speaks http. */
+export function toLoopbackFailure(cause: NodeJS.ErrnoException, { href }: URL): ConnectFailure {
+  const { code = '' } = cause;
+  if (code === 'ECONNREFUSED') return new ConnectFailure(cause, undefined, 'not_running');
+  const address = href.replace(/^https/, 'http').replace(/\/$/, '');
+  const hint = notTls.test(code) ? `Write the address with http: ${address}` : undefined;
+  return new ConnectFailure(cause, undefined, undefined, hint);
 }
 
 interface Failure extends NodeJS.ErrnoException {
@@ -24,6 +36,7 @@ interface Failure extends NodeJS.ErrnoException {
 export function messageOf(cause: Error): string {
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
   const { code, address, port, hostname, message } = cause as Failure;
+  if (unreadableHeads.has(message)) return unreadableHeads.get(message) as string;
   if (code === 'ENOTFOUND' && hostname !== undefined) return `there is no host ${hostname}`;
   if (code === 'EAI_AGAIN' && hostname !== undefined)
     return `the address of ${hostname} could not be looked up (DNS did not answer)`;
@@ -31,8 +44,16 @@ export function messageOf(cause: Error): string {
     return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
   if (code === 'ECONNRESET' && !(cause instanceof ConnectFailure))
     return `the other end closed the connection (${message})`;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
+    return `it answers without TLS, so it probably speaks http, not https (${code})`;
   return message;
 }
+
+/** What undici says of heads that it refuses, by what is wrong with them. The limit is that of agent.ts. */
+export const unreadableHeads: ReadonlyMap<string, string> = new Map([
+  ['Headers Overflow Error', 'its headers are larger than 64 kB'],
+  ['bad response', 'it begins with "100 Continue", which was not asked for'],
+]);
 
 /** Error codes of a connection whose other end does not use TLS, or no version of it that we support. */
 export const notTls = /^(?:EPROTO$|ERR_SSL_)/;

@@ -1,10 +1,12 @@
 import type { Endpoint } from '../contract/endpoints.ts';
-import { type ErrorDetails, LeadpipeError, toAdvice } from '../errors.ts';
+import { type ErrorDetails, LeadpipeError, type Outcome, toAdvice } from '../errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
 
 interface RequestErrorDetails extends ErrorDetails {
   readonly retryAfterMs?: number | undefined;
   readonly body?: string | undefined;
+  /** How the run ends, if not as the policy table says. */
+  readonly outcome?: Outcome | undefined;
 }
 
 /** A request that failed. `fault` names its row in the policy table. */
@@ -16,9 +18,9 @@ export class RequestError extends LeadpipeError {
   readonly body: string | undefined;
 
   constructor(fault: Fault, endpoint: Endpoint, message: string, details: RequestErrorDetails = {}) {
-    const { retryAfterMs, body, ...rest } = details;
-    const { outcome, charged, hint } = verdictOf(fault, endpoint);
-    super(outcome, message, {
+    const { retryAfterMs, body, outcome, ...rest } = details;
+    const { charged, hint, ...verdict } = verdictOf(fault, endpoint);
+    super(outcome ?? verdict.outcome, message, {
       type: fault,
       ...(rest.hint === undefined && rest.facts === undefined ? toAdvice(hint) : {}),
       charged,

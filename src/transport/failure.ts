@@ -3,9 +3,8 @@ import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Facts, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
-import { ConnectFailure, messageOf, notTls } from './connect-failure.ts';
+import { ConnectFailure, messageOf, notTls, unreadableHeads } from './connect-failure.ts';
 import { RequestError, ServiceError } from './errors.ts';
-
 import { type Fault, verdictOf } from './policy.ts';
 import { toRetryAfter } from './retry.ts';
 import { SilenceError } from './time-limits.ts';
@@ -13,7 +12,7 @@ import { SilenceError } from './time-limits.ts';
 const maxMessageCharacters = 500;
 
 /** What the service itself did not say. */
-const foreign: readonly Fault[] = ['redirect', 'gateway', 'garbled', 'unexplained', 'undocumented'];
+const foreign: readonly Fault[] = ['redirect', 'gateway', 'gateway_refused', 'garbled', 'undocumented'];
 /** Of these, only what came with the status says what is wrong; of the other refusals it is a detail. */
 const tellsMore: readonly Fault[] = [...foreign, 'invalid', 'internal_error', 'not_enabled'];
 
@@ -63,7 +62,11 @@ export function toFailure(
   const message = cause instanceof SilenceError ? what : `${verdictOf(fault, endpoint).words}: ${what}`;
   return new RequestError(fault, endpoint, message, {
     ...details,
-    ...toAdvice(certificateHint(cause.code ?? '')),
+    ...toAdvice(
+      cause instanceof ConnectFailure && cause.hint !== undefined
+        ? cause.hint
+        : certificateHint(cause.code ?? ''),
+    ),
     cause,
   });
 }
@@ -74,6 +77,7 @@ function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   if (isUnconnected && cause.refusal !== undefined) return cause.refusal;
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
     return 'certificate';
+  if (unreadableHeads.has(message)) return 'unreadable';
   // HTTP that can't be read is no other protocol: whoever speaks it may have done the work.
   const isOtherProtocol = name === 'HTTPParserError' && message.includes('Expected HTTP/');
   if (isOtherProtocol || notTls.test(code)) return 'not_http';
@@ -110,12 +114,30 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
   const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
   const cause = verdictOf(fault, endpoint).words + (fault === 'busy' ? toPatience(retryAfterMs) : '');
   const details = known(call, requestId);
-  let [words, technical] = [cause, `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`];
+  const isNoPage = fault === 'gateway' && status === 404;
+  let [words, technical] = [
+    isNoPage ? cause + wrongAddress : cause,
+    `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`,
+  ];
   if (said !== '' && tellsMore.includes(fault)) words = `${cause}: ${said}`;
   else if (said !== '' && said !== cause) technical += `: ${said}`;
   const ErrorClass = isForeign ? RequestError : ServiceError;
-  return new ErrorClass(fault, endpoint, words, { ...details, technical, status, retryAfterMs, type });
+  // The run ends as it does when the service itself gives that status.
+  const own = fault === 'gateway_refused' ? faults[status] : undefined;
+  const outcome = own && verdictOf(own, endpoint).outcome;
+  return new ErrorClass(fault, endpoint, words, {
+    ...details,
+    technical,
+    status,
+    retryAfterMs,
+    type,
+    outcome,
+  });
 }
+
+/** A proxy that has lost its service for a moment, and an address that is wrong for ever, look the same. */
+const wrongAddress =
+  '; if it always does, check the address: it is what stands before /v1, such as https://host';
 
 /** How long the service asks to wait, where that is too long to be waited for here. */
 function toPatience(retryAfterMs = 0): string {
@@ -132,7 +154,7 @@ const patience: readonly (readonly [seconds: number, unit: string])[] = [
   [60, 'min'],
 ];
 
-/** What each status means that comes from the service itself, and those of servers in front of it. */
+/** What each status means that comes from the service itself. */
 // rule: auth.unknown, auth.scopes, auth.revoked, task.owner, fetch.not-found
 const faults: Readonly<Record<number, Fault>> = {
   401: 'unauthenticated',
@@ -143,21 +165,25 @@ const faults: Readonly<Record<number, Fault>> = {
   422: 'invalid',
   429: 'busy',
   500: 'internal_error',
-  502: 'gateway',
   503: 'not_enabled',
-  504: 'gateway',
 };
 
 function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<typeof envelopeOf>): Fault {
-  const fault = faults[status];
-  // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
-  if (fault === 'missing' && !/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
-  // rule: common.conflict
-  if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
-  if (fault !== undefined) return status >= 500 && envelope === undefined ? 'gateway' : fault;
   if (status < 300) return 'garbled';
   if (status < 400) return 'redirect';
-  return status >= 500 ? 'unexplained' : 'undocumented';
+  // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
+  if (envelope === undefined && (status === 404 || status >= 500)) return 'gateway';
+  // The service says why it refuses. These two mean the same from anyone.
+  if (envelope === undefined && status !== 409 && status !== 429) return 'gateway_refused';
+  const fault = faults[(status >= 500 ? statusOf(envelope?.type) : undefined) ?? status];
+  if (fault === 'missing') {
+    if (envelope?.type !== 'not_found') return 'undocumented';
+    // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
+    if (!/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
+  }
+  // rule: common.conflict
+  if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
+  return fault ?? (status >= 500 ? 'gateway' : 'undocumented');
 }
 
 /** Where the type stands is not documented, so the likely places are tried. */
@@ -177,6 +203,11 @@ function envelopeOf(body: string) {
   if (typeof error !== 'object' || error === null || typeof error.message !== 'string') return undefined;
   const type = [error.type, error.code, outer?.type].find((one) => typeof one === 'string');
   return { message: error.message, type: (type as string | undefined)?.slice(0, 100) };
+}
+
+/** A server in front of the service may give a refusal another status from 500 on; its type tells which it was. */
+function statusOf(type: string | undefined): number | undefined {
+  return errorRows.find((row) => row.type === type)?.status;
 }
 
 function typeOf(status: number): ErrorType | 'unknown' {

@@ -33,10 +33,11 @@ const untilCreated = 100;
  * contract/errors.ts.
  */
 const policy = {
-  // No connection was made, so nothing was sent, and any request may be sent again. For the next two, a proxy refused.
+  // No connection was made, so nothing was sent, and any request may be sent again. Then: this machine refused, a proxy did.
   unsent: row(unconnected, 'temporary', 'Check the address and the network; running it again is safe.', {
     again: 4,
   }),
+  not_running: row(unconnected, 'temporary', { is: 'not_running' }, { again: 1 }),
   proxy_credentials: row(
     unconnected,
     'configuration',
@@ -53,7 +54,7 @@ const policy = {
     'interface',
     'Check the address and the clock of this machine.',
   ),
-  not_http: row('the server at this address is not the service', 'interface', notOurs),
+  not_http: row('the server at this address does not speak as the service does', 'interface', notOurs),
   redirect: row(
     'the service redirects to another address',
     'interface',
@@ -62,8 +63,20 @@ const policy = {
   ),
   // The request may have arrived, but no head of an answer came.
   lost: doubtful('the connection to the service broke', unlessFree, once),
-  // A status from something between: 502, 504, or 500 and 503 without the error envelope.
+  // The head of an answer that would be the same the next time.
+  unreadable: doubtful(
+    "the answer of the service can't be read",
+    ['interface', 'unknown', 'unknown', 'unknown'],
+    0,
+  ),
+  // A status from something between: 404, or anything from 500 on, without the error envelope.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
+  // A status from 400 on without the error envelope, of a firewall or a proxy: a key that it does not like may be a good one.
+  gateway_refused: row(
+    'a server in front of the service refused the request',
+    'interface',
+    'Check the address. If it is right, a firewall or a proxy refused: ask whoever runs this network, or the service.',
+  ),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
     unknownAnswer,
@@ -71,8 +84,6 @@ const policy = {
     "The answer can't be fetched again. Report the request ID.",
     { charged: 'yes', again: [3, 3, 1, 0] },
   ),
-  // Any other status from 500 on. It may come from a server in front of a service that has done the work.
-  unexplained: doubtful(unknownAnswer, 'interface'),
   // rule: contact.released
   internal_error: doubtful('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
   // rule: general.rollout
@@ -115,7 +126,7 @@ const policy = {
     'not_found',
     'Check the address: it is what stands before /v1, such as https://host.',
   ),
-  // Any other status.
+  // Any other status below 500.
   undocumented: row(unknownAnswer, 'interface', notOurs),
 };
 
@@ -127,9 +138,13 @@ export function verdictOf(fault: Fault, { repetition }: Endpoint) {
   const outcome = valueFor(repetition, outcomes);
   const verdict = { words, outcome, charged, hint, again: valueFor(repetition, again) };
   if (repetition !== 'free') return verdict;
-  const isOdd = fault === 'garbled' || fault === 'unexplained';
-  const isPassing = outcome === 'temporary' && fault !== 'unsent';
-  const own = isOdd ? notOurs : isPassing ? 'Nothing was charged; run it again.' : hint;
+  const isPassing = outcome === 'temporary' && words !== unconnected;
+  const own =
+    fault === 'garbled' || fault === 'unreadable'
+      ? notOurs
+      : isPassing
+        ? 'Nothing was charged; run it again.'
+        : hint;
   return { ...verdict, charged: 'no', hint: own } as const;
 }
 
@@ -144,6 +159,6 @@ function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Pa
 }
 
 /** A fault after which nobody knows whether the service did the work. */
-function doubtful(words: string, outcome: Row['outcome'], again: Row['again'] = 0): Row {
+function doubtful(words: string, outcome: Row['outcome'], again: Row['again']): Row {
   return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

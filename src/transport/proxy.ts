@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import { ConfigurationError } from '../errors.ts';
 
 export interface HttpProxy {
@@ -19,32 +20,53 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 const variables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'http_proxy', 'HTTP_PROXY'];
 
-/** The proxy for the service, if any. Throws ConfigurationError for a bad one, without its credentials. */
-export function proxyFor(service: URL, env: Environment): HttpProxy | undefined {
-  const variable = variables.find((name) => env[name] !== undefined);
-  const value = variable === undefined ? '' : env[variable]?.trim();
-  if (variable === undefined || !value) return undefined;
-  return isExcepted(service, env.no_proxy ?? env.NO_PROXY ?? '') ? undefined : toProxy(value, variable);
+export interface ProxyChoice {
+  readonly proxy: HttpProxy | undefined;
+  /** What decided, in a few words: the variable, or the entry of NO_PROXY; undefined where no variable is set. */
+  readonly rule: string | undefined;
 }
 
-/** Whether NO_PROXY covers the service. It holds names (with their subdomains), addresses, each with or without a port, or `*`. */
-function isExcepted(service: URL, exceptions: string): boolean {
+/** The proxy for the service, if any, and why. Throws ConfigurationError for a bad one, without its credentials. */
+export function chooseProxy(service: URL, env: Environment): ProxyChoice {
+  const variable = variables.find((name) => env[name] !== undefined);
+  const value = variable === undefined ? '' : env[variable]?.trim();
+  if (variable === undefined || !value) return { proxy: undefined, rule: variable && `${variable} is empty` };
+  const excepting = env.no_proxy === undefined ? 'NO_PROXY' : 'no_proxy';
+  const exception = (env[excepting] ?? '').split(/[\s,]+/).find((one) => isExcepted(service, one));
+  return exception === undefined
+    ? { proxy: toProxy(value, variable), rule: variable }
+    : { proxy: undefined, rule: `${excepting}: ${exception}` };
+}
+
+/**
+ * Whether an entry of NO_PROXY covers the service. It is a name (with its subdomains), an address or a range of addresses, each with or
+ * without a port, or `*`. No name is looked up: an address covers only a service that is named by its address.
+ */
+function isExcepted(service: URL, exception: string): boolean {
+  if (exception === '*') return true;
   const host = bare(service.hostname).replace(/\.$/, '');
-  const port = service.port || '443';
-  return exceptions.split(/[\s,]+/).some((exception) => {
-    if (exception === '*') return true;
-    // An IPv6 address without brackets has no port.
-    const parts = /^(\[.*\]|[^:]*):(\d+)$/.exec(exception);
-    const name = bare(parts?.[1] ?? exception)
-      .toLowerCase()
-      .replace(/^\*?\./, '');
-    if (name === '' || (parts !== null && parts[2] !== port)) return false;
-    return host === name || host.endsWith(`.${name}`);
-  });
+  // An IPv6 address without brackets has no port.
+  const [, entry = exception, port] = /^(\[.*\](?:\/\d+)?|[^:]*):(\d+)$/.exec(exception) ?? [];
+  if (port !== undefined && port !== (service.port || '443')) return false;
+  if (isIP(host) !== 0) return isInRange(host, bare(entry));
+  const name = entry.toLowerCase().replace(/^\*?\./, '');
+  return name !== '' && `.${host}`.endsWith(`.${name}`);
+}
+
+/** Whether an address is the one of a range, or one of those that share its first bits (`192.0.2.0/24`). */
+function isInRange(address: string, range: string): boolean {
+  const [first = '', bits] = range.split('/');
+  const family = isIP(first);
+  const most = family === 4 ? 32 : 128;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (family === 0 || bits === '' || !(prefix <= most)) return false;
+  const covered = new BlockList();
+  covered.addSubnet(first, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  return covered.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
 
 function bare(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
+  return hostname.replace(/[[\]]/g, '');
 }
 
 function toProxy(value: string, variable: string): HttpProxy {

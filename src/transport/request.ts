@@ -70,14 +70,14 @@ export function createTransport(options: TransportOptions) {
     const ms = Math.round(clock.monotonic() - start);
     trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
     const incoming = { ...exchange, header, requestId };
-    const type = header('content-type') ?? 'none';
     // rule: search.media-type
-    if (status === 200 && type.split(';', 1)[0]?.trim().toLowerCase() === endpoint.answer) return incoming;
+    if (status === 200 && isOfType(exchange.header('content-type'), endpoint.answer)) return incoming;
     // A body that nobody needs and that has no length may never end.
     const hasEnd = status !== 200 || header('content-length') !== undefined;
     const body = hasEnd ? await readBriefly(incoming, call) : '';
     exchange.close();
     if (status !== 200) throw toRefusal(call, incoming, body, clock);
+    const type = header('content-type') ?? 'none';
     const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
     throw garbled(call, what, requestId, { body });
   }
@@ -157,6 +157,22 @@ export function createTransport(options: TransportOptions) {
       return { requestId: incoming.requestId, frames: readFrames(incoming, call) };
     },
   };
+}
+
+/**
+ * Whether a Content-Type header is of this type. It can come twice, from the service and from a proxy: values with the same type and
+ * charset are one.
+ */
+function isOfType(header = '', type: string): boolean {
+  const values = header.toLowerCase().match(/(?:[^,"]|"[^"]*"?)+/g) ?? [];
+  const known = new Set(
+    values.map((value) => {
+      const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/.exec(value) ?? [];
+      return `${value.split(';', 1)[0]?.trim()} ${charset}`;
+    }),
+  );
+  const [only = ''] = known;
+  return known.size === 1 && only.startsWith(`${type} `);
 }
 
 function urlOf(baseUrl: URL, { endpoint, query }: Pick<Call, 'endpoint' | 'query'>): URL {

@@ -24,6 +24,8 @@ export interface Retrying {
 
 const baseMs = 1000;
 const capMs = 30_000;
+/** What starts on this machine is there soon, or not at all. */
+const soonMs = 300;
 /** How long to wait for a task that an earlier attempt is creating. */
 const creatingMs = 120_000;
 /** Longer times are shown as a year. */
@@ -73,7 +75,7 @@ function waitOf(
 ): number | undefined {
   if (tries >= Math.min(verdictOf(fault, endpoint).again, retryAttempts)) return undefined;
   // Full jitter, so that clients that failed together do not return together.
-  return retryAfterMs ?? random() * Math.min(capMs, baseMs * 2 ** tries);
+  return retryAfterMs ?? random() * (fault === 'not_running' ? soonMs : Math.min(capMs, baseMs * 2 ** tries));
 }
 
 /** Whether a paid request may have been carried out in spite of this error. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../../src/config/keychain.ts';
 import type { Keychain } from '../../src/context.ts';
 import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
-import { errorAnswer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { inTerminal } from '../helpers/pty.ts';
 import { bareEnvironment, pointedAt, run } from '../helpers/run.ts';
 import { withConfigFile, withSettings } from '../helpers/settings.ts';
@@ -27,6 +27,8 @@ const credits = (available_credits: number): string =>
   jsonAnswer({ object: 'credit_balance', available_credits });
 const refusal = (status: string): string => errorAnswer(status, 'authentication_error', 'no');
 const notFound = errorAnswer('404 Not Found', 'not_found', 'no');
+const forbidden = wholeAnswer('403 Forbidden', 'text/html', '<html>');
+const lostPage = wholeAnswer('404 Not Found', 'text/html', '<html>');
 
 /** The environment of someone who knows a service that tells its balance, knows no tasks, and has a clock. */
 async function serve({ balance = credits(1200), task = notFound, date = new Date() }: Service = {}) {
@@ -51,6 +53,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(stderr).toBe('The next search would work.\n');
     expect(rows.filter(({ result }) => !['ok', 'skipped'].includes(result))).toEqual([]);
+    expect(rows.find(({ check }) => check === 'proxy')?.found).toBe('none (the address is on this machine)');
     expect(rows.map(({ check }) => check).join(', ')).toBe(
       'node, config folder, state folder, settings, keychain, address, proxy, host name, connection, clock, key, access, credits',
     );
@@ -71,6 +74,8 @@ describe('doctor', () => {
       4,
       'or may not do this',
     ],
+    ['a firewall', { balance: forbidden }, 'connection', 4, 'a firewall or a proxy refused'],
+    ['a proxy that has lost its service', { task: lostPage }, 'access', 75, 'run it again'],
     ['no credits', { balance: credits(0) }, 'credits', 5, 'Get credits for the account'],
     ['another service', { balance: jsonAnswer({ hello: 'world' }) }, 'connection', 76, 'address'],
   ])('%s is a failure', async (_, service, check, code, fix) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { chunk, lastChunk, searchFrames, streamHead } from '../helpers/fault-server.ts';
+import { chunk, lastChunk, notFound, searchFrames, streamHead } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 
 /** Far below what these floods took when a frame or a list of warnings had no measure: 600 to 3300. */
@@ -36,7 +36,7 @@ it.each(floods)(
   async (_, code, most, pieces) => {
     const at = await machineWith((socket, { method }) => {
       if (method === 'POST') return pour(socket, pieces());
-      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
+      socket.end(notFound);
     });
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(peakReport)}`;
     const result = await at.run('search company anything --limit 10 -f jsonl', { NODE_OPTIONS });

@@ -34,7 +34,8 @@ import { keepingIn } from '../helpers/stored.ts';
 /** What is kept of a purchase, when, and how it is shown again. */
 
 const key = 'test-key-0123456789';
-const ok = (body: string): string => jsonAnswer(body, ['X-Request-Id: req_test']);
+const requestId = 'X-Request-Id: req_test';
+const ok = (body: string): string => jsonAnswer(body, [requestId]);
 const contactAnswer =
   '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}';
 // A line break in an event starts another line of data.
@@ -45,7 +46,12 @@ const entities = [
 
 /** Each kind of purchase: its name, a command, and what the service answers. */
 const paid: readonly (readonly [name: string, line: string, answer: string | Buffer])[] = [
-  ['contact', 'contact email x', ok(contactAnswer)],
+  // Some proxies send the content type a second time.
+  [
+    'contact',
+    'contact email x',
+    jsonAnswer(contactAnswer, [requestId, 'content-type: Application/JSON;charset=utf-8']),
+  ],
   [
     'research',
     'research x',

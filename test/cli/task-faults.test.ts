@@ -50,6 +50,8 @@ const impossible: readonly (readonly [name: string, changes: object])[] = [
   ['another num', { num: 5 }],
   ['another task', { leads_search_id: 'ls_other' }],
 ];
+/** What delivery networks say of a service that they can't reach. */
+const pages = Array.from({ length: 11 }, (_, nth) => wholeAnswer(`${520 + nth} X`, 'text/html', '<html>'));
 /** A command for each operation meets every fault in test/matrix; here is what becomes of a whole run. */
 const cases: readonly Case[] = [
   ...impossible.flatMap(([name, changes]): Case[] => [
@@ -66,6 +68,8 @@ const cases: readonly Case[] = [
   ['fetch', 'a reset', (socket) => void socket.resetAndDestroy(), 4, 0, 45, 7],
   ['fetch', '403 later', refused(403, 'authentication_error'), ever, 4, 20, 2, resume],
   ['status', '502 of a proxy', wholeAnswer('502 Bad Gateway', 'text/html', '<html>'), 5, 0, 45, 6],
+  ['status', '404 of a proxy', wholeAnswer('404 Not Found', 'text/html', '<html>'), 5, 0, 45, 6],
+  ['status', '520 to 530 in turn', (socket) => void socket.write(pages.shift() ?? ''), 11, 0, 45, 12],
   ['status', '429', refused(429, 'concurrency_limit'), 3, 0, 45, 4],
   ['status', '404 right after the creation', missing, 3, 0, 45, 4],
   ['status', '404', missing, ever, 6, 0, 4, resume],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   chunk,
+  notFound,
   searchFrames,
   startFaultServer,
   startSearchServer,
@@ -83,7 +84,7 @@ it('a named run that is complete is not bought again, eight days and a prune lat
 it('a search whose reader has left is not bought to its end unasked', async () => {
   let searches = 0;
   const server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+    if (method === 'GET') return void socket.write(notFound);
     const frames = searchFrames(Array.from({ length: 900 }, (_, at) => [`{"name":"${at}"}`]));
     // The first one goes on until nobody listens, with leads that are new: nothing is printed of others.
     if (searches++ > 0) return void socket.end(wholeStream(frames));

@@ -1,5 +1,5 @@
 import { beforeEach } from 'vitest';
-import { errorAnswer, searchFrames, streamStart, wholeAnswer, wholeStream } from './fault-server.ts';
+import { errorAnswer, notFound, searchFrames, streamStart, wholeStream } from './fault-server.ts';
 import { machineWith } from './machine.ts';
 
 /** A machine with nothing on it, and a service that cuts searches: new for each test of a file that imports this. */
@@ -17,7 +17,7 @@ beforeEach(async () => {
   script = { refusals: 0, cuts: 1, last: rest };
   at = await machineWith((socket, { method }) => {
     // What was cut can't be read as a task.
-    if (method === 'GET') return void socket.write(wholeAnswer('404 Not Found', 'application/json', '{}'));
+    if (method === 'GET') return void socket.write(notFound);
     script.before?.();
     if (script.refusals-- > 0)
       return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));

@@ -81,7 +81,7 @@ export function startSearchServer(
   pauseMs = 0,
 ): Promise<FaultServer> {
   return startFaultServer(async (socket, request) => {
-    if (request.method === 'GET') return void socket.write(wholeAnswer('404 Not Found', 'text/plain', ''));
+    if (request.method === 'GET') return void socket.write(notFound);
     const frames = toFrames(request);
     socket.write(streamHead);
     for (const one of frames) {
@@ -118,6 +118,9 @@ export function errorAnswer(
   return wholeAnswer(status, 'application/json', JSON.stringify({ error: { type, message } }), headers);
 }
 
+/** What the service says of a task that it does not have. */
+export const notFound = errorAnswer('404 Not Found', 'not_found', 'no such task');
+
 /** A frame of the stream. */
 export function frame(payload: unknown): string {
   return `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`;
@@ -145,7 +148,7 @@ export function searchFrames(
 
 /** Searches are cut behind their first two leads; nothing of them can be read as a task. */
 export const cutting: Answer = (socket, { method }) => {
-  if (method === 'GET') return void socket.end(wholeAnswer('404 Not Found', 'application/json', '{}'));
+  if (method === 'GET') return void socket.end(notFound);
   const [first = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
   socket.write(streamStart(first));
   setTimeout(() => socket.destroy(), 50);

@@ -19,6 +19,11 @@ export interface RowServiceOptions {
   readonly lost?: ReadonlySet<string>;
   /** The first request of each row is answered with 500, and nothing is charged. */
   readonly stumbles?: true;
+  /**
+   * A server in front of the service answers every second request with one of these statuses, each in turn, and a page of its own. Every
+   * fourth of those requests was carried out before.
+   */
+  readonly front?: readonly number[];
   /** Credits of the account: 402 when they are used up. */
   readonly credits?: number;
 }
@@ -43,6 +48,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
   let requests = 0;
   let requestsOfAll = 0;
   let connections = 0;
+  let fronts = 0;
   let open = 0;
   let most = 0;
 
@@ -51,6 +57,9 @@ export async function startRowService(options: RowServiceOptions = {}) {
     response.writeHead(status, head);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }
+
+  const sendPage = (response: ServerResponse, status: number): void =>
+    send(response, '<html>nginx</html>', status, { 'content-type': 'text/html' });
 
   function refuse(response: ServerResponse, status: number, type: string, headers = {}): void {
     refusals.set(status, (refusals.get(status) ?? 0) + 1);
@@ -69,9 +78,11 @@ export async function startRowService(options: RowServiceOptions = {}) {
     }
     open++;
     most = Math.max(most, open);
+    const front = requests % 2 === 1 ? options.front?.[fronts % options.front.length] : undefined;
     try {
       await new Promise((resolve) => setTimeout(resolve, latencyMs));
       await options.gate?.(body);
+      if (front !== undefined && fronts++ % 4 !== 3) return sendPage(response, front);
       if (options.refused?.has(JSON.parse(body).objective)) {
         return refuse(response, 422, 'invalid_request_error');
       }
@@ -82,6 +93,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (charged.has(key)) return refuse(response, 409, 'request_already_exists');
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);
+      if (front !== undefined) return sendPage(response, front);
       if (options.garbled) return send(response, '<paid for>');
       if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);

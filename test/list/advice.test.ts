@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { searchFrames, startFaultServer, streamStart, wholeAnswer } from '../helpers/fault-server.ts';
+import { notFound, searchFrames, startFaultServer, streamStart } from '../helpers/fault-server.ts';
 import {
   cwd,
   env,
@@ -115,7 +115,7 @@ it('the rest of a search whose answer was lost is told of, and can be resumed', 
   settings({ 'retry.attempts': 0 });
   const [first = ''] = searchFrames([['{"name":"Lead 1"}', '{"name":"Lead 2"}']]);
   const server = await startFaultServer((socket, { method }) => {
-    if (method === 'GET') return void socket.end(wholeAnswer('404 Not Found', 'text/plain', ''));
+    if (method === 'GET') return void socket.end(notFound);
     if (++searches > 1) return void socket.destroy();
     socket.write(streamStart(first), () => socket.destroy());
   });

@@ -485,3 +485,27 @@ describe('rows that are added to a file', () => {
     expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
   });
 });
+
+it('a server in front that answers 520 to 530 loses no more rows than one that answers 504', async () => {
+  const objectives = Array.from({ length: 24 }, (_, row) => `Person ${row}`);
+  write('list.txt', objectives.join('\n'));
+  const ends: unknown[] = [];
+  for (const front of [[504], Array.from({ length: 11 }, (_, nth) => 520 + nth)]) {
+    await serve({ front });
+    const { code, stdout } = await contacts('--input', 'list.txt', '-f', 'jsonl', '--concurrency', '1');
+    const found = stdout.split('\n').filter((line) => line.includes('@example.com'));
+    ends.push({ code, found: found.length, requests: service.requests() });
+    expect(paid()).toEqual(objectives.toSorted());
+  }
+  // A row whose answer the service does not repeat is lost, and charged once.
+  expect(ends).toEqual(Array(2).fill({ code: 3, found: 18, requests: 48 }));
+});
+
+it('a firewall that refuses one row refuses all: the list stops, and no key is blamed', async () => {
+  write('list.txt', 'Ada\nBea\nCid');
+  await serve({ front: [403] });
+  const { code, stderr } = await contacts('--input', 'list.txt', '--concurrency', '1');
+  expect({ code, requests: service.requests() }).toEqual({ code: 4, requests: 1 });
+  expect(stderr).toContain('a server in front of the service refused the request');
+  expect(stderr).not.toMatch(/\bkey\b/);
+});

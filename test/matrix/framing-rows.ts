@@ -1,5 +1,5 @@
 import { chunk, lastChunk, wholeAnswer } from '../helpers/fault-server.ts';
-import { garbledEndings, lost, type Row, someOfAll, well, withoutStream } from './row.ts';
+import { garbledEndings, lost, paid, type Row, someOfAll, well, withoutStream } from './row.ts';
 import { after, instead, type Way } from './ways.ts';
 
 const json = (...head: readonly string[]): string =>
@@ -22,8 +22,6 @@ const malformedHeads: readonly (readonly [fault: string, answer: string | Buffer
   ['a NUL in the name of a header', `${json('X\0A: b', 'Content-Length: 2')}{}`],
   ['a space before the colon', `${json('X-A : b', 'Content-Length: 2')}{}`],
   ['a header without a colon', `${json('X-A', 'Content-Length: 2')}{}`],
-  ['a flood of headers', `${json(...Array(10_000).fill('X-A: bbbbbbbbbbbbbbbb'), 'Content-Length: 2')}{}`],
-  ['one endless header', `${json(`X-A: ${'b'.repeat(100_000)}`, 'Content-Length: 2')}{}`],
   ['status 99', 'HTTP/1.1 99 X\r\nContent-Length: 2\r\n\r\n{}'],
   ['status 099', 'HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\n{}'],
   ['status 1000', 'HTTP/1.1 1000 X\r\nContent-Length: 2\r\n\r\n{}'],
@@ -31,9 +29,40 @@ const malformedHeads: readonly (readonly [fault: string, answer: string | Buffer
   ['another version of HTTP', 'HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\n{}'],
   ['101 that nobody asked for', 'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
   ['101 without an upgrade', 'HTTP/1.1 101 X\r\n\r\n'],
-  // undici takes it for a broken connection.
-  ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\n${json('Content-Length: 2')}{}`],
 ];
+
+/** Heads that are good HTTP and are refused all the same. The next one would be alike, so it is sent once. */
+const unreadable: readonly Row[] = (
+  [
+    ['a flood of headers', json(...Array(10_000).fill('X-A: bbbbbbbbbbbbbbbb')), 'larger than 64 kB'],
+    ['one endless header', json(`X-A: ${'b'.repeat(66_000)}`), 'larger than 64 kB'],
+    ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\n${json()}`, '"100 Continue", which was not'],
+  ] as const
+).map(([fault, head, says]) => ({
+  fault: `${fault}, after the service has done it`,
+  ways: [after(instead(head.replace(/\r\n$/, 'Content-Length: 2\r\n\r\n{}')))],
+  only: someOfAll,
+  endings: {
+    G: { exit: 76, charged: 'no', type: 'unreadable' },
+    ...paid({ exit: 8, charged: 'maybe', type: 'unreadable', paid: 1 }),
+  },
+  says: RegExp(`^the answer of the service can't be read: .*${says}`),
+}));
+
+/** Proxies add whole kilobytes of cookies and policies. */
+const largeHead: Row = {
+  fault: '60 kB of headers',
+  ways: [
+    async ({ socket, deliver }) => {
+      const answer = await deliver();
+      const more = Array.from({ length: 15 }, (_, nth) => `X-${nth}: ${'b'.repeat(4000)}\r\n`).join('');
+      const end = answer.indexOf('\r\n') + 2;
+      socket.end(Buffer.concat([answer.subarray(0, end), Buffer.from(more), answer.subarray(end)]));
+    },
+  ],
+  only: someOfAll,
+  endings: well(),
+};
 
 /** Bodies whose end can't be found, behind a good head. */
 const malformedBodies: readonly (readonly [fault: string, answer: string])[] = [
@@ -85,7 +114,13 @@ function announcing(text: string, isAtOnce: boolean): Way {
 }
 
 /** Content types that are only nearly the promised ones, and those that are in other words. */
-const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
+const nearly: readonly Row[] = [
+  'x',
+  '/json',
+  ', text/html',
+  '; charset=utf-8\r\nContent-Type: text/html',
+  '\r\ncontent-type: application/json; charset=latin1',
+].map((more) => ({
   fault: `the content type with ${more} behind it`,
   ways: [
     ({ socket, endpoint }) => void socket.write(wholeAnswer('200 OK', `${endpoint.answer}${more}`, '{}')),
@@ -95,16 +130,34 @@ const nearly: readonly Row[] = ['x', '/json', ', text/html'].map((more) => ({
   says: 'with the content type',
 }));
 
-const inOtherWords: readonly Row[] = ['; charset=utf-8', ';a=b;c="d"', ' ; x'].map((more) => {
-  const inCapitals = (_: string, name: string, type: string) => `${name}${type.toUpperCase()}${more}`;
+const inOtherWords: readonly Row[] = (
+  [
+    ['; charset=utf-8'],
+    [';a=b;c="d"'],
+    [' ; x'],
+    // A second one, of a proxy.
+    ['', '\r\nContent-Type: ', '; charset=UTF-8'],
+    ['; Charset="UTF-8";a="b,c"', '\r\nCONTENT-TYPE:', ''],
+    [';charset=utf-8', ', ', ' ; charset = utf-8'],
+  ] as const
+).map(([more, again, moreAgain]) => {
+  const inCapitals = (_: string, name: string, type: string) =>
+    `${name}${type.toUpperCase()}${more}${again === undefined ? '' : `${again}${type}${moreAgain}`}`;
   const changed = (answer: Buffer): string =>
     answer.toString('latin1').replace(/^(content-type: )([\w/-]+).*$/im, inCapitals);
   return {
-    fault: `the content type in capitals, with ${more}`,
+    fault: `the content type in capitals, with ${JSON.stringify([more, again, moreAgain])}`,
     ways: [async ({ socket, deliver }) => void socket.end(changed(await deliver()), 'latin1')],
     only: someOfAll,
     endings: well(),
   };
 });
 
-export const framingRows: readonly Row[] = [...malformed, ...interim, ...nearly, ...inOtherWords];
+export const framingRows: readonly Row[] = [
+  ...malformed,
+  ...unreadable,
+  largeHead,
+  ...interim,
+  ...nearly,
+  ...inOtherWords,
+];

@@ -24,7 +24,7 @@ const unsentRows: readonly Row[] = [
       await closed.close();
       return closed;
     },
-    endings: all(unsent),
+    endings: all({ ...unsent, type: 'not_running' }),
     says: 'ECONNREFUSED',
   },
   {
@@ -54,6 +54,7 @@ const unsentRows: readonly Row[] = [
     fault: 'plain HTTP at an https address',
     elsewhere: () => elsewhere(createServer((socket) => void socket.end('HTTP/1.1 400 X\r\n\r\n'))),
     endings: all({ ...notHttp, requests: 0 }),
+    says: 'it answers without TLS, so it probably speaks http, not https',
   },
   { fault: 'not HTTP', ways: [instead('SSH-2.0-OpenSSH_9.2\r\n\r\n')], endings: all(notHttp) },
   { fault: 'a corrupt config file', config: '{"profiles":', endings: all(unconfigured), says: 'config.json' },

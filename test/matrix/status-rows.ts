@@ -13,17 +13,26 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
   says: /the service redirects to another address: https:\/\/elsewhere\.example\/.* \(\w+ \/v1\/\S+: 30\d\)$/,
 }));
 
-/** Statuses that a proxy gives, without the error envelope. */
-const gateways: readonly Row[] = [500, 502, 503, 504].map((code) => ({
-  fault: `${code} without the envelope`,
-  ways: [status(code, [], '<html>nginx</html>')],
-  endings: {
-    G: outage('gateway'),
-    C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5 },
-    ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2 }),
-  },
-  says: RegExp(`a server in front of the service answered instead.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
-}));
+/** Help for an address that is wrong for ever; a proxy that has lost its service for a moment answers alike. */
+const noPage = '; if it always does, check the address: it is what stands before /v1';
+
+const page = (code: number): Way => status(code, [], '<html>nginx</html>');
+
+/** Statuses that a proxy gives, without the error envelope: before the service has the request, or after it has done the work. */
+const gateways: readonly Row[] = [404, 500, 501, 502, 503, 504, 520, 524, 530, 999]
+  .map((code) => [code, code === 524 ? 1 : 0] as const)
+  .map(([code, paid]) => ({
+    fault: `${code} without the envelope${paid === 1 ? ', after the service has done it' : ''}`,
+    ways: [paid === 1 ? after(page(code)) : page(code)],
+    endings: {
+      G: outage('gateway'),
+      C: { exit: 8, charged: 'maybe', type: 'gateway', requests: 5, paid },
+      ...answers({ exit: 8, charged: 'maybe', type: 'gateway', requests: 2, paid }),
+    },
+    says: RegExp(
+      `a server in front of the service answered instead${code === 404 ? noPage : ''}.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`,
+    ),
+  }));
 
 /** Only a read of a task can miss one: of all else, the address is wrong. */
 const missing =
@@ -38,6 +47,9 @@ const refusals: readonly Row[] = (
     [404, 'not_found', 6, missing],
     [422, 'invalid_request_error', 2, 'the service refused the request: as the service says'],
     [503, 'service_unavailable', 9, 'the service does not offer this: as the service says'],
+    // From 500 on, the type decides.
+    [500, 'service_unavailable', 9, 'the service does not offer this: as the service says'],
+    [530, 'insufficient_credits', 5, 'not enough credits'],
   ] as const
 ).map(([code, type, exit, words]) => ({
   fault: `${code} ${type}`,
@@ -51,23 +63,29 @@ const refusals: readonly Row[] = (
   ),
 }));
 
-/** fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
-const undocumented: readonly Row[] = [400, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
+/** Refusals of a firewall: they end as those of the service, and say nothing of the key, the credits or the request. */
+const firewalls: readonly Row[] = (
+  [
+    [401, 4],
+    [402, 5],
+    [403, 4],
+    [422, 2],
+    [405, 76],
+    [451, 76],
+  ] as const
+).map(([code, exit]) => ({
+  fault: `${code} without the envelope`,
+  ways: [page(code)],
+  endings: all({ exit, charged: 'no', type: 'gateway_refused' }),
+  says: RegExp(`a server in front of the service refused the request.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
+}));
+
+/** Of a 404, only `not_found` is known. fetch would send a 421 again by itself, and keep the answer of a 407 for itself. */
+const undocumented: readonly Row[] = [400, 404, 405, 407, 408, 418, 421, 425, 451].map((code) => ({
   fault: `${code}, which the document does not have`,
   ways: [envelope(code, 'whatever', ['X-Request-Id: req_odd'])],
   endings: all({ exit: 76, charged: 'no', type: 'undocumented' }),
   says: RegExp(`leadpipe does not know: as the service says.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
-}));
-
-/** Whoever says one of these may stand in front of a service that has done the work. */
-const unexplained: readonly Row[] = [501, 511, 524, 600, 999].map((code) => ({
-  fault: `${code}, which the document does not have`,
-  ways: [after(status(code, [], '<html>'))],
-  endings: {
-    G: { exit: 76, charged: 'no', type: 'unexplained' },
-    ...paid({ exit: 76, charged: 'maybe', type: 'unexplained', paid: 1 }),
-  },
-  says: RegExp(`leadpipe does not know.* \\(\\w+ \\/v1\\/\\S+: ${code}\\)$`),
 }));
 
 const busy: Ending = { exit: 75, charged: 'no', type: 'concurrency_limit', requests: 7 };
@@ -170,16 +188,20 @@ const conflictRows: readonly Row[] = [
 ];
 
 const internalRows: readonly Row[] = [
-  {
-    fault: '500 internal_error',
-    ways: [envelope(500, 'internal_error')],
-    endings: {
-      G: outage('internal_error'),
-      C: { exit: 75, charged: 'maybe', type: 'internal_error', requests: 5 },
-      ...answers({ exit: 8, charged: 'maybe', type: 'internal_error', requests: 2 }),
-    },
-    says: /the service failed: as the service says.* \(\w+ \/v1\/\S+: 500 internal_error\)$/,
-  },
+  ...[500, 503, 520].map(
+    (code): Row => ({
+      fault: `${code} internal_error`,
+      ways: [envelope(code, 'internal_error')],
+      endings: {
+        G: outage('internal_error'),
+        C: { exit: 75, charged: 'maybe', type: 'internal_error', requests: 5 },
+        ...answers({ exit: 8, charged: 'maybe', type: 'internal_error', requests: 2 }),
+      },
+      says: RegExp(
+        `the service failed: as the service says.* \\(\\w+ \\/v1\\/\\S+: ${code} internal_error\\)$`,
+      ),
+    }),
+  ),
   {
     fault: '500 internal_error, once',
     ways: [envelope(500, 'internal_error'), through],
@@ -212,8 +234,8 @@ export const statusRows: readonly Row[] = [
   ...redirects,
   ...gateways,
   ...refusals,
+  ...firewalls,
   ...undocumented,
-  ...unexplained,
   ...busyRows,
   ...conflictRows,
   ...internalRows,

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createAuthority } from '../helpers/certificates.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
+import { startRowService } from '../helpers/row-service.ts';
 import { pointedAt } from '../helpers/run.ts';
 import { toFailure, withSettings } from '../helpers/settings.ts';
+import { freePort } from './debian-proxies.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { startSecureService } from './secure-service.ts';
 
@@ -65,5 +67,27 @@ describe.skipIf(!hasIpv6)('IPv6', () => {
     const { code, error } = toFailure(await runInProcess(['balance', '--json-errors'], { env }));
     expect([code, error.type]).toEqual([76, 'certificate']);
     expect(service.requests).toEqual([]);
+  });
+});
+
+describe('an address of this machine', () => {
+  it('with https, where http is spoken, is told with http', async () => {
+    const server = await startRowService();
+    const env = pointedAt(server.url.replace('http', 'https'));
+    const { code, error } = toFailure(await runInProcess('balance --json-errors', { env }));
+    expect([code, error.type]).toEqual([76, 'not_http']);
+    const { groups } = /^Write the address with http: (?<url>\S+)$/.exec(error.hint) ?? {};
+    expect(await runInProcess(['balance'], { env: pointedAt(groups?.url ?? '') })).toMatchObject({ code: 0 });
+  });
+
+  it('where nothing listens is tried twice within a second', async () => {
+    const env = pointedAt(`http://127.0.0.1:${await freePort()}`);
+    // The longest waits that there can be.
+    const options = { env, context: { random: () => 1 } };
+    const result = await runInProcess('balance --json-errors --verbose', options);
+    const { code, error } = toFailure(result);
+    expect([code, error.type]).toEqual([75, 'not_running']);
+    expect(error.hint).toMatch(/^Is `leadpipe serve` running\?/);
+    expect(result.stderr.match(/again in \d+ ms/g)).toEqual(['again in 300 ms']);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { proxyFor } from '../../src/transport/proxy.ts';
+import { chooseProxy } from '../../src/transport/proxy.ts';
 
 const service = 'https://api.service.test';
 const chosen = (env: Record<string, string>, url = service): string | undefined =>
-  proxyFor(new URL(url), env)?.name;
+  chooseProxy(new URL(url), env).proxy?.name;
 
 describe('which proxy', () => {
   it.each<[expected: string | undefined, env: Record<string, string>]>([
@@ -35,7 +35,7 @@ describe('credentials', () => {
     ['http://ann:p%40ss%3Aw%2Frd%231@proxy:1', 'ann:p@ss:w/rd#1'],
     ['http://%C3%A5nn:%E2%82%AC@proxy:1', 'ånn:€'],
   ])('%s', (value, credentials) => {
-    const { authorization, name } = proxyFor(new URL(service), { HTTPS_PROXY: value }) ?? {};
+    const { authorization, name } = chooseProxy(new URL(service), { HTTPS_PROXY: value }).proxy ?? {};
     expect(name).toBe('proxy:1');
     const encoded = credentials && Buffer.from(credentials).toString('base64');
     expect(authorization).toBe(encoded && `Basic ${encoded}`);
@@ -101,10 +101,41 @@ describe('NO_PROXY', () => {
     [true, '[2001:db8::1]:8443', 'https://[2001:db8::1]:8443'],
     [false, '[2001:db8::1]:8443', 'https://[2001:db8::1]'],
     [false, '2001:db8::2', 'https://[2001:db8::1]'],
+    [true, '192.0.2.0/24', 'https://192.0.2.200'],
+    [false, '192.0.2.0/24', 'https://192.0.3.1'],
+    [true, '10.0.0.0/8, 192.0.2.128/25:443', 'https://192.0.2.200'],
+    [false, '192.0.2.128/25:8443', 'https://192.0.2.200'],
+    [true, '0.0.0.0/0', 'https://192.0.2.1'],
+    [false, '192.0.2.0/33', 'https://192.0.2.1'],
+    [false, '192.0.2.0/', 'https://192.0.2.0'],
+    [false, '192.0.2.0/x', 'https://192.0.2.0'],
+    [false, '192.0.2.0/24', service],
+    [false, '2.1', 'https://192.0.2.1'],
+    [true, 'fd00::/8', 'https://[fd12:3456::1]'],
+    [false, 'fd00::/8', 'https://[2001:db8::1]'],
+    [true, '[fd00::]/8:8443', 'https://[fd12:3456::1]:8443'],
+    [false, '[fd00::/8]:8443', 'https://[fd12:3456::1]'],
+    [true, '2001:db8:0:0:0:0:0:1', 'https://[2001:db8::1]'],
+    [false, '192.0.2.0/24', 'https://[fd12::1]'],
+    [false, 'fd00::/8', 'https://192.0.2.1'],
   ])('%s: %j for %s', (isDirect, exceptions, url) => {
     const proxy = { HTTPS_PROXY: 'http://proxy:1' };
     const expected = isDirect ? undefined : 'proxy:1';
     expect(chosen({ ...proxy, NO_PROXY: exceptions }, url)).toBe(expected);
     expect(chosen({ ...proxy, no_proxy: exceptions, NO_PROXY: 'api.service.test,::1' }, url)).toBe(expected);
   });
+});
+
+it.each<[rule: string | undefined, env: Record<string, string>, url: string]>([
+  [undefined, {}, service],
+  ['https_proxy is empty', { https_proxy: '', HTTPS_PROXY: 'http://upper:1' }, service],
+  ['ALL_PROXY', { ALL_PROXY: 'http://all:1', NO_PROXY: 'other.test' }, service],
+  ['NO_PROXY: .service.test', { HTTPS_PROXY: 'http://a:1', NO_PROXY: 'other.test,.service.test' }, service],
+  [
+    'no_proxy: 192.0.2.0/24',
+    { HTTPS_PROXY: 'http://a:1', no_proxy: '192.0.2.0/24', NO_PROXY: '*' },
+    'https://192.0.2.1',
+  ],
+])('%s decides with %j', (rule, env, url) => {
+  expect(chooseProxy(new URL(url), env).rule).toBe(rule);
 });

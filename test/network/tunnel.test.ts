@@ -61,11 +61,12 @@ describe('what a proxy sees', () => {
     const proxy = await startRecordingProxy({ to: service.port });
     // An address of this machine that is not one of its loopback addresses.
     const direct = await startSecureService(authority.issue('IP:0.0.0.0'));
-    const proxies = { HTTPS_PROXY: `127.0.0.1:${proxy.port}`, NO_PROXY: 'service.test,0.0.0.0' };
+    const proxies = { HTTPS_PROXY: `127.0.0.1:${proxy.port}`, NO_PROXY: 'service.test,0.0.0.0/8' };
     const address = pointedAt(`https://0.0.0.0:${direct.port}`, key);
-    expect(await runInProcess(['balance'], { env: { ...settings, ...proxies, ...address } })).toMatchObject({
-      code: 0,
-    });
+    const env = { ...settings, ...proxies, ...address };
+    expect(await runInProcess(['balance'], { env })).toMatchObject({ code: 0 });
+    const { stdout } = await runInProcess('doctor -f csv', { env });
+    expect(stdout).toContain('proxy,ok,none (NO_PROXY: 0.0.0.0/8),');
     direct.close();
     expect(proxy.heads).toEqual([]);
   });

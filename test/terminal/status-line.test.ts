@@ -101,6 +101,8 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
       'why one that is not there is asked again',
       closed,
       /waiting \d s: nothing answers at \S+ \(ECONNREFUSED\)…/,
+      // An address of this machine that is not one of its loopback addresses.
+      (url) => url.replace('http://127.0.0.1', 'https://0.0.0.0'),
     ],
     [
       'the name of one that is wrong',

@@ -12,15 +12,17 @@ import { type Fault, verdictOf } from '../../src/transport/policy.ts';
 const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly number[], charged: string][] =
   [
     ['unsent', [4, 4, 4, 4, 4], [75, 75, 75], 'no'],
+    ['not_running', [1, 1, 1, 1, 1], [75, 75, 75], 'no'],
     ['proxy_credentials', [0, 0, 0, 0, 0], [78, 78, 78], 'no'],
     ['proxy_refused', [0, 0, 0, 0, 0], [78, 78, 78], 'no'],
     ['certificate', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['not_http', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['redirect', [0, 0, 0, 0, 0], [76, 76, 76], 'maybe'],
     ['lost', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
+    ['unreadable', [0, 0, 0, 0, 0], [76, 8, 8], 'maybe'],
     ['gateway', [4, 4, 1, 1, 1], [75, 8, 8], 'maybe'],
+    ['gateway_refused', [0, 0, 0, 0, 0], [76, 76, 76], 'no'],
     ['garbled', [3, 3, 0, 1, 0], [76, 76, 8], 'yes'],
-    ['unexplained', [0, 0, 0, 0, 0], [76, 76, 76], 'maybe'],
     ['internal_error', [4, 4, 1, 1, 1], [75, 75, 8], 'maybe'],
     ['not_enabled', [0, 0, 0, 0, 0], [9, 9, 9], 'no'],
     ['busy', [6, 6, 6, 6, 6], [75, 75, 75], 'no'],

@@ -11,8 +11,8 @@ import {
   type Connection,
   findAddress,
   findKey,
+  findProxy,
   noTarget,
-  proxyOf,
   type Target,
 } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
@@ -23,6 +23,7 @@ import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
+import { RequestError, ServiceError } from '../../transport/errors.ts';
 import { defineCommand } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
@@ -172,8 +173,9 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       return ok(toAddressText(baseUrl));
     },
     proxy() {
-      proxy = baseUrl && proxyOf(baseUrl, env)?.name;
-      return ok(proxy ?? 'none');
+      const choice = baseUrl && findProxy(baseUrl, env);
+      proxy = choice?.proxy?.name;
+      return ok(`${proxy ?? 'none'}${choice?.rule === undefined ? '' : ` (${choice.rule})`}`);
     },
     'host name': () => checkName(baseUrl, proxy),
     async connection() {
@@ -192,7 +194,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
         const ask = (connection: Connection) => askService(context, connection);
         answer = await withConnection(context, options, ask, { known: target }, say);
       } catch (error) {
-        if (!(error instanceof LeadpipeError) || error.details.status === undefined) throw error;
+        if (!(error instanceof ServiceError)) throw error;
         refusal = error;
       }
       return ok(
@@ -292,7 +294,7 @@ async function checkName(baseUrl: URL | undefined, proxy: string | undefined): P
 async function askService({ signal }: Context, { client }: Connection) {
   const { value, serverTime } = await client.balance(signal);
   const answer = await client.status('ls_doctor', signal).catch((error: unknown) => error);
-  const mayNot = answer instanceof Error && (answer as LeadpipeError).details?.status !== 404;
+  const mayNot = answer instanceof Error && !(answer instanceof RequestError && answer.fault === 'missing');
   return { credits: value.available_credits, serverTime, refusal: mayNot ? answer : undefined };
 }
 

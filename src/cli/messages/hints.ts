@@ -66,6 +66,10 @@ const hints: Hints = {
   bad_switch: '`leadpipe serve --help` lists the switches.',
   port_in_use: 'Choose another port with --port, or any free one with --port 0.',
   busy_until: ({ until }) => `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
+  not_running: (_, { options }) =>
+    options.local
+      ? 'The local service of this run has ended. Run the command again: with --local it costs nothing.'
+      : 'Is `leadpipe serve` running? Start it, or correct the address. Nothing was sent.',
   in_doubt: (_, { options }) => (options.local ? 'Run it again: with --local it costs nothing.' : inDoubt),
   key_used: toAnotherKey,
   key_of_other_request: toAnotherKey,

@@ -162,11 +162,13 @@ function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
 /** Faults that concern all rows: nothing more is sent after them. */
 const stoppingFaults: readonly Fault[] = [
   'unsent',
+  'not_running',
   'proxy_credentials',
   'proxy_refused',
   'certificate',
   'not_http',
   'redirect',
+  'gateway_refused',
   'unauthenticated',
   'forbidden',
   'no_credits',
