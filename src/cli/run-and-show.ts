@@ -11,6 +11,7 @@ import {
   runToEnd,
   type Stage,
 } from '../operations/events.ts';
+import type { OpenIndex } from '../operations/journal/operation-index.ts';
 import { isTask, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
@@ -40,7 +41,7 @@ export interface Shown {
   /** What the command does with an event, in addition. What it throws ends the run. `warn` prints a line, where rows are not in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
   /** The earlier run to go on with, if the user named one. */
-  readonly earlier?: ((buyer: Buyer) => Promise<Earlier>) | undefined;
+  readonly earlier?: ((buyer: Buyer, openIndex: OpenIndex) => Promise<Earlier>) | undefined;
 }
 
 type ShowOptions = ConnectionOptions & RecordOptions & { readonly positions?: true };
@@ -67,7 +68,8 @@ export async function runAndShow<Kind extends Runnable>(
       throw error;
     }
   };
-  const earlier = shown.earlier && (() => shown.earlier?.(buyer) as Promise<Earlier>);
+  const { earlier: named } = shown;
+  const earlier = named && ((openIndex: OpenIndex) => named(buyer, openIndex));
   return await show(context, options, run<Kind>(buyer, order, open, earlier), shown);
 }
 

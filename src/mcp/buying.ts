@@ -14,6 +14,7 @@ import type { Arrived, OperationEvent } from '../operations/events.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
+import { openOnce } from '../operations/journal/operation-index.ts';
 import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
 import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds/kinds.ts';
@@ -81,7 +82,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
       continue;
     }
     try {
-      const earlier = await findEarlier(buyer, toOrder(wanted));
+      const earlier = await findEarlier(buyer, toOrder(wanted), openOnce(buyer.context));
       if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, lock.release);
     } finally {
       lock.release();

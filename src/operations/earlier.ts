@@ -6,7 +6,7 @@ import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRuns, LeftBehind } from './events.ts';
 import { readAnswer } from './journal/answers.ts';
 import { lastWritten } from './journal/journal-file.ts';
-import { type OperationIndex, openIndex } from './journal/operation-index.ts';
+import type { OpenIndex, OperationIndex } from './journal/operation-index.ts';
 import type { Order } from './kinds/job.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { toRowRequestText } from './kinds/row-request.ts';
@@ -54,6 +54,7 @@ interface Asking {
   readonly ordered: Ordered;
   readonly digests: OrderDigests & { readonly key: string | undefined };
   readonly index: OperationIndex;
+  readonly openIndex: OpenIndex;
 }
 
 /**
@@ -61,10 +62,10 @@ interface Asking {
  * lock of the output, so that nothing changes meanwhile. Throws LocalIoError, and ConfigurationError for a journal of the same order that
  * can't be read.
  */
-export async function findEarlier(buyer: Buyer, order: Order): Promise<Earlier> {
+export async function findEarlier(buyer: Buyer, order: Order, openIndex: OpenIndex): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
   if (!order.keep || order.isPreview || (!isPaid(order.kind) && !isList)) return noEarlierRun;
-  const asking = await toAsking(buyer, order);
+  const asking = await toAsking(buyer, order, openIndex);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
@@ -84,21 +85,22 @@ export async function toNamed(
   operation: Operation,
   isSameOutput: boolean,
   elsewhere: Facts,
+  openIndex: OpenIndex,
 ): Promise<Earlier> {
-  const isOurs = isSameOutput && (await isPartOf(buyer.context, operation, elsewhere));
+  const isOurs = isSameOutput && (await isPartOf(buyer.context, openIndex, operation, elsewhere));
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await toAsking(buyer, order), 'run')) answers.push(one);
+    for await (const one of operationsBy(await toAsking(buyer, order, openIndex), 'run')) answers.push(one);
   }
   return { is: 'resume', operation, isSameOutput, isOurs, answers, mayStartOver: false };
 }
 
-async function toAsking(buyer: Buyer, order: Order): Promise<Asking> {
+async function toAsking(buyer: Buyer, order: Order, openIndex: OpenIndex): Promise<Asking> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
-  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await openIndex(buyer.context)];
-  return { buyer, order, ordered, digests, index };
+  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await openIndex()];
+  return { buyer, order, ordered, digests, index, openIndex };
 }
 
 /** Pure: everything of an order that decides what is bought, and where it goes. */
@@ -126,7 +128,7 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
     (await findUnanswered(asking)) ??
     (await (order.kind === 'search' ? findSearch(asking) : findUnfinished(asking)));
   if (found !== undefined) {
-    const isOurs = (await replacedBy(buyer.context, found)) === undefined;
+    const isOurs = (await replacedBy(buyer.context, asking.openIndex, found)) === undefined;
     const resumed = { operation: found, isSameOutput: true, isOurs, answers, mayStartOver: true };
     return { is: 'resume', ...resumed };
   }

@@ -1,7 +1,7 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
-import { damagedKind, type IndexContext, openIndex } from './journal/operation-index.ts';
+import { damagedKind, type IndexContext, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import { kindOf } from './kinds/kinds.ts';
 import { type Operation, readOperation } from './operation.ts';
 
@@ -36,10 +36,14 @@ export async function* readUnfinished(
  * Of these runs of a list, those that were killed and not resumed, oldest first: what they brought counts as delivered, but perhaps not all
  * of it is in their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
-export async function killedRuns(context: IndexContext, ids: readonly string[]): Promise<string[]> {
+export async function killedRuns(
+  context: IndexContext,
+  index: OperationIndex,
+  ids: readonly string[],
+): Promise<string[]> {
   const runs = new Set(ids);
   const killed: string[] = [];
-  for (const line of (await openIndex(context)).newest()) {
+  for (const line of index.newest()) {
     if (line.is === 'ended') runs.delete(line.op);
     // Only journals of these runs are read, however many other operations there are.
     if (line.is !== 'begun' || !runs.has(line.op)) continue;

@@ -4,7 +4,7 @@ import { limits } from '../contract/limits.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/errors.ts';
 import type { Buyer } from './buyer.ts';
-import { type Admit, type OperationIndex, openIndex } from './journal/operation-index.ts';
+import { type Admit, type OpenIndex, type OperationIndex, openOnce } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
@@ -175,9 +175,10 @@ export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,
   available: number | undefined,
+  openIndex = openOnce(buyer.context),
 ): Promise<void> {
   const { spending } = buyer;
-  toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
+  toAdmit(buyer, worst)?.(await openIndex(), worst.credits ?? 0);
   if (spending === undefined) return;
   const credits = toSetAside(spending, worst);
   spending.settle(credits, 0);
@@ -217,12 +218,12 @@ export async function toRowLimit(
   buyer: Buyer,
   worst: WorstCase,
   rest: number | undefined,
+  openIndex: OpenIndex,
 ): Promise<Spending | undefined> {
   const { spending } = buyer;
   const day = dayOf(buyer, worst);
   if (day === undefined) return spending;
-  const most =
-    rest === undefined ? day.leftIn(await openIndex(buyer.context)) : exact(rest * (worst.credits ?? 0));
+  const most = rest === undefined ? day.leftIn(await openIndex()) : exact(rest * (worst.credits ?? 0));
   return spending !== undefined && spending.limit <= most
     ? spending
     : createSpending(most, 'max_credits_per_day');

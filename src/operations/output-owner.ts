@@ -3,7 +3,7 @@ import { type Facts, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
-import { type IndexContext, openIndex } from './journal/operation-index.ts';
+import type { IndexContext, OpenIndex } from './journal/operation-index.ts';
 import { type Operation, readOperation, withOperation } from './operation.ts';
 import { toDigests } from './order-digests.ts';
 
@@ -11,10 +11,14 @@ import { toDigests } from './order-digests.ts';
  * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records
  * can't be read, nothing is known of such a run. The caller holds the lock of the file. Throws LocalIoError.
  */
-export async function completeAdditionTo(context: IndexContext, output: string): Promise<void> {
+export async function completeAdditionTo(
+  context: IndexContext,
+  openIndex: OpenIndex,
+  output: string,
+): Promise<void> {
   const { state } = context.directories;
   const digest = digestOf(await realPathOf(output));
-  const index = await openIndex(context).catch(() => undefined);
+  const index = await openIndex().catch(() => undefined);
   for (const line of index?.find('output', digest) ?? []) {
     // A journal that can't be read is reported elsewhere.
     const operation = await readOperation(state, line.op).catch(() => undefined);
@@ -31,10 +35,11 @@ export async function completeAdditionTo(context: IndexContext, output: string):
 /** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
   context: IndexContext,
+  openIndex: OpenIndex,
   { intent, operationId }: Operation,
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
-  for (const line of (await openIndex(context)).find('output', output)) {
+  for (const line of (await openIndex()).find('output', output)) {
     const { op } = line;
     // A journal that can't be read may belong to an operation that opened it.
     const hasOpened =
@@ -54,11 +59,12 @@ export async function replacedBy(
  */
 export async function isPartOf(
   context: IndexContext,
+  openIndex: OpenIndex,
   operation: Operation,
   elsewhere: Facts,
 ): Promise<boolean> {
   const { options, output } = operation.terms;
-  const later = await replacedBy(context, operation);
+  const later = await replacedBy(context, openIndex, operation);
   // A run that adds rows leaves the existing ones in place.
   if (later === undefined || options.append === true) return later === undefined;
   const words = `${output} has rows of a later operation, ${later}`;

@@ -9,7 +9,7 @@ import { type BoughtTask, type LeftBehind, type Running, warningsOf } from './ev
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
-import type { Admit } from './journal/operation-index.ts';
+import { type Admit, type OpenIndex, openOnce } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Asked, Job, Order, Plan } from './kinds/job.ts';
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
@@ -39,23 +39,25 @@ export type Runnable = keyof Results;
 const balanceMs = 300;
 
 /**
- * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will be
- * sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run, unless the caller knows one. Returns undefined after a preview. Every error names the operation. Throws UsageError, LocalIoError
- * and `credits` before anything is sent that costs, and what the kind throws.
+ * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will
+ * be sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an
+ * earlier run, unless the caller knows one. Returns undefined after a preview. Every error names the operation. Throws UsageError,
+ * LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
   open: OpenDelivery,
-  find: () => Promise<Earlier> = () => findEarlier(buyer, order),
+  find: (openIndex: OpenIndex) => Promise<Earlier> = (index) => findEarlier(buyer, order, index),
 ): Running<Results[Kind] | undefined> {
   const { context } = buyer;
   const { output } = order.terms;
   const lock = output === null || order.isPreview ? undefined : await lockOutput(context, output);
   try {
-    if (lock !== undefined && output !== null) await completeAdditionTo(context, output);
-    const earlier = await find();
-    const place: Place = { open, lock: lock ?? noLock };
+    const openIndex = openOnce(context);
+    if (lock !== undefined && output !== null) await completeAdditionTo(context, openIndex, output);
+    const earlier = await find(openIndex);
+    const place: Place = { open, openIndex, lock: lock ?? noLock };
     if (earlier.is === 'resume') {
       const { journal, operation } = await openOperation(context, earlier.operation.operationId);
       const resumed = { ...earlier, operation };
@@ -71,8 +73,9 @@ export async function* run<Kind extends Runnable>(
   }
 }
 
-/** Where the rows go, and the right to write there. */
+/** Where the rows go, the right to write there, and what was bought before. */
 interface Place {
+  readonly openIndex: OpenIndex;
   readonly open: OpenDelivery;
   readonly lock: HeldLock;
 }
@@ -86,8 +89,10 @@ async function* begin<Kind extends Runnable>(
 ): Running<Results[Kind] | undefined> {
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
-  const asked = { buyer, order, operation: undefined, isOurs: false, isSameOutput: true, answers };
-  const planned = (await planOf({ ...asked, mayStartOver: true, warn })) as Plan<Results[Kind]>;
+  const { openIndex } = place;
+  const nothing = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
+  const asked = { buyer, order, openIndex, ...nothing, answers, warn };
+  const planned = (await planOf(asked)) as Plan<Results[Kind]>;
   yield* warningsOf(warnings);
   if (order.isPreview) return void (yield* preview(buyer, order, planned));
   const { context } = buyer;
@@ -134,7 +139,7 @@ async function* resume<Kind extends Runnable>(
   let isOpen = true;
   try {
     checkSameBuyer(buyer, operation);
-    const planned = await planOf({ buyer, order, ...earlier, warn });
+    const planned = await planOf({ buyer, order, openIndex: place.openIndex, ...earlier, warn });
     if ('why' in planned) return { left: planned };
     yield* warningsOf(warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };

@@ -166,7 +166,7 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
   const facts = { is: 'resume_elsewhere', operationId } as const;
   const shown = (order: Order): Pick<Shown, 'on' | 'earlier'> => ({
     on: (event) => ask(context, given, event),
-    earlier: (buyer) => toNamed(buyer, order, operation, isSameOutput, facts),
+    earlier: (buyer, openIndex) => toNamed(buyer, order, operation, isSameOutput, facts, openIndex),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
   await withConnection(context, options, async (connection) => {

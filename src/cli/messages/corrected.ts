@@ -96,7 +96,7 @@ export function toCorrection(command: Command, argv: readonly string[]): UsageEr
 }
 
 /** Pure: the error of a missing argument, with the command that lists its values, or else an example. */
-export function toMissing(command: Command, argument: Argument): UsageError {
+function toMissing(command: Command, argument: Argument): UsageError {
   const list = listedBy[argument.name()];
   const example = `${choicesOf(argument)}For example: ${helpOf(command)?.examples[0].split('\n')[0]}`;
   return new UsageError(

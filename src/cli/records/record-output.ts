@@ -45,7 +45,7 @@ export async function withOutput<T>(
   printed: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  return await withHeldOutput(context, options, async (lock) => {
+  return await withLock(context, options, async (lock) => {
     const output = await openOutput(context, options, { ...printed, lock }, false);
     try {
       const result = await work(output);
@@ -61,16 +61,20 @@ export async function withOutput<T>(
  * Runs `work` while no other run writes the file of -o, if there is one. What a killed run was adding to it comes before what is added now.
  * Throws `temporary` where another run writes it, LocalIoError.
  */
-export async function withHeldOutput<T>(
+async function withLock<T>(
   context: Context,
-  options: RecordOptions & { readonly dryRun?: boolean },
+  options: RecordOptions,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
-  const file = options.dryRun ? undefined : fileOf(options);
+  const file = fileOf(options);
   if (file === undefined) return await work(noLock);
   return await withOutputLock(context, file, async (lock) => {
     if (options.append) {
-      await (await import('../../operations/output-owner.ts')).completeAdditionTo(context, file);
+      const [{ completeAdditionTo }, { openOnce }] = await Promise.all([
+        import('../../operations/output-owner.ts'),
+        import('../../operations/journal/operation-index.ts'),
+      ]);
+      await completeAdditionTo(context, openOnce(context), file);
     }
     return await work(lock);
   });

@@ -30,6 +30,14 @@ function fileOfIndex(stateDir: string): string {
   return join(stateDir, 'index', 'operations.jsonl');
 }
 
+/** The index as a run has found it, which reads it once. */
+export type OpenIndex = () => Promise<OperationIndex>;
+
+export function openOnce(context: IndexContext): OpenIndex {
+  let opened: Promise<OperationIndex> | undefined;
+  return () => (opened ??= openIndex(context));
+}
+
 /**
  * Reads the index. Where it is missing, damaged, or older than the journals, it is made again from these, and stored if possible. Throws
  * LocalIoError where the journals can't be read.

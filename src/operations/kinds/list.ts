@@ -35,7 +35,7 @@ export async function plan(asked: Asked): Promise<Plan<FinishedList>> {
   const isCounted = isLimited || (operation !== undefined && credits !== null);
   const known = await countBefore(asked, rows, others, isCounted);
   const { rest } = known;
-  const limit = await toRowLimit(buyer, rows.worst, rest);
+  const limit = await toRowLimit(buyer, rows.worst, rest, asked.openIndex);
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !asked.mayStartOver && known.hasRow === false) throw toGone(operation);

@@ -29,7 +29,7 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
   const { buyer, order, operation, isOurs, isSameOutput, warn } = asked;
   const { settings } = buyer.connection;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, warn);
+    const { body, list, intent } = await toListed(buyer, order, asked.openIndex, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, settings) },
@@ -75,7 +75,7 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
       perform: (job) => complete(job, rest, list, opening, isSameOutput),
     };
   }
-  const { body, list } = await toListed(buyer, { ...order, body: request }, warn, rest);
+  const { body, list } = await toListed(buyer, { ...order, body: request }, asked.openIndex, warn, rest);
   const others = await listOf(buyer, operation, warn);
   const worst = toWorstCase('search', body, settings);
   return {

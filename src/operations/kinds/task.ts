@@ -38,7 +38,7 @@ export async function plan(asked: Asked): Promise<Plan<BoughtTask | FollowedTask
 async function planCreation(asked: Asked<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
   const { buyer, operation, order, warn } = asked;
   const sent = operation?.parts.at(-1);
-  const listed = sent === undefined ? await toListed(buyer, order, warn) : undefined;
+  const listed = sent === undefined ? await toListed(buyer, order, asked.openIndex, warn) : undefined;
   const list = listed?.list ?? (operation && (await listOf(buyer, operation, warn)));
   const body: CreateTaskRequest = listed?.body ?? JSON.parse(sent?.body ?? '{}');
   return {
@@ -139,7 +139,7 @@ async function planRun(asked: Asked<CreateTaskRequest>): Promise<Plan<FollowedTa
   const { buyer, operation, order, warn } = asked;
   const { settings } = buyer.connection;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, warn);
+    const { body, list, intent } = await toListed(buyer, order, asked.openIndex, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('task run', body, settings) },

@@ -4,6 +4,7 @@ import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { OpenIndex } from '../journal/operation-index.ts';
 import { killedRuns } from '../known-operations.ts';
 import type { Operation } from '../operation.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
@@ -57,6 +58,7 @@ export async function toListed<
 >(
   buyer: Buyer,
   { body, list: { name = body.entity_type, onlyNew = false } = {} }: Wanted<Body>,
+  openIndex: OpenIndex,
   warn: Damaged,
   earlier: Stored = { stored: [], mayRepeat: false },
 ): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {
@@ -70,7 +72,7 @@ export async function toListed<
   const lines = await readLines(buyer, name, warn);
   const { connection, context } = buyer;
   const runs = lines.map(({ operation_id }) => operation_id);
-  for (const operationId of await killedRuns(context, runs)) {
+  for (const operationId of await killedRuns(context, await openIndex(), runs)) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. To get them, resume that operation by its ID`,
     );
