@@ -26,7 +26,6 @@ const nearCommands: Readonly<Record<string, string>> = {
   ls: 'leadpipe history',
   list: 'leadpipe history',
   show: 'leadpipe history show',
-  resume: 'leadpipe history resume',
   usage: 'leadpipe history totals',
   credits: 'leadpipe balance',
   find: 'leadpipe search',
