@@ -77,13 +77,11 @@ const mistakes = String.raw`
   balance --require x => --require must be a whole number, at least 0, not "x"\n
   task status "\r" => the leads_search_id is empty\n
   history show nope => ${nothing}
-  history resume nope => ${nothing}
-  task resume nope => ${nothing}
-  search --continue nope => ${nothing}
+  resume nope => ${nothing}
   hisotry => unknown command "hisotry": did you mean history? | One of: search, task,
   task statsu x => unknown command "statsu": did you mean status? | One of: run, create,
   history shwo x => unknown command "shwo": did you mean show?
-  history op_1 => unknown command "op_1" | One of: list, lists, show, resume, drop, prune, totals.
+  history op_1 => unknown command "op_1" | One of: list, lists, show, drop, prune, totals.
   help serch => unknown command or topic "serch": did you mean search? | environment, exit-codes, formats, money, options.
   help exitcodes => did you mean exit-codes?
   help nope => unknown command or topic "nope"\n | One of: search,
@@ -109,7 +107,7 @@ describe('the first mistakes of a newcomer', () => {
     expect(result.stderr).not.toMatch(/\n {4}at |charged/);
   });
 
-  it.each(['history show', 'task resume'])(
+  it.each(['history show', 'resume'])(
     '%s names the operation that is near, and no other',
     async (command) => {
       const at = createMachine();
