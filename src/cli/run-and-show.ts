@@ -199,7 +199,8 @@ function toResumingLine(resuming: Resuming, isNamed: boolean, zone: Context['zon
   const free = isFree ? '' : ' You are not charged again for what arrived.';
   if (isTask(intent.command)) {
     const same = isNamed ? '' : ` (the same task, unfinished since ${since})`;
-    return `Resuming ${operationId}${same}.${free}`;
+    const again = isFree ? '' : ' The same request is sent again, so you are not charged twice.';
+    return `Resuming ${operationId}${same}.${operation.isInDoubt ? again : free}`;
   }
   const same = isNamed ? '' : ` (the same search, unfinished since ${since})`;
   if (rest === 0)

@@ -214,6 +214,9 @@ function confirmHeld(path: string, owner: string, what: string): void {
     if (!['ENOENT', 'ENOTDIR', 'ESTALE'].includes(codeOf(error) ?? '')) {
       throw new LocalIoError(`can't read the lock of ${what}: ${reasonOf(error)}`, { cause: error });
     }
+    if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) {
+      throw new LocalIoError(`the folder of ${what} was removed`, { cause: error });
+    }
     const other = orElse(() => entriesOf(path), []).find(isOwner);
     const by = other === undefined ? 'another run' : nameOf(path, other);
     throw new LockLostError(

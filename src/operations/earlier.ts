@@ -212,11 +212,13 @@ async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
       return one.intent.body === ordered.body && one.intent.output === terms.output && isLost(one);
     });
   }
-  if (kindOf(kind)?.endpoint !== 'createTask' || terms.output !== null) return undefined;
+  const { endpoint, isResumable } = kindOf(kind) ?? {};
+  // What can be resumed into its file is found by that.
+  if (endpoint !== 'createTask' || (isResumable && terms.output !== null)) return undefined;
   // When a creation is sent again, the service returns the task that it made the first time.
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
     const { intent } = operation;
-    if (intent.output !== null || !isLost(operation)) return false;
+    if (intent.output !== terms.output || !isLost(operation)) return false;
     if (asking.buyer.context.clock.now().getTime() - Date.parse(intent.time) >= dayMs) return false;
     const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))];
     return !others.some(({ op }) => [...index.find('op', op)].some(({ is }) => is === 'created'));

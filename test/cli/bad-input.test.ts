@@ -207,8 +207,8 @@ const cases = String.raw`
   task wait ls --positions -o x.csv => --positions works only with jsonl
   task fetch "" => leads_search_id is empty
   task wiat ls => did you mean wait?
-  task resume op_none => exit 6 | no operation op_none
-  task resume ../state => exit 6 | no operation
+  resume op_none => exit 6 | no operation op_none
+  resume ../state => exit 6 | no operation
 `;
 
 const unnamed = ['""', '" "', '.', '..', 'folder/', './', 'new/..'].flatMap((name) => [

@@ -41,7 +41,7 @@ describe('what can follow', () => {
     ['config set credential_store ', 'words keychain file'],
     ['config set timeout.idle ', 'words'],
     ['extract web2list x --instruction @', 'files'],
-    ['help history ', 'words list lists show resume drop prune totals'],
+    ['help history ', 'words list lists show drop prune totals'],
     ['help contact ', 'words'],
     ['help money ', 'words'],
     ['history list --command ', 'words search task contact research enrich extract'],

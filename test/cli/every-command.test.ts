@@ -29,7 +29,7 @@ const readers = ['task status <id>', 'task fetch <id>', 'task wait <id> --poll-i
 const lists = ['config list', 'auth list', 'history list', 'task list'];
 
 /** Those that print records and have tests of their own for that. */
-const tested = 'auth status,doctor,history lists,history show,history prune,history totals'.split(',');
+const tested = 'auth status,doctor,history lists,history show,history prune,history totals,resume'.split(',');
 
 it('stands in one of these lists', async () => {
   const known = [...commands, ...readers, ...lists, ...tested];

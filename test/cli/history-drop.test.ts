@@ -22,10 +22,8 @@ describe('history drop', () => {
     expect(await at.history()).toEqual([{ ...cut, state: 'dropped' }]);
     // What arrived can be printed as before.
     expect((await at.leadpipe(`history show ${id}`)).stdout).toBe('{"name":"A"}\n{"name":"B"}\n');
-    for (const resume of ['history resume', 'search --continue']) {
-      expect(await at.leadpipe(`${resume} ${id}`)).toMatchObject(failing(2, `${id} was dropped`));
-    }
-    expect((await at.leadpipe('history resume')).stderr).toContain('There is nothing to resume.');
+    expect(await at.leadpipe(`resume ${id}`)).toMatchObject(failing(2, `${id} was dropped`));
+    expect((await at.leadpipe('resume')).stderr).toContain('There is nothing to resume.');
     expect((await at.leadpipe(`history drop ${id}`)).code).toBe(2);
     expect((await at.leadpipe(search)).stderr).not.toContain('Resuming');
     const bodies = at.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
@@ -58,7 +56,7 @@ describe('history drop', () => {
     expect(dropped).toMatchObject(ending(0, 'leadpipe task wait ls_task', 'charged as usual'));
     // What it costs is known no better than before.
     expect(await at.history()).toEqual([{ ...left, state: 'dropped' }]);
-    expect((await at.leadpipe('task resume')).stderr).toContain('There is nothing to resume.');
+    expect((await at.leadpipe('resume')).stderr).toContain('There is nothing to resume.');
     expect((await at.leadpipe(run)).stderr).not.toContain('Resuming');
     expect(at.count('create')).toBe(2);
   });

@@ -240,7 +240,7 @@ describe('a purchase that is killed', () => {
     expect(await at.history()).toMatchObject([kept]);
     const { stderr } = await at.show();
     expect(stderr).toContain('2 leads · partial\n');
-    expect(stderr).toContain(`To buy the rest: leadpipe search --continue ${at.operation()}`);
+    expect(stderr).toContain(`To resume it: leadpipe resume ${at.operation()}`);
   });
 });
 
@@ -276,10 +276,8 @@ describe('history show', () => {
   it('one that was stopped before it was recorded is not taken for another', async () => {
     const { state, leadpipe } = createMachine();
     mkdirSync(join(state, 'operations', 'op_1k82shlr40001p'), { recursive: true });
-    for (const word of ['show', 'resume']) {
-      expect(await leadpipe(`history ${word} op_1k82shlr40001p`)).toMatchObject(
-        ending(6, 'nothing was sent'),
-      );
+    for (const command of ['history show', 'resume']) {
+      expect(await leadpipe(`${command} op_1k82shlr40001p`)).toMatchObject(ending(6, 'nothing was sent'));
     }
   });
 

@@ -84,7 +84,7 @@ describe('a signal ends a run that computes', () => {
     for (const row of rows) expect(row.split(',')).toHaveLength(30_000);
   });
 
-  it('half-way through a batch: the search that is continued has each lead once', async () => {
+  it('half-way through a batch: the search that is resumed has each lead once', async () => {
     const leads = Array.from({ length: 901 }, (_, nth) => `{"name":"N${nth}"}`);
     const [first = '', second = '', ...end] = searchFrames([leads.slice(0, 1), leads.slice(1)]);
     let searches = 0;
@@ -108,7 +108,7 @@ describe('a signal ends a run that computes', () => {
     expect(rows()).toBeLessThan(900);
     // What is stored is paid for, printed or not.
     expect(await at.history()).toMatchObject([{ leads: 901, charged: 'yes' }]);
-    expect(await at.run(`search --continue ${operationIn(at)}`)).toMatchObject({ code: 0 });
+    expect(await at.run(`resume ${operationIn(at)}`)).toMatchObject({ code: 0 });
     const names = rowsIn(at, 'leads.csv').map((row) => row.split(',', 1)[0]);
     expect(names).toEqual(['name', ...leads.map((lead) => JSON.parse(lead).name), '']);
   });

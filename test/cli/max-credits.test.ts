@@ -92,7 +92,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
     const at = createMachine(slow.url, ledgerKey);
     const task = 'task run company fintech --limit 5 --wait-timeout 0.3 -o leads.csv --max-credits';
     expect((await at.run(`${task} 5`)).code).toBe(75);
-    expect(await at.run(`${task} 1`)).toMatchObject(ending(75, 'You are not charged again'));
+    expect(await at.run(`${task} 1`)).toMatchObject(ending(75, 'You are not charged again for what arrived'));
     expect((await slow.close()).size).toBe(1);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
-import { ending, failing } from '../helpers/ending.ts';
+import { ending } from '../helpers/ending.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
@@ -22,7 +22,7 @@ function keepLines(operationId: string, isKept: (line: string) => boolean): void
 /** A search that was killed: its journal does not know how it ended. */
 async function leave(more = ''): Promise<string> {
   // Both buy nothing but what is missing.
-  const going = /^To (complete \S+, for free|buy the rest): leadpipe search --continue op_/m;
+  const going = /^To (complete \S+, for free|buy the rest): leadpipe resume op_/m;
   expect(await into(more)).toMatchObject(ending(3, going));
   const operationId = await latest();
   keepLines(operationId, (line) => !line.includes('"terminal"'));
@@ -75,7 +75,7 @@ const cases: readonly Case[] = [
     name: 'another format',
     again: '-f csv --columns name,id',
     ...anew,
-    says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe history resume op_\w+$[\s\S]*held rows of an earlier run/m,
+    says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe resume op_\w+$[\s\S]*held rows of an earlier run/m,
     file: 'name,id\r\nC,\r\n',
   },
   { name: 'another objective', again: '--enrich-fields email', ...anew },
@@ -150,11 +150,12 @@ describe('a search that was killed', () => {
     expect(more).toEqual([]);
   });
 
-  it.each(['search company x --limit 2 -o leads.jsonl', 'history resume'])(
+  it.each(['search company x --limit 2 -o leads.jsonl', 'resume'])(
     'with everything that was asked for is finished by `%s`, and nothing is bought',
     async (way) => {
       const id = await leave('--limit 2');
-      const says = /all 2 leads had arrived\. \S+ is complete\. Nothing was bought\./;
+      const says =
+        /all 2 leads have arrived\. Nothing is bought\.$[\s\S]*^0 leads added to \S*leads\.jsonl, 2 in all · cost nothing$/m;
       expect(await at.leadpipe(way)).toMatchObject(ending(0, id, says));
       expect(bodies()).toHaveLength(1);
       expect(at.read('leads.jsonl')).toBe(lines(...first));
@@ -182,7 +183,7 @@ describe('a search that was killed', () => {
     writeFileSync(path, [intent, ...others].join('\n').replace('"type":"batch"', '"type":"bitch"'));
     for (const isMade of [true, false]) {
       if (isMade) rmSync(join(at.state, 'index'), { recursive: true });
-      for (const way of [into, () => at.leadpipe('history resume'), () => at.leadpipe('task resume')]) {
+      for (const way of [into, () => at.leadpipe('resume')]) {
         expect(await way()).toMatchObject(ending(78, `${path} is damaged`));
       }
     }
@@ -199,29 +200,20 @@ describe('a search that was killed', () => {
     expect(at.read('leads.jsonl')).toBe(lines(...rest));
   });
 
-  it('is what history resume takes, and says; task resume is for tasks', async () => {
+  it('is what resume takes, and says', async () => {
     const id = await leave();
-    const nothingLeft = { code: 0, stderr: 'There is nothing to resume.\n' };
-    expect(await at.leadpipe('task resume')).toMatchObject(nothingLeft);
-    expect(await at.leadpipe(`task resume ${id}`)).toMatchObject(failing(2, `leadpipe history resume ${id}`));
-    expect(await at.leadpipe('history resume')).toMatchObject(
-      ending(
-        0,
-        RegExp(
-          `^The latest unfinished operation is ${id}: search, started .*, into ${at.pathOf('leads.jsonl')}`,
-          'm',
-        ),
-        '2 leads stored. Buying up to 7 more, for at most 7 credits',
-      ),
-    );
+    const latest = `^The latest unfinished operation is ${id}: search company x, started .*, into ${at.pathOf('leads.jsonl')}`;
+    const bought = '2 leads stored. Buying up to 7 more, for at most 7 credits';
+    expect(await at.leadpipe('resume')).toMatchObject(ending(0, RegExp(latest, 'm'), bought));
     expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
-    expect(await at.leadpipe('history resume')).toMatchObject(nothingLeft);
+    const nothingLeft = { code: 0, stderr: 'There is nothing to resume.\n' };
+    expect(await at.leadpipe('resume')).toMatchObject(nothingLeft);
   });
 
   it.each([
     ['search', '', () => into()],
     ['search --append', '--append', () => into('--append')],
-    ['history resume', '', () => at.leadpipe('history resume')],
+    ['resume', '', () => at.leadpipe('resume')],
   ])('is left alone while another run writes the file: %s ends with 75 and its pid', async (_, left, way) => {
     await leave(left);
     await withOutputLock({ pid: process.pid }, at.pathOf('leads.jsonl'), async () => {
@@ -243,43 +235,6 @@ it('a .part of a search is put aside by a task run, and that of a task run by a 
   expect(at.read('leads.jsonl.part.2')).toBe('rows of the task\n');
   // What the search had brought is stored, and bought once.
   expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
-});
-
-describe('what went on with a search', () => {
-  it('finishes it: history, show and --continue say so; a cut one names the one to go on with', async () => {
-    script.cuts = 2;
-    const a = await leave();
-    // First what is kept, once the output is open; then what it came to.
-    const resuming = /^Resuming op_\w+: 2 leads stored\. Buying up to 7 more/;
-    expect(await at.leadpipe(`search --continue "${a}\\r" -o leads.jsonl`)).toMatchObject(
-      ending(3, resuming),
-    );
-    const b = await latest();
-    expect((await at.leadpipe(`history show ${a}`)).stderr).toContain(`leadpipe search --continue ${b}`);
-    expect((await into()).stderr).toContain(`Resuming ${b} `);
-    expect(at.read('leads.jsonl')).toBe(lines(...first, ...first, ...rest));
-    const c = await latest();
-    expect((await at.history('list')).map(({ state }) => state)).toEqual([
-      'complete',
-      'complete',
-      'complete',
-    ]);
-    const brought = `The rest was bought by ${b}, ${c}. To print it: leadpipe history show ${b}`;
-    const shown = { ...ending(0, brought), stdout: lines(...first) };
-    expect(await at.leadpipe(`history show ${a}`)).toEqual(shown);
-    expect(await at.leadpipe(`search --continue ${a}`)).toMatchObject(
-      ending(2, `${a} is complete: ${b}, ${c} brought the rest`, `leadpipe history show ${c}`),
-    );
-    expect(bodies()).toHaveLength(3);
-  });
-
-  it('with -o of a file that holds the .part of others puts that aside', async () => {
-    const a = await leave();
-    at.write('same.csv.part', 'of others');
-    expect((await at.leadpipe(`search --continue ${a} -o same.csv --columns name,id`)).code).toBe(0);
-    expect(at.read('same.csv')).toBe('name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n');
-    expect(at.read('same.csv.part.1')).toBe('of others');
-  });
 });
 
 it.each(['', '--append'])(

@@ -212,8 +212,8 @@ function expectFormat(cell: string, format: Format, { stdout }: Result): void {
 const every = Object.entries(operations);
 
 it('every command that asks the service for records has an answer here', async () => {
-  // Streams and what follows a task have tests of their own.
-  const others = ['search', 'task run', 'task wait', 'task list', 'doctor'];
+  // Streams, what follows a task, and what resumes either have tests of their own.
+  const others = ['search', 'task run', 'task wait', 'task list', 'doctor', 'resume'];
   const names = await commandsWith('--format', '--timeout', '--local');
   expect(names.filter((name) => !(name in operations) && !others.includes(name))).toEqual([]);
 });

@@ -241,8 +241,6 @@ describe('a list', () => {
     ['company x --list "a\\nb"', 'on one line'],
     ['company x --only-new --no-history', "--only-new can't be used with --no-history"],
     ['company x --list x --no-history', "--list can't be used with --no-history"],
-    ['--continue op_1 --only-new', '--continue resumes the earlier search'],
-    ['--continue op_1 --list x', '--continue resumes the earlier search'],
   ])('is refused: search %s', async (words, says) => {
     await serve([]);
     expect(await at.leadpipe(`search ${words}`)).toMatchObject(ending(2, says));
@@ -353,7 +351,7 @@ describe('a task', () => {
     pointAt(tasks);
     isAway = false;
     // Its own leads are no reason to leave them out.
-    const whole = `43 leads in ${at.pathOf('leads.jsonl')} · 2 left out (delivered before)`;
+    const whole = '43 leads in leads.jsonl · 2 left out (delivered before)';
     expect(await at.leadpipe(`${task} -o leads.jsonl`)).toMatchObject(
       ending(0, 'You are not charged again', whole),
     );
@@ -362,7 +360,7 @@ describe('a task', () => {
   });
 });
 
-describe('search --continue', () => {
+describe('a search that is resumed', () => {
   it('is what the next run reminds of after a kill -9, and gets what was not printed', async () => {
     let isSlow = true;
     server = await startFaultServer((socket, { method }) => {
@@ -381,7 +379,7 @@ describe('search --continue', () => {
     expect(names(next.stdout)).toEqual(['2']);
     const [, operation] =
       /warning: (op_\w+), an earlier run of this list, was killed/.exec(next.stderr) ?? [];
-    expect((await at.leadpipe(`search --continue ${operation} -o leads.jsonl`)).code).toBe(0);
+    expect((await at.leadpipe(`resume ${operation} -o leads.jsonl`)).code).toBe(0);
     expect(names(at.read('leads.jsonl')).slice(0, 2)).toEqual(['0', '1']);
     expect((await onlyNew()).stderr).not.toContain('was killed');
   });
@@ -398,9 +396,9 @@ describe('search --continue', () => {
     const cut = await onlyNew('--limit 50 -o leads.jsonl');
     const says = '9 leads arrived, and are in leads.jsonl.part; 11 left out (delivered before)';
     expect(cut).toMatchObject(ending(3, says, 'charged: yes'));
-    const [, operation] = /search --continue (\w+)/.exec(cut.stderr) ?? [];
+    const [, operation] = /leadpipe resume (\w+)/.exec(cut.stderr) ?? [];
     const added = /^10 leads added to \S+, 19 in all · 5 left out \(delivered before\) · /m;
-    expect(await at.leadpipe(`search --continue ${operation}`)).toMatchObject(ending(0, added));
+    expect(await at.leadpipe(`resume ${operation}`)).toMatchObject(ending(0, added));
     expect(at.read('leads.jsonl')).toBe(linesOf(101, 120));
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};
     expect({ limit, first: ids[0], count: ids.length }).toEqual({ limit: 30, first: 'ls_101', count: 100 });

@@ -82,7 +82,7 @@ describe('signals', () => {
     await until(() => hasRows(at, 'leads.csv.part'));
     child.kill(signal);
     const result = await ended;
-    expect(result).toMatchObject(ending(code, 'leads.csv.part', 'leadpipe search --continue op_'));
+    expect(result).toMatchObject(ending(code, 'leads.csv.part', 'leadpipe resume op_'));
     expect(at.read('leads.csv.part').split('\r\n')).toHaveLength(4);
     const told = { type, exit: code, charged: 'yes', request_id: 'req_test' };
     expect(JSON.parse(result.stderr).error).toMatchObject(told);

@@ -41,7 +41,7 @@ type Case = readonly [
 ];
 
 const ever = Number.POSITIVE_INFINITY;
-const resume = 'leadpipe task resume op_';
+const resume = 'leadpipe resume op_';
 const more = paging((_, num) => Array(num + 1).fill('{}'), ['running', 20]);
 const impossible: readonly (readonly [name: string, changes: object])[] = [
   ['a count above what came', { count: 21 }],
@@ -241,30 +241,36 @@ describe('task run', () => {
 });
 
 describe('a creation whose answer was lost', () => {
-  it.each(['create', 'run'])('is asked for again with its key by the same task %s', async (command) => {
-    const keys: (string | undefined)[] = [];
-    let isDown = true;
-    const task = await startTaskServer({
-      steps: done,
-      fault(operation, _, request) {
-        if (operation !== 'create') return undefined;
-        keys.push(request.headers['idempotency-key']);
-        return isDown ? refused(500, 'internal_error') : undefined;
-      },
-    });
-    const again = (objective = 'x') => task.run(`task ${command} company ${objective}`);
-    expect(await again()).toMatchObject({ code: 75 });
-    isDown = false;
-    expect(await again('another')).toMatchObject({ code: 0 });
-    expect(await again()).toMatchObject(ending(0, 'You are not charged twice'));
-    // What has been answered is bought anew.
-    expect(await again()).toMatchObject({ code: 0 });
-    const [lost] = keys;
-    const [other, same, next] = keys.slice(-3);
-    expect(same).toBe(lost);
-    expect(new Set([lost, other, next]).size).toBe(3);
-    expect((await task.run('task resume')).stderr).toContain('nothing to resume');
-  });
+  it.each(['create', 'run', 'create -o out.jsonl', 'run -o out.jsonl'])(
+    'is asked for again with its key by the same task %s',
+    async (words) => {
+      const [command, ...output] = words.split(' ');
+      const keys: (string | undefined)[] = [];
+      let isDown = true;
+      const task = await startTaskServer({
+        steps: done,
+        fault(operation, _, request) {
+          if (operation !== 'create') return undefined;
+          keys.push(request.headers['idempotency-key']);
+          return isDown ? refused(500, 'internal_error') : undefined;
+        },
+      });
+      const again = (objective = 'x') => task.run(`task ${command} company ${objective} ${output.join(' ')}`);
+      expect(await again()).toMatchObject({ code: 75 });
+      isDown = false;
+      expect(await again('another')).toMatchObject({ code: 0 });
+      const says =
+        /^Resuming op_\w+ \(the same task, .*\)\. The same request is sent again, so you are not charged twice\.$/m;
+      expect(await again()).toMatchObject(ending(0, says));
+      // What has been answered is bought anew.
+      expect(await again()).toMatchObject({ code: 0 });
+      const [lost] = keys;
+      const [other, same, next] = keys.slice(-3);
+      expect(same).toBe(lost);
+      expect(new Set([lost, other, next]).size).toBe(3);
+      expect((await task.run('resume')).stderr).toContain('nothing to resume');
+    },
+  );
 });
 
 describe('task fetch', () => {

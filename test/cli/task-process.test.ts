@@ -26,7 +26,7 @@ describe('a run that is stopped', () => {
           exit,
           /^Stopped following task ls_task; it keeps running at the service, and reading its leads is free\. /,
           '20 leads were written, and are in leads.jsonl.part',
-          'leadpipe task resume op_',
+          'leadpipe resume op_',
         ),
       );
       expect(part()).toBe(rowsTo(20));
@@ -46,7 +46,7 @@ describe('a run that is stopped', () => {
       charged: 'maybe',
       idempotency_key: expect.stringMatching(/^lp-/),
       operation_id: expect.stringMatching(/^op_/),
-      hint: expect.stringContaining('To resume it, without buying it twice: leadpipe task resume op_'),
+      hint: expect.stringContaining('To resume it, without buying it twice: leadpipe resume op_'),
     });
   });
 

@@ -89,7 +89,7 @@ describe('a task at the local service', () => {
     const at = await serve([], 500);
     const cut = await at.run(`${taskRun} --wait-timeout 1.2`);
     expect(cut.code).toBe(75);
-    const [, goOn = ''] = /To resume: leadpipe (task resume .*)/.exec(cut.stderr) ?? [];
+    const [, goOn = ''] = /To resume: leadpipe (resume .*)/.exec(cut.stderr) ?? [];
     const rest = await at.run(`${goOn} --poll-interval 0.02`);
     expect(rest.code).toBe(0);
     expect(new Set(namesIn(cut.stdout + rest.stdout)).size).toBe(45);

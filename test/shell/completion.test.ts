@@ -136,7 +136,7 @@ describe.each(shells)('completion in %s', (_, { program, args, setUp, lines: its
 
     it('lists what can follow', async () => {
       terminal.type('leadpipe task \t\t');
-      for (const word of ['run', 'create', 'status', 'fetch', 'wait', 'resume', 'list']) {
+      for (const word of ['run', 'create', 'status', 'fetch', 'wait', 'list']) {
         await terminal.waitFor(new RegExp(`(?:\\b|\\x1b\\[J)${word}\\s[^;]*$`));
       }
       await entered('\x15true');

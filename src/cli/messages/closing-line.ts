@@ -70,7 +70,7 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in', app
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
-  const isIn = file !== undefined && leads !== 0;
+  const isIn = file !== undefined && (leads !== 0 || delivered > 0);
   return toFacts([
     found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
     also,

@@ -45,6 +45,7 @@ async function planCreation(asked: Asked<CreateTaskRequest>): Promise<Plan<Bough
     purchase: { body, again: sent?.idempotencyKey },
     costs: { is: 'once', worst: toWorstCase('task create', body, buyer.connection.settings) },
     ...(listed === undefined ? {} : { intent: listed.intent }),
+    ...(operation === undefined ? {} : { resuming: { operation, credits: 0 } }),
     perform: (job) => create(job, body, list, sent !== undefined),
   };
 }
@@ -155,7 +156,7 @@ async function planRun(asked: Asked<CreateTaskRequest>): Promise<Plan<FollowedTa
   if (progress.leadsSearchId !== undefined || sent === undefined)
     return { costs: noCosts, resuming, perform };
   if (!mayReplay(intent.time, buyer.context.clock.now())) {
-    return { costs: noCosts, resuming, perform: (job) => giveUp(job) };
+    return { costs: noCosts, perform: (job) => giveUp(job) };
   }
   // Exactly what was sent, with its key: the service never charges that twice.
   const body: CreateTaskRequest = JSON.parse(sent.body);
