@@ -61,8 +61,11 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   /** Cuts off what stands behind the last complete write: of an earlier run, or of a write that failed. */
   async function cutBack(): Promise<void> {
     lock.confirm();
-    if (!isCut) await handle.truncate(length).catch((error) => fail(named, error));
+    if (isCut) return;
+    await handle.truncate(length).catch((error) => fail(named, error));
     isCut = true;
+    // The process may have been stopped meanwhile, and a write follows.
+    lock.confirm();
   }
 
   const sync = (): Promise<void> => handle.sync().catch((error) => fail(path, error));

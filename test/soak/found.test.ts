@@ -122,3 +122,23 @@ it('a row whose answer was lost before the service had no room is sent again wit
   expect([first.code, second.code, new Set(keys).size]).toEqual([75, 3, 1]);
   expect(second.stderr).toContain('may be charged');
 });
+
+it('a run that wakes up after another one has taken over its output buys nothing, wherever it slept', async () => {
+  const service = await startCountingService(false);
+  for (let sleepAt = 1, isOver = false; !isOver; sleepAt++) {
+    const { env, files, pathOf, read, write } = createMachine(service.url);
+    write('list.txt', 'Ada\nGrace\n');
+    const args = ['contact', 'email', '--input', pathOf('list.txt'), '-o', pathOf('out.csv')];
+    const before = service.purchases.length;
+    const whileAsleep = async (): Promise<void> => {
+      // Behind its end the same command is a new purchase.
+      isOver = files().includes('out.csv');
+      if (!isOver) await startSimulated({ args, env, clockAheadMs: 0 }).ended;
+    };
+    await startSimulated({ args, env, sleepAt, whileAsleep, clockAheadMs: 0 }).ended;
+    const paid = service.purchases.slice(before).map(({ subject }) => subject);
+    expect({ sleepAt, paid: paid.sort() }).toEqual({ sleepAt, paid: ['Ada', 'Grace'] });
+    const rows = read('out.csv').match(/^(Ada|Grace),/gm);
+    expect({ sleepAt, rows }).toEqual({ sleepAt, rows: ['Ada,', 'Grace,'] });
+  }
+}, 120_000);

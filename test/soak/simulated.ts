@@ -20,7 +20,7 @@ export interface Start {
   readonly killAt?: number | undefined;
   /** Of that change: before it, halfway through, if it is a write, or behind it. Each of them in turn unless it is given. */
   readonly killed?: 'before' | 'amid' | 'behind';
-  /** Stopped for a while (SIGSTOP, SIGCONT) at this change. */
+  /** Stopped for a while (SIGSTOP, SIGCONT) behind this change: the moment between a look at the lock and what follows it can't be closed. */
   readonly sleepAt?: number | undefined;
   /** While it is stopped there, others take it for dead, and this happens. */
   readonly whileAsleep?: (() => Promise<void>) | undefined;
@@ -93,9 +93,9 @@ class Machine {
     return this.#start.killed ?? (['before', 'amid', 'behind'] as const)[this.changes % 3];
   }
 
-  /** Nothing that it waits for happens until it wakes up. */
-  async sleep(): Promise<void> {
-    if (this.changes === this.#start.sleepAt) this.asleep = this.#pause();
+  /** Falls asleep behind this change, if it is the one. Nothing that it waits for happens until it wakes up. */
+  async sleep(change?: number): Promise<void> {
+    if (change !== undefined && change === this.#start.sleepAt) this.asleep = this.#pause();
     await this.asleep;
   }
 
@@ -239,6 +239,7 @@ function changing(original: Call, name: string, half = (_self: unknown, _args: u
       machine.die();
       return await never;
     }
+    const nth = machine.changes;
     await machine.sleep();
     if (machine.isDead) return await never;
     if (name !== 'write') mayFail(machine, name, () => half(this, args));
@@ -249,6 +250,7 @@ function changing(original: Call, name: string, half = (_self: unknown, _args: u
     const work = Promise.resolve(original.apply(this, args));
     machine.underWay.add(work);
     const result = await work.finally(() => machine.underWay.delete(work));
+    await machine.sleep(nth);
     return machine.isDead ? await never : result;
   };
 }

@@ -48,6 +48,7 @@ export async function openErrors(
           warn: () => {},
         });
   let failed = false;
+  let ended: Promise<unknown> | undefined;
   return {
     async write(
       { number, line, record = '{}' }: InputRow,
@@ -69,8 +70,11 @@ export async function openErrors(
         ),
       ]);
     },
-    /** Without failed rows, an earlier file stays as it is. */
-    end: async () => void (await (failed ? output?.finish() : output?.cut())),
+    /** Without failed rows, an earlier file stays as it is. Does nothing when called again, and ends as the first call did. */
+    async end(): Promise<void> {
+      ended ??= Promise.resolve(failed ? output?.finish() : output?.cut());
+      await ended;
+    },
   };
 }
 

@@ -128,8 +128,20 @@ export async function buyList(
       label: `reading ${input.what}`,
       printed: () => ({ shape: 'list', layout }),
       async opened(delivery, lock) {
-        errors = await openErrors(context, options.errors, base, own, lock);
-        return delivery;
+        const opened = await openErrors(context, options.errors, base, own, lock);
+        errors = opened;
+        return {
+          ...delivery,
+          get length() {
+            return delivery.length;
+          },
+          // The run ends its output with this in any case, while it has the lock. What fails here is thrown at the end of the run.
+          async cut() {
+            const kept = await delivery.cut();
+            await opened.end().catch(() => undefined);
+            return kept;
+          },
+        };
       },
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnAside) {
