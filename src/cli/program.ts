@@ -126,7 +126,7 @@ export async function createProgram(context: Context, words?: readonly string[])
   const chosen = words?.[0] === 'help' ? words[1] : words?.[0];
   const program = new Command('leadpipe')
     .description(description)
-    .version(context.version, '-V, --version', 'print the version (or -v alone)')
+    .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     // `help` is turned into the option --help of the command that it asks about.
     .helpCommand(false)

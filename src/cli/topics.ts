@@ -125,7 +125,10 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       rows: [
         ['leadpipe balance', 'the credits that you have; with --require 50, exit code 5 if there are fewer'],
         ['--dry-run', 'shows the request, what it costs at most and your balance; buys nothing'],
-        ['--max-credits 20', 'refuses (exit code 5) what can cost more than 20, or more than you have'],
+        [
+          '--max-credits 20',
+          'stops a command that could cost more than 20, or more than you have, before it starts (exit code 5)',
+        ],
         [
           'leadpipe config set max_credits 20',
           'the same for every run; max_credits_per_day: for all runs of a day',

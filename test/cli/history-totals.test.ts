@@ -124,12 +124,12 @@ describe('what was bought with --local', () => {
 });
 
 describe('what is not settled', () => {
-  it('of a search that was cut: totals say how much of the credits is only a bound', async () => {
+  it('of a search that was cut: totals say how many of the credits may be less', async () => {
     const at = await machineWith(cutting);
     expect((await at.leadpipe('search company x --limit 9')).code).toBe(3);
     const { stderr, stdout } = await at.leadpipe('history totals');
     expect(JSON.parse(stdout)).toMatchObject({ leads: 2, charged: 1, credits_at_most: 9, unsettled: 9 });
-    expect(stderr).toContain('9 credits of this are only a bound');
+    expect(stderr).toContain('9 of these credits are for unfinished purchases and may be less.');
   });
 
   it('of a task that runs: it is not known yet what is charged', async () => {

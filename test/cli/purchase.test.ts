@@ -246,7 +246,7 @@ describe('the same again', () => {
     const told = async (line: string): Promise<boolean> =>
       (await at.leadpipe(line, { stderrIsTerminal: true })).stderr
         .replace(/\s+/g, ' ')
-        .includes('You bought the same at');
+        .includes('You already bought this at');
     expect([await told('contact email x'), await told('contact email x')]).toEqual([false, true]);
     for (const name of ['a', 'b']) {
       at.write('rows.txt', name);

@@ -34,7 +34,7 @@ const steps: readonly (readonly [keys: string, until: RegExp])[] = [
     /[1-9]\d* of 40 leads · task /,
   ],
   ['\x03', /6\$ $/],
-  ['leadpipe task resume\r', /7\$ $/],
+  ['leadpipe resume\r', /7\$ $/],
   ['leadpipe history\r', /8\$ $/],
 ];
 

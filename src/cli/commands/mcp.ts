@@ -33,7 +33,7 @@ export const createCommand = defineCommand({
     ),
     new Option(
       '--files <folder>',
-      'where agents may write files of leads: new ones alone; the working directory when it is not given',
+      "the folder where agents may create files; they can't overwrite any (default: the working directory)",
     ),
   ]),
   takes: ['connection'],

@@ -20,8 +20,9 @@ export function tellEarlier(context: Context, options: ReportOptions, runs: Earl
       `A run like this is unfinished: ${toName(alike)} of ${timeOf(context, alike)}. This is a new purchase. To resume that one: leadpipe resume ${alike.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
+    const cost = recent.intent.origin === 'local' ? '' : ' This run will be charged again.';
     say(
-      `You bought the same at ${timeOf(context, recent)}, and this is a new purchase. To print that one again, for free: leadpipe history show ${recent.operationId}`,
+      `You already bought this at ${timeOf(context, recent)}.${cost} To print that one, for free: leadpipe history show ${recent.operationId}`,
     );
   }
 }

@@ -78,7 +78,7 @@ const hints: Hints = {
   over_day_limit: ({ setting }) =>
     `All runs of this machine count since midnight. To allow more: leadpipe config set ${setting} <credits>`,
   unpriced_day: ({ setting }) =>
-    `Tomorrow the limit holds again. To buy today without it: leadpipe config unset ${setting}`,
+    `The limit starts again tomorrow. To buy today without it: leadpipe config unset ${setting}`,
   over_limit: (facts, ran) =>
     facts.setting === undefined
       ? `Raise --max-credits${toFewer(facts, ran)}.`

@@ -89,7 +89,7 @@ export const listOptions: readonly Option[] = [
   new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
   option(
     '--list <list>',
-    'the name of the list that --only-new uses; all searches count (default: the entity type)',
+    'the list to compare with; every search with this name adds its leads (default: the entity type)',
     checkListName,
   ),
 ];

@@ -6,7 +6,7 @@ import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
 import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
 import { exact } from '../../../operations/spending.ts';
-import { countOf } from '../../../operations/wording.ts';
+import { countOf, toThem } from '../../../operations/wording.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
@@ -43,8 +43,8 @@ export const createHistoryTotals = defineCommand({
     'credits_at_most: the most that they cost, without the unpriced ones; null',
     '       if all of them are unpriced',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
-    'unsettled: how much of credits_at_most is of purchases that did not come to',
-    '       their end: it is only a bound, and less may have been charged',
+    'unsettled: how much of credits_at_most is for unfinished purchases; it may',
+    '       be less',
   ],
   outcomes: localOutcomes,
   remarks: [
@@ -80,7 +80,7 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
   if (unsettled > 0) {
     say(
-      `${countOf(unsettled, 'credit')} of this are only a bound: the most that unfinished purchases can have cost.`,
+      `${unsettled} of these credits ${toThem(unsettled, 'is', 'are')} for unfinished purchases and may be less.`,
     );
   }
   if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
