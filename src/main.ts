@@ -62,6 +62,8 @@ async function run(): Promise<void> {
   const env = { ...process.env };
   // Crash reports and other processes would get what stays in the environment.
   delete process.env.LEADPIPE_API_KEY;
+  // Certificates are checked whatever this says, and Node would print a warning that they are not.
+  delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
   const { default: envPaths } = await import('env-paths');
   const paths = envPaths('leadpipe', { suffix: '' });
   keepCompiled(paths.cache);

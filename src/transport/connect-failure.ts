@@ -8,22 +8,22 @@ export class ConnectFailure extends Error {
   /** What to do, where more is known than the policy table says. */
   readonly hint: string | undefined;
 
-  constructor(cause: Error, message = messageOf(cause), refusal?: Fault, hint?: string) {
-    super(message, { cause });
+  constructor(cause: Error, more: Partial<Pick<ConnectFailure, 'message' | 'refusal' | 'hint'>> = {}) {
+    super(more.message ?? messageOf(cause), { cause });
     this.name = 'ConnectFailure';
     this.code = (cause as NodeJS.ErrnoException).code;
-    this.refusal = refusal;
-    this.hint = hint;
+    this.refusal = more.refusal;
+    this.hint = more.hint;
   }
 }
 
 /** A failure to connect to this machine itself. Waiting seldom helps there: the service was not started, or it speaks http. */
 export function toLoopbackFailure(cause: NodeJS.ErrnoException, { href }: URL): ConnectFailure {
   const { code = '' } = cause;
-  if (code === 'ECONNREFUSED') return new ConnectFailure(cause, undefined, 'not_running');
+  if (code === 'ECONNREFUSED') return new ConnectFailure(cause, { refusal: 'not_running' });
   const address = href.replace(/^https/, 'http').replace(/\/$/, '');
   const hint = notTls.test(code) ? `Write the address with http: ${address}` : undefined;
-  return new ConnectFailure(cause, undefined, undefined, hint);
+  return new ConnectFailure(cause, { hint });
 }
 
 interface Failure extends NodeJS.ErrnoException {
@@ -34,6 +34,7 @@ interface Failure extends NodeJS.ErrnoException {
 
 /** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
 export function messageOf(cause: Error): string {
+  if (cause instanceof ConnectFailure) return cause.message;
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
   const { code, address, port, hostname, message } = cause as Failure;
   if (unreadableHeads.has(message)) return unreadableHeads.get(message) as string;
@@ -42,8 +43,7 @@ export function messageOf(cause: Error): string {
     return `the address of ${hostname} could not be looked up (DNS did not answer)`;
   if (code === 'ECONNREFUSED' && address !== undefined)
     return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
-  if (code === 'ECONNRESET' && !(cause instanceof ConnectFailure))
-    return `the other end closed the connection (${message})`;
+  if (code === 'ECONNRESET') return `the other end closed the connection (${message})`;
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return `it answers without TLS, so it probably speaks http, not https (${code})`;
   return message;

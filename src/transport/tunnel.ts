@@ -28,8 +28,11 @@ export function createTunnel(
     const { code = '', message } = error;
     const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;
     return missing === undefined
-      ? new ConnectFailure(error, `the proxy ${name}: ${message}`)
-      : new ConnectFailure(error, `the proxy ${name} does not answer with ${missing}`, 'proxy_refused');
+      ? new ConnectFailure(error, { message: `the proxy ${name}: ${message}` })
+      : new ConnectFailure(error, {
+          message: `the proxy ${name} does not answer with ${missing}`,
+          refusal: 'proxy_refused',
+        });
   }
 
   /** A 5xx status is about the connection from the proxy to the service, which may work again soon. */
@@ -37,7 +40,7 @@ export function createTunnel(
     const cause = new Error(`the proxy ${name} answered CONNECT ${authority} with ${status}`);
     // tinyproxy answers 407 for missing credentials and 401 for wrong ones.
     const refusal = status === 407 || status === 401 ? 'proxy_credentials' : 'proxy_refused';
-    return new ConnectFailure(cause, cause.message, status >= 500 ? undefined : refusal);
+    return new ConnectFailure(cause, status >= 500 ? {} : { refusal });
   }
 
   function askFor(authority: string, socket: Socket): Promise<Socket> {

@@ -182,7 +182,9 @@ describe('answers that do not come', () => {
 
   it('no status leads to a word of the command line', async () => {
     const statuses = [401, 402, 403, 404, 409, 422, 429, 500, 502, 503];
-    const refusals = statuses.map((status) => errorAnswer(`${status} x`, 'some_type', 'no'));
+    const refusals = statuses.map((status) =>
+      errorAnswer(`${status} x`, status === 404 ? 'not_found' : 'some_type', 'no'),
+    );
     const client = await clientOf(inTurn(...refusals), { retry: { attempts: 0 } });
     for (const status of statuses) {
       const { message, details } = await thrownBy(client.contactSearch(lookUp));

@@ -106,9 +106,10 @@ const giants: readonly Bomb[] = (
   ending: { exit: 0 },
 }));
 
-const refused = { exit: 2, charged: 'no', type: 'invalid_request_error' } as const;
+// What can't be read is no envelope of the service.
+const refused = { exit: 2, charged: 'no', type: 'gateway_refused' } as const;
 const redirected = { exit: 76, charged: 'no', type: 'redirect' } as const;
-const lost = { exit: 8, charged: 'maybe', type: 'lost', requests: 2 } as const;
+const unreadable = { exit: 8, charged: 'maybe', type: 'unreadable' } as const;
 const redirect = chunked.replace('200 OK', '307 X\r\nLocation: /elsewhere');
 const page = chunked.replace('application/json', 'text/html');
 const header = 'X-A: bbbbbbbbbbbbbbbb\r\n';
@@ -122,7 +123,7 @@ const endless: readonly Bomb[] = (
     ['a refusal', 'contact', chunked.replace('200 OK', '422 X'), filler, forEver, refused, 'brief'],
     ['a redirect', 'balance', redirect, filler, forEver, redirected, 'brief'],
     ['a page', 'contact', page, filler, forEver, garbled, 'brief'],
-    ['the headers', 'contact', 'HTTP/1.1 200 OK\r\n', header.repeat(100), forEver, lost, 'brief'],
+    ['the headers', 'contact', 'HTTP/1.1 200 OK\r\n', header.repeat(100), forEver, unreadable, 'brief'],
     ['a frame', 'search', streamHead, line, forEver, cut, 'long'],
     ['a frame in gzip', 'search', gzip, zipped, 1, cut, 'brief'],
   ] as const

@@ -64,11 +64,11 @@ describe.each(['straight', 'proxy'] as const)('%s: a certificate', (way) => {
     expect(service.requests).toEqual([]);
   });
 
-  it('is looked at whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+  it('is looked at whatever NODE_TLS_REJECT_UNAUTHORIZED says, and stderr is the error alone', async () => {
     service = await startSecureService(selfSigned(names));
     const env = { ...(await addressOf(way)), NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-    const { code, error } = toFailure(await run(['balance', '--json-errors'], { env }));
-    expect([code, error.type]).toEqual([76, 'certificate']);
+    const { code, stderr } = await run(['balance', '--json-errors'], { env });
+    expect([code, JSON.parse(stderr).error.type]).toEqual([76, 'certificate']);
     expect(service.requests).toEqual([]);
   });
 
