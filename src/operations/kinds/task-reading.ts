@@ -188,11 +188,22 @@ function isMissing(failure: LeadpipeError, { bought }: TaskReading): boolean {
   return bought !== undefined && failure instanceof RequestError && failure.fault === 'missing';
 }
 
+/** Pure: what support asks for. */
+function idsOf({ details }: LeadpipeError, { bought, ...reading }: TaskReading) {
+  const requestId = details.requestId ?? reading.requestId;
+  return {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(bought === undefined ? {} : { idempotencyKey: bought }),
+  };
+}
+
 /** Pure: the error of a task that is gone. The operation has ended. */
-function toGoneError(failure: LeadpipeError, { leadsSearchId, leads }: TaskReading): LeadpipeError {
+function toGoneError(failure: LeadpipeError, reading: TaskReading): LeadpipeError {
+  const { leadsSearchId, leads } = reading;
   const had = leads === 0 ? '' : ` ${countOf(leads)} of it had been read.`;
   return failure.with(
     {
+      ...idsOf(failure, reading),
       charged: 'maybe',
       hint: 'The task may have been charged. To search again is a new purchase: run the same command again.',
     },
@@ -203,11 +214,7 @@ function toGoneError(failure: LeadpipeError, { leadsSearchId, leads }: TaskReadi
 /** Pure: the error of a reading that stopped early. `kept` is the file with its rows. */
 function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string | undefined): LeadpipeError {
   const { summary, leads, excluded, leadsSearchId, bought, goOn, operationId } = reading;
-  const requestId = failure.details.requestId ?? reading.requestId;
-  const ids = {
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(bought === undefined ? {} : { idempotencyKey: bought }),
-  };
+  const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
   const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
