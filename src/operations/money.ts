@@ -96,6 +96,11 @@ export async function reserve(
   const isCounted = costs.is === 'once' && spending.inDoubt.has(idempotencyKey);
   const credits = isCounted ? 0 : toReserved(spending, costs);
   const sent = costs.is === 'rows' ? exact(costs.sent * (costs.each.credits ?? 0)) : 0;
+  if (buyer.spending === undefined) {
+    // The limit of the day does not depend on the balance.
+    spending.settle(credits, sent);
+    return { settle() {} };
+  }
   const settle = (error?: unknown): void => {
     const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
     if (error !== undefined && !isFree) spending.inDoubt.add(idempotencyKey);
