@@ -2,14 +2,13 @@ import { spawn } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Intent, toEntries } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
@@ -147,7 +146,14 @@ describe.each(paid)('%s', (name, line, answer) => {
     const says = "Nothing is stored on this machine: the result can't be shown again or resumed.";
     expect(result).toMatchObject(ending(0, says));
     expect(result.stderr).not.toContain('operation op_');
-    expect(existsSync(at.state)).toBe(false);
+    // Only what it can have cost stays, for the limit of the day.
+    const files = readdirSync(at.state, { recursive: true, withFileTypes: true });
+    const stored = files.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+    expect(stored.map((path) => basename(path)).sort()).toEqual(['journal.jsonl', 'operations.jsonl']);
+    const texts = stored.map((path) => readFileSync(path, 'utf8')).join('');
+    expect(texts).toContain('"unrecorded":true');
+    expect(texts).not.toMatch(/"body"|idempotency_key|test-1|req_test|key_fingerprint":"\w|test-key/);
+    expect(await at.history()).toEqual([]);
     const quiet = (await at.leadpipe(`${line} --no-history -q`)).stderr;
     // Fields that ask for an email address are worth a warning.
     expect(quiet.split('\n').filter((line) => !line.startsWith('warning: a search finds'))).toEqual(['']);

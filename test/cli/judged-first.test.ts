@@ -6,12 +6,12 @@ import { createMachine } from '../helpers/machine.ts';
 /** A command line is judged as a whole before anything is opened, stored or sent. */
 
 it.each([
-  ['contact email --input in.csv --shard 5/2 --local', '--shard must be i/n or auto'],
-  ['contact email --input in.csv --shard auto --local', 'JOB_COMPLETION_INDEX is not set'],
-  ['task run company x --positions -f csv --local', '--positions works only with jsonl, not with csv'],
-  ['task run company x --positions -o x.csv --local', '--positions works only with jsonl, not with csv'],
+  ['contact email --input in.csv --shard 5/2', '--shard must be i/n or auto'],
+  ['contact email --input in.csv --shard auto', 'JOB_COMPLETION_INDEX is not set'],
+  ['task run company x --positions -f csv', '--positions works only with jsonl, not with csv'],
+  ['task run company x --positions -o x.csv', '--positions works only with jsonl, not with csv'],
 ])('%s: nothing is opened', async (line, says) => {
-  const { files, run, state, write } = createMachine();
+  const { files, run, state, write } = createMachine('http://127.0.0.1:9');
   write('in.csv', 'objective\nAda\n');
   expect(await run(line)).toMatchObject(failing(2, says));
   expect(files()).toEqual(['in.csv']);

@@ -72,7 +72,7 @@ const cases: readonly Case[] = [
   ['status', '520 to 530 in turn', (socket) => void socket.write(pages.shift() ?? ''), 11, 0, 45, 12],
   ['status', '429', refused(429, 'concurrency_limit'), 3, 0, 45, 4],
   ['status', '404 right after the creation', missing, 3, 0, 45, 4],
-  ['status', '404', missing, ever, 6, 0, 4, resume],
+  ['status', '404', missing, ever, 6, 0, 4, 'Nothing was bought in its place'],
   [
     'status',
     'an unknown state, for a while',
