@@ -18,7 +18,7 @@ export interface Delivery {
   sync(): Promise<number | undefined>;
   /** Everything has been written: the file appears, or the rows are added to it, even if the run fails afterwards. */
   finish(placing?: Placing): Promise<void>;
-  /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one. Does nothing after `finish`. */
+  /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one, also when it is called again. Does nothing after `finish`. */
   cut(): Promise<string | undefined>;
 }
 

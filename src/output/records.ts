@@ -60,6 +60,7 @@ export async function openRecords(
   };
   // Loaded before anything is sent, if that can be done.
   if (typeof layout !== 'function') await formFor([]);
+  let kept: string | undefined;
   const writeEnd = (end = ''): Promise<void> => writePieces(sink.write, [end]);
   const sync = async (): Promise<number | undefined> => {
     await sink.sync();
@@ -98,11 +99,12 @@ export async function openRecords(
       for (const [path, isFound] of found) if (!isFound) options.unfound?.(path);
     },
     async cut(): Promise<string | undefined> {
-      if (!isOpen) return undefined;
+      if (!isOpen) return kept;
       isOpen = false;
       // What arrived becomes a valid file; without records there is none. A full disk or a reader that went away has been reported already.
       if (written) await writeEnd(form?.end?.()).catch(() => undefined);
-      return await sink.abandon();
+      kept = await sink.abandon();
+      return kept;
     },
   };
 }

@@ -20,7 +20,6 @@ const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 const mostFields = 5;
 const barWidth = 20;
 
-
 /** Opens the file of `--errors` for failed rows. Without one, `warn` prints them. Throws as `openRecords`. */
 export async function openErrors(
   context: Context,

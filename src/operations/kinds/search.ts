@@ -91,9 +91,20 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
     async *perform(job) {
       await writeStored(await job.open(opening), rest, others, isSameOutput);
       const before = { arrived: received, delivered: stored.length };
-      return { ...(yield* streamInto(job, body, list, stored.length)), before };
+      try {
+        return { ...(yield* streamInto(job, body, list, stored.length)), before };
+      } catch (error) {
+        throw toRestInDoubt(error, job.operationId, await job.delivery.cut());
+      }
     },
   };
+}
+
+/** Pure: the error of a rest whose answer was lost: what arrived before is in `part`, and is not charged again. */
+function toRestInDoubt(error: unknown, operationId: string | undefined, part: string | undefined): unknown {
+  const isLost = error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
+  if (!isLost || operationId === undefined) return error;
+  return error.with({ facts: { is: 'rest_in_doubt', operationId, part } });
 }
 
 /** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
