@@ -68,20 +68,17 @@ const notForKinds = words('src/operations/run.ts src/operations/earlier.ts');
 /** This file makes a digest of a stream without src/digest.ts. */
 const ownDigests = words('src/files/addition.ts');
 
-/**
- * The names that several files have, and where. The aim is about ten names, each of two files that are the same part of two rooms. Nothing
- * may be added, and no name may stand in three places in the end.
- */
+/** The names that two files have, since they are the same part of two rooms. No name stands in three places. */
 const repeatedNames = table(`
   answers.ts: operations/journal src
   csv.ts: files output
-  entity-search.ts: cli/options local-service requests
-  errors.ts: contract src transport
+  entity-search.ts: local-service requests
+  errors.ts: contract src
   extract.ts: local-service operations/kinds
   lookups.ts: local-service requests
   options.ts: cli/options library
-  rows.ts: cli/options cli/records operations/journal requests
-  search.ts: library local-service operations/kinds
+  rows.ts: cli/options requests
+  search.ts: local-service operations/kinds
   store.ts: config local-service
 `);
 

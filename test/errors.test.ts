@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { KeychainError } from '../src/config/keychain.ts';
 import { endpoints } from '../src/contract/endpoints.ts';
 import { LeadpipeError, LocalIoError, StoppedError, stoppedBy, UsageError } from '../src/errors.ts';
-import { RequestError, ServiceError } from '../src/transport/errors.ts';
+import { RequestError, ServiceError } from '../src/transport/request-error.ts';
 
 const refusal = new ServiceError('busy', endpoints.balance, 'come back later', {
   requestId: 'req_1',

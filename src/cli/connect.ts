@@ -6,8 +6,8 @@ import {
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
-import type { RequestError } from '../transport/errors.ts';
 import type { Fault } from '../transport/policy.ts';
+import type { RequestError } from '../transport/request-error.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
 import type { ConnectionOptions } from './options/options.ts';
 

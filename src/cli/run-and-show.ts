@@ -16,7 +16,7 @@ import { isTask, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, toThem } from '../operations/wording.ts';
-import { RequestError } from '../transport/errors.ts';
+import { RequestError } from '../transport/request-error.ts';
 import { toWaitReason } from './connect.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';

@@ -1,7 +1,7 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
-import { hasRows, readStoredAnswers } from '../operations/journal/rows.ts';
+import { hasRows, readStoredAnswers } from '../operations/journal/stored-rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
 

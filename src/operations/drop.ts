@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { entry } from './journal/entries.ts';
 import type { IndexContext } from './journal/operation-index.ts';
-import { countRows } from './journal/rows.ts';
+import { countRows } from './journal/stored-rows.ts';
 import { rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
 import { withOperation } from './operation.ts';

@@ -2,7 +2,7 @@ import { fromWallTime, toMinutes } from '../clock.ts';
 import type { Connection } from '../connection/connection.ts';
 import { limits } from '../contract/limits.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
-import { RequestError } from '../transport/errors.ts';
+import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import { type Admit, type OpenIndex, type OperationIndex, openOnce } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';

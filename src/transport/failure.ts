@@ -4,8 +4,8 @@ import { type ErrorType, errorRows } from '../contract/errors.ts';
 import { type Facts, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
 import { ConnectFailure, messageOf, notTls, unreadableHeads } from './connect-failure.ts';
-import { RequestError, ServiceError } from './errors.ts';
 import { type Fault, verdictOf } from './policy.ts';
+import { RequestError, ServiceError } from './request-error.ts';
 import { toRetryAfter } from './retry.ts';
 import { SilenceError } from './time-limits.ts';
 

@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
-import { RequestError } from './errors.ts';
 import { verdictOf } from './policy.ts';
+import { RequestError } from './request-error.ts';
 
 /**
  * Called before each wait, with its reason. Return false to get the error at once: a caller that sends many requests waits for a busy

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { noLock } from '../../src/files/folder-lock.ts';
-import { countRows, openStoredRows, type RowEnd, toRowId } from '../../src/operations/journal/rows.ts';
+import { countRows, openStoredRows, type RowEnd, toRowId } from '../../src/operations/journal/stored-rows.ts';
 import { ending } from '../helpers/ending.ts';
 import {
   chunk,

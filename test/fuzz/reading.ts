@@ -3,8 +3,8 @@ import { createClient } from '../../src/client.ts';
 import type { Records } from '../../src/json/text.ts';
 import { type Running, runToEnd } from '../../src/operations/events.ts';
 import { searchEntities } from '../../src/operations/kinds/search-stream.ts';
-import { RequestError } from '../../src/transport/errors.ts';
 import { createTransport } from '../../src/transport/request.ts';
+import { RequestError } from '../../src/transport/request-error.ts';
 import { readPlainly } from './reference.ts';
 import type { Stream } from './streams.ts';
 

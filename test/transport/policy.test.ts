@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/cli/exit-codes.ts';
 import { toHint } from '../../src/cli/messages/hints.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
-import { RequestError } from '../../src/transport/errors.ts';
 import { type Fault, verdictOf } from '../../src/transport/policy.ts';
+import { RequestError } from '../../src/transport/request-error.ts';
 
 /**
  * How often it is sent again, by column: G, C, P, X and S of the matrix; the exit codes of G, of C, and of what is paid; then what that

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
-import { RequestError } from '../../src/transport/errors.ts';
 import type { Fault } from '../../src/transport/policy.ts';
+import { RequestError } from '../../src/transport/request-error.ts';
 import { toRetryAfter, withRetries } from '../../src/transport/retry.ts';
 import { createLeapingClock } from '../helpers/clock.ts';
 

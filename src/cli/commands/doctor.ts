@@ -23,7 +23,7 @@ import { memberLayout } from '../../output/columns.ts';
 import type { Layout, Tone } from '../../output/layout.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
-import { RequestError, ServiceError } from '../../transport/errors.ts';
+import { RequestError, ServiceError } from '../../transport/request-error.ts';
 import { defineCommand } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';

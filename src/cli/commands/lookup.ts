@@ -31,7 +31,7 @@ export async function lookUp(
   toSummary: (answer: JsonView, bought: Bill) => string,
 ): Promise<{ readonly found: number; readonly ids: Closing['ids'] } | undefined> {
   if ('input' in source) {
-    const { buyList } = await import('../records/rows.ts');
+    const { buyList } = await import('../records/buy-list.ts');
     const list = await buyList(context, { ...options, ...source }, request);
     return list && { found: list.found, ids: { operationId: list.operationId } };
   }

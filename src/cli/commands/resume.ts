@@ -250,7 +250,7 @@ async function resumeList(
   }
   const stored = { template: request.template, inputFormat, into, run, shard };
   const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
-  const { buyList } = await import('../records/rows.ts');
+  const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
 }
 

@@ -11,6 +11,7 @@ import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
+import { inputNames } from '../options/options.ts';
 import {
   createEntityArguments,
   createEntityOptions,
@@ -21,8 +22,7 @@ import {
   listOptions,
   readEntitySearchInput,
   toListTerms,
-} from '../options/entity-search.ts';
-import { inputNames } from '../options/options.ts';
+} from '../options/search-options.ts';
 import { type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 

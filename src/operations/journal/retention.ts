@@ -8,7 +8,7 @@ import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
 import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
-import { rowsFile } from './rows.ts';
+import { rowsFile } from './stored-rows.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */

@@ -2,7 +2,7 @@ import { endpoints } from '../../contract/endpoints.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
 import type { JsonText } from '../../json/text.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { storeAnswer, storeGarbled } from '../journal/answers.ts';
 import { entry } from '../journal/entries.ts';

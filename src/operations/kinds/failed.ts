@@ -1,6 +1,6 @@
 import type { Repetition } from '../../contract/endpoints.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 
 /** Pure: the entries for a request that failed. They end the operation only when it certainly cost nothing; otherwise it stays open. */

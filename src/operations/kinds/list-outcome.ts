@@ -1,6 +1,6 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
-import type { RowEnd, StoredRows } from '../journal/rows.ts';
+import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import { countOf, toThem } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
 

@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import { type KnownRows, openRowsOfOther, toRowId } from '../journal/rows.ts';
+import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows.ts';
 import type { WorstCase } from '../money.ts';
 import type { Operation } from '../operation.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';

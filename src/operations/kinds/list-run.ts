@@ -4,7 +4,7 @@ import { LockLostError } from '../../files/folder-lock.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
-import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journal/rows.ts';
+import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journal/stored-rows.ts';
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';

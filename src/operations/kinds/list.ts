@@ -3,7 +3,7 @@ import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
 import { statOrNothing } from '../../files/target.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
-import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/rows.ts';
+import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
 import { toRowLimit } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';

@@ -2,11 +2,11 @@ import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { digestOf } from '../../digest.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { RequestError } from '../../transport/errors.ts';
 import type { Fault } from '../../transport/policy.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { WaitListener } from '../../transport/retry.ts';
 import type { Buyer } from '../buyer.ts';
-import type { RowEnd, StoredRows } from '../journal/rows.ts';
+import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import { kinds } from './kinds.ts';
 import type { ListRows, SendableRow } from './list-rows.ts';
 

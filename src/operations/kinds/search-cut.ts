@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import { countOf, toThem } from '../wording.ts';
 import type { SearchSummary } from './search-stream.ts';
 

@@ -2,7 +2,7 @@ import type { Client } from '../../client.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { createSearchReading, type SearchReading } from './search-proof.ts';
 import { readTask, toUnread } from './task-follow.ts';

@@ -2,7 +2,7 @@ import type { Page } from '../../client.ts';
 import { pause } from '../../clock.ts';
 import type { Clock } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { countOf } from '../wording.ts';
 

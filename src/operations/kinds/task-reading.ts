@@ -2,7 +2,7 @@ import type { FreeClient } from '../../client.ts';
 import { terminalTaskStates } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
 import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
-import { RequestError } from '../../transport/errors.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import { type Running, type Stage, warningsOf } from '../events.ts';

@@ -4,7 +4,7 @@ import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
 import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
-import { countRows } from '../journal/rows.ts';
+import { countRows } from '../journal/stored-rows.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { toCostAtMost } from '../money.ts';
 import { type Operation, readOperation, toDamageLine } from '../operation.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { type Outcome, UsageError } from '../../../src/errors.ts';
 import { toCutError } from '../../../src/operations/kinds/search-cut.ts';
-import { RequestError } from '../../../src/transport/errors.ts';
+import { RequestError } from '../../../src/transport/request-error.ts';
 
 const lost = new RequestError('lost', endpoints.search, 'x');
 const ofBug = 'a bug in leadpipe stopped the search: z. 2 leads arrived';

@@ -6,8 +6,8 @@ import { LocalIoError } from '../../../src/errors.ts';
 import type { JournalEntry } from '../../../src/operations/journal/entries.ts';
 import type { Journal } from '../../../src/operations/journal/journal.ts';
 import { createTask } from '../../../src/operations/kinds/task.ts';
-import { RequestError } from '../../../src/transport/errors.ts';
 import type { Fault } from '../../../src/transport/policy.ts';
+import { RequestError } from '../../../src/transport/request-error.ts';
 import { intentOf } from '../../helpers/journals.ts';
 
 const request: CreateTaskRequest = { entity_type: 'company', objective: 'x' };

@@ -3,7 +3,7 @@ import type { Client, Page } from '../../../src/client.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import type { TaskState } from '../../../src/contract/types.ts';
 import { readTask, type TaskToRead, toUnread } from '../../../src/operations/kinds/task-follow.ts';
-import { RequestError } from '../../../src/transport/errors.ts';
+import { RequestError } from '../../../src/transport/request-error.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 
 type Status = readonly [state: TaskState, ready: number];

@@ -3,7 +3,7 @@ import { pause } from '../../../src/clock.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { runToEnd } from '../../../src/operations/events.ts';
 import { createPatience, PageError, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
-import { RequestError } from '../../../src/transport/errors.ts';
+import { RequestError } from '../../../src/transport/request-error.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };

@@ -8,7 +8,7 @@ import { folderOf } from '../../../operations/journal/folders.ts';
 import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { hasRows, readStoredAnswers } from '../../../operations/journal/rows.ts';
+import { hasRows, readStoredAnswers } from '../../../operations/journal/stored-rows.ts';
 import {
   type AnswerKind,
   isKept,

@@ -14,7 +14,7 @@ import {
   enableWebSearch,
   readTaskRequest,
   type TaskRequestOptions,
-} from '../../options/entity-search.ts';
+} from '../../options/search-options.ts';
 import { type PurchaseOptions, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
 import { runAndShow } from '../../run-and-show.ts';
 

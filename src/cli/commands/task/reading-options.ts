@@ -3,7 +3,6 @@ import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { ReadTerms } from '../../../operations/kinds/job.ts';
-import { leadShape } from '../../options/entity-search.ts';
 import {
   type ConnectionOptions,
   numberIn,
@@ -12,6 +11,7 @@ import {
   seconds,
   under,
 } from '../../options/options.ts';
+import { leadShape } from '../../options/search-options.ts';
 
 export interface ReadOptions extends ConnectionOptions, RecordOptions {
   readonly num?: number;

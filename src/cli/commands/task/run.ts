@@ -14,7 +14,7 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
   toListTerms,
-} from '../../options/entity-search.ts';
+} from '../../options/search-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
 import { checkFound, readTask } from './read-and-report.ts';
 import { type FollowOptions, readingOptions, toReadTerms, waitingOptions } from './reading-options.ts';

@@ -4,7 +4,7 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { toCutError } from '../operations/kinds/search-cut.ts';
 import { createSearchReading } from '../operations/kinds/search-proof.ts';
-import { RequestError } from '../transport/errors.ts';
+import { RequestError } from '../transport/request-error.ts';
 
 /** A record as a value, and as the service wrote it, since JSON.parse rounds numbers above 2^53. */
 export interface Item<T> {
