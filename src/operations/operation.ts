@@ -76,6 +76,8 @@ function createProgress(intent: Intent) {
     outputLength: undefined as number | undefined,
     /** Everything is on the disk, and only the file's name may be missing. */
     written: undefined as Written | undefined,
+    /** The digest of the path of the output that was opened last; another one where it was resumed into another file. */
+    output: intent.index.output,
     /** Whether the output was opened, and whether its rows stand in their place. */
     hasOpened: false,
     isPlaced: false,
@@ -203,6 +205,7 @@ export function fold(folder: string, entries: Entries) {
         break;
       case 'opened':
         progress.hasOpened = true;
+        progress.output = entry.output ?? intent.index.output;
         progress.isPlaced = false;
         progress.adding = undefined;
         progress.outputLength = entry.output_length;
@@ -309,7 +312,7 @@ export function fold(folder: string, entries: Entries) {
   }
 
   function toResumes(): Resumes {
-    if (isDropped || kindOf(command)?.isResumable !== true) return 'no';
+    if (isDropped || intent.unrecorded || kindOf(command)?.isResumable !== true) return 'no';
     if (isSearch) {
       const hasSome = progress.isNamed || hasReceived || parts.length > 1;
       return parts.length > 0 && isBegun && !isComplete && hasSome ? 'rest' : 'no';

@@ -1,6 +1,8 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
+import { digestOf } from '../digest.ts';
 import { LocalIoError, UsageError } from '../errors.ts';
 import { type HeldLock, lockOutput, noLock } from '../files/folder-lock.ts';
+import { realPathOf } from '../files/target.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
@@ -57,7 +59,8 @@ export async function* run<Kind extends Runnable>(
     const openIndex = openOnce(context);
     if (lock !== undefined && output !== null) await completeAdditionTo(context, openIndex, output);
     const earlier = await find(openIndex);
-    const place: Place = { open, openIndex, lock: lock ?? noLock };
+    const path = lock && output !== null ? digestOf(await realPathOf(output)) : undefined;
+    const place: Place = { open, openIndex, output: path, lock: lock ?? noLock };
     if (earlier.is === 'resume') {
       const { journal, operation } = await openOperation(context, earlier.operation.operationId);
       const resumed = { ...earlier, operation };
@@ -76,6 +79,8 @@ export async function* run<Kind extends Runnable>(
 /** Where the rows go, the right to write there, and what was bought before. */
 interface Place {
   readonly openIndex: OpenIndex;
+  /** The digest of its path, if it is a file. */
+  readonly output: string | undefined;
   readonly open: OpenDelivery;
   readonly lock: HeldLock;
 }
@@ -139,7 +144,9 @@ async function* resume<Kind extends Runnable>(
   let isOpen = true;
   try {
     checkSameBuyer(buyer, operation);
-    const planned = await planOf({ buyer, order, openIndex: place.openIndex, ...earlier, warn });
+    // The .part holds what was written last, if that was not into another file.
+    const isOurs = earlier.isOurs && operation.progress.output === place.output;
+    const planned = await planOf({ buyer, order, openIndex: place.openIndex, ...earlier, isOurs, warn });
     if ('why' in planned) return { left: planned };
     yield* warningsOf(warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
@@ -231,7 +238,9 @@ async function* work<Result>(
     async *begin() {
       const isSent = planned.purchase !== undefined || planned.costs.is === 'rows' || isNew;
       const sent = isSent ? [entry.sent(context.clock.now())] : [];
-      await append(...late.splice(0), ...entry.opened(delivery?.length), ...sent);
+      // Where it is opened again, the index says so.
+      const output = isNew ? undefined : place.output;
+      await append(...late.splice(0), ...entry.opened(delivery?.length, output), ...sent);
       isBegun = true;
       yield { is: 'begun' };
       return (waits?: WaitListener): PayingClient =>

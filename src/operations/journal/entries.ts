@@ -187,8 +187,8 @@ export const entry = {
   rest: (rest: Content<'rest'>): EntryOf<'rest'> => ({ type: 'rest', ...rest }),
   sent: (time: Date): EntryOf<'sent'> => ({ type: 'sent', time: time.toISOString() }),
   /** `length` is that of the output, if it has one. */
-  opened: (length: number | undefined): EntryOf<'opened'>[] =>
-    length === undefined ? [] : [{ type: 'opened', output_length: length }],
+  opened: (length: number | undefined, output?: string): EntryOf<'opened'>[] =>
+    length === undefined ? [] : [{ type: 'opened', output_length: length, ...(output && { output }) }],
   restarted: (options: Intent['options']): EntryOf<'restarted'> => ({ type: 'restarted', options }),
   created: (leadsSearchId: string, requestId: string | undefined): EntryOf<'created'> => ({
     type: 'created',

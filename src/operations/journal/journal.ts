@@ -1,11 +1,9 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { digestOf } from '../../digest.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
-import { realPathOf } from '../../files/target.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { toIndexLine } from './index-lines.ts';
@@ -64,15 +62,12 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
   /** Puts an entry into the index, and returns it with its number. */
   async function toNumbered(entry: Numbered, admit: Admit | undefined): Promise<JournalEntry> {
     const [intent = entry] = entries;
-    const isAgain = entry.type === 'opened' && entries.some(({ type }) => type === 'opened');
-    const output = isAgain && intent.type === 'intent' ? intent.output : null;
-    const begun = output === null ? entry : { ...entry, output: digestOf(await realPathOf(output)) };
-    const line = toIndexLine(operationId, begun, intent);
-    if (line === undefined) return begun;
+    const line = toIndexLine(operationId, entry, intent);
+    if (line === undefined) return entry;
     const check =
       admit && 'worst' in line ? (known: OperationIndex) => admit(known, line.worst ?? 0) : undefined;
     try {
-      return { ...begun, number: await addToIndex(context, line, log.size(), check) };
+      return { ...entry, number: await addToIndex(context, line, log.size(), check) };
     } catch (error) {
       failure = notStored(what, path, error);
       throw failure;

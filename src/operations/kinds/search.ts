@@ -119,7 +119,7 @@ async function* complete(
   const { operation, stored, dropped, stopReason } = rest;
   if (!isSameOutput || !operation.progress.isPlaced) {
     const delivery = await job.open(opening);
-    await journal.append(...entry.opened(delivery.length && 0));
+    yield* job.begin();
     await writeStored(delivery, rest, list, isSameOutput);
     await job.place({ written: (length) => journal.append(entry.written(length, { stopReason })) });
   }

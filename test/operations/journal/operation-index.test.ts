@@ -111,7 +111,7 @@ describe('the index of operations', () => {
       const { journal } = await openJournal(keepingIn(state), 'op_z');
       await journal.append({ type: 'reserved', time: '2026-06-02T00:00:00Z', credits: 7 });
       await journal.append({ type: 'opened', output_length: 0 });
-      await journal.append({ type: 'opened', output_length: 0 });
+      await journal.append({ type: 'opened', output_length: 0, output: 'digest of a path' });
       await journal.append(over as never);
       await journal.close();
       await begin('op_m', '1999-06-01T00:00:00Z', { ...over, outcome: 'interrupted' });
