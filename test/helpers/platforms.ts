@@ -5,7 +5,7 @@ const posix = [
   'test/durability/**',
   'test/hostile/bombs.test.ts',
   'test/shell/**',
-  'test/cli/{auth,config,history,local,long-answers,open-stdin,process,purchase,resume,task,task-process}.test.ts',
+  'test/cli/{auth,config,history,local,long-answers,open-stdin,process,purchase,resume-search,resume-task,task,task-process}.test.ts',
   'test/config/**',
   'test/local-service/{load,processes}.test.ts',
   'test/network/{certificates,proxies,time-limits}.test.ts',
