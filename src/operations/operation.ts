@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Charged, LeadpipeError, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
+import type { HeldLock } from '../files/folder-lock.ts';
 import type { EntryOf, Intent } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
 import { type Journal, naming, openJournal } from './journal/journal.ts';
@@ -402,8 +403,9 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
 export async function openOperation(
   context: IndexContext,
   operationId: string,
+  output?: HeldLock,
 ): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
-  const { journal, entries } = await openJournal(context, operationId);
+  const { journal, entries } = await openJournal(context, operationId, output);
   return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
 }
 

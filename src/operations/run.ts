@@ -62,7 +62,7 @@ export async function* run<Kind extends Runnable>(
     const path = lock && output !== null ? digestOf(await realPathOf(output)) : undefined;
     const place: Place = { open, openIndex, output: path, lock: lock ?? noLock };
     if (earlier.is === 'resume') {
-      const { journal, operation } = await openOperation(context, earlier.operation.operationId);
+      const { journal, operation } = await openOperation(context, earlier.operation.operationId, lock);
       const resumed = { ...earlier, operation };
       const result = yield* resume<Kind>(buyer, order, place, resumed, journal);
       if (!('left' in result)) return result.result;
@@ -106,14 +106,14 @@ async function* begin<Kind extends Runnable>(
   const reservation = await reserve(buyer, planned.costs, idempotencyKey);
   let journal: Journal;
   try {
-    journal = await createJournal(context, context.ids.operationId());
+    journal = await createJournal(context, context.ids.operationId(), place.lock);
     if (!order.keep) journal = costAlone(journal);
   } catch (error) {
     reservation.settle(toRefused(error));
     const isNeeded = admit !== undefined || (order.keep && isPaidOrder(order));
     if (isNeeded || !(error instanceof LocalIoError)) throw toRefused(error);
     if (order.keep) yield { is: 'warning', line: error.message };
-    journal = noJournal;
+    journal = { ...noJournal, confirm: place.lock.confirm };
   }
   const intent = toIntent(
     buyer,
@@ -196,12 +196,6 @@ async function* work<Result>(
   let isBegun = false;
   let isBalanceKnown = reservation.available === undefined || operationId === undefined;
 
-  /** Nothing is sent once another process has taken over the operation, or the output. */
-  function confirm(): void {
-    place.lock.confirm();
-    journal.confirm();
-  }
-
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.begin(admit, ...entries).catch((error: unknown) => {
       throw isNew ? toRefused(error) : error;
@@ -224,7 +218,7 @@ async function* work<Result>(
     operationId,
     folder,
     journal,
-    confirm,
+    confirm: journal.confirm,
     async open(opening, progress) {
       // The journal has the intent before a file is touched, so that the owner of the file can be found.
       if (isNew && order.terms.output !== null) await append(...late.splice(0));
@@ -244,7 +238,7 @@ async function* work<Result>(
       isBegun = true;
       yield { is: 'begun' };
       return (waits?: WaitListener): PayingClient =>
-        createPayingClient(connection, { confirm }, waits ?? buyer.waits);
+        createPayingClient(connection, journal, waits ?? buyer.waits);
     },
     async place({ rows, ...placing } = {}) {
       await writeBalance();

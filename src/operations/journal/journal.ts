@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError } from '../../errors.ts';
-import { lockFolder } from '../../files/folder-lock.ts';
+import { type HeldLock, lockFolder, noLock } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
@@ -16,7 +16,7 @@ import {
   type OperationIndex,
 } from './operation-index.ts';
 
-/** It is also the lock of its operation's folder: rows, leads and answers are written, and requests sent, only while this process has it. */
+/** It is also the lock of its operation's folder and of its output: anything is stored, and sent, only while this process has both. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing, for --no-history. */
@@ -34,7 +34,12 @@ const what = 'this operation';
 const nothingSent = entry.terminal('interrupted', { charged: 'no' });
 
 /** Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it. */
-async function openLocked(context: IndexContext, operationId: string, which: 'new' | 'there') {
+async function openLocked(
+  context: IndexContext,
+  operationId: string,
+  which: 'new' | 'there',
+  output: HeldLock,
+) {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
   const fail = (error: unknown): never => {
@@ -43,7 +48,14 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
   const entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  const log = await openLog(path, which, what, lock, ({ number, said }) => {
+  // Whoever has taken over the output before this operation could be found by it buys the same in an operation of its own.
+  const held: HeldLock = {
+    confirm() {
+      output.confirm();
+      lock.confirm();
+    },
+  };
+  const log = await openLog(path, which, what, held, ({ number, said }) => {
     entries.push(toEntry(said, number, path));
   }).catch((error: unknown) => {
     lock.release();
@@ -104,7 +116,7 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
     get operationId(): string | undefined {
       return isThere ? operationId : undefined;
     },
-    confirm: lock.confirm,
+    confirm: held.confirm,
     /** Resolves when all these lines are on the disk. Throws LocalIoError, LockLostError. */
     append: (...some: readonly JournalEntry[]): Promise<void> => add(some),
     /** The same. `admit` is called before anything is written that costs, and its error is thrown. */
@@ -126,9 +138,13 @@ async function openLocked(context: IndexContext, operationId: string, which: 'ne
   return { journal, entries };
 }
 
-/** Makes the journal of a new operation. Throws LocalIoError. */
-export async function createJournal(context: IndexContext, operationId: string): Promise<Journal> {
-  return (await openLocked(context, operationId, 'new')).journal;
+/** Makes the journal of a new operation. `output` is the lock of its output, if it has one. Throws LocalIoError. */
+export async function createJournal(
+  context: IndexContext,
+  operationId: string,
+  output: HeldLock = noLock,
+): Promise<Journal> {
+  return (await openLocked(context, operationId, 'new', output)).journal;
 }
 
 /**
@@ -138,6 +154,7 @@ export async function createJournal(context: IndexContext, operationId: string):
 export async function openJournal(
   context: IndexContext,
   operationId: string,
+  output: HeldLock = noLock,
 ): Promise<{ readonly journal: Journal; readonly entries: Entries }> {
   const { state } = context.directories;
   const folder = folderOf(state, operationId);
@@ -145,7 +162,7 @@ export async function openJournal(
   const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!known) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there');
+    const { journal, entries } = await openLocked(context, operationId, 'there', output);
     // Who knows the operation has read its intent.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {
