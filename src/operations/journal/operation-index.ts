@@ -109,7 +109,7 @@ async function readOrMake(stateDir: string, lock: HeldLock): Promise<Stored> {
   if (stored !== undefined) return stored;
   const bytes = toBytes(await readJournals(stateDir));
   await writeWhole(fileOfIndex(stateDir), bytes, what, lock);
-  return (await readStored(stateDir, 'all')) as Stored;
+  return toStored(bytes, bytes.length) as Stored;
 }
 
 /** The index; undefined where it has to be made again: it is missing, damaged, or older than the journals. */
@@ -167,18 +167,22 @@ async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored
   try {
     const { size = 0 } = (await handle?.stat()) ?? {};
     const bytes = Buffer.alloc(part === 'all' ? size : Math.min(size, longestTail));
-    const from = size - bytes.length;
-    await handle?.read(bytes, 0, bytes.length, from);
-    const end = bytes.lastIndexOf(newline) + 1;
-    const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
-    const last = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
-    if (last === undefined || (from === 0 && last.before !== crc32(bytes.subarray(0, start))))
-      return undefined;
-    const crc = crc32(bytes.subarray(start, end), last.before);
-    return { bytes: bytes.subarray(0, end), size: from + end, crc, number: last.number };
+    await handle?.read(bytes, 0, bytes.length, size - bytes.length);
+    return toStored(bytes, size);
   } finally {
     await handle?.close();
   }
+}
+
+/** Pure: what the last bytes of an index of this size say. Undefined where one of them has changed. */
+function toStored(bytes: Buffer, size: number): Stored | undefined {
+  const from = size - bytes.length;
+  const end = bytes.lastIndexOf(newline) + 1;
+  const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
+  const last = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
+  if (last === undefined || (from === 0 && last.before !== crc32(bytes.subarray(0, start)))) return undefined;
+  const crc = crc32(bytes.subarray(start, end), last.before);
+  return { bytes: bytes.subarray(0, end), size: from + end, crc, number: last.number };
 }
 
 interface StoredLine {
