@@ -143,31 +143,3 @@ it('a run that wakes up after another one has taken over its output buys nothing
     expect({ sleepAt, paid: paid.sort(), rows }).toEqual({ sleepAt, ...once });
   }
 }, 120_000);
-
-/** At every call that changes the file system. */
-it.each([
-  ['search', 'company', 'o1', '--limit', '3'],
-  ['task', 'run', 'company', 'o1', '--limit', '3', '--poll-interval', '0.01'],
-  ['contact', 'email', '--input', 'list.txt'],
-  ['contact', 'email', 'Ada'],
-])(
-  'a disk that fails once is no bug of leadpipe: %s %s %s',
-  async (...words) => {
-    const service = await startCountingService(false);
-    for (let at = 1, isOver = false; !isOver; at++) {
-      const { env, pathOf, write } = createMachine(service.url);
-      write('list.txt', 'Ada\nGrace\n');
-      const args = words.map((word) => (word === 'list.txt' ? pathOf(word) : word));
-      const run = startSimulated({
-        args: [...args, '-o', pathOf('out.jsonl'), '--append', '-v'],
-        env,
-        fault: { mode: 'EIO', at },
-        clockAheadMs: 0,
-      });
-      const { code, stderr } = await run.ended;
-      isOver = run.changes() < at;
-      expect({ at, code, stderr }).toMatchObject({ at, code: expect.toBeOneOf([0, 3, 74, 78]) });
-    }
-  },
-  120_000,
-);

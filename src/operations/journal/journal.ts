@@ -126,6 +126,12 @@ async function openLocked(
     close,
     /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
     async discard(): Promise<void> {
+      try {
+        held.confirm();
+      } catch {
+        // Another process has taken over, and may have bought something with it.
+        return await close();
+      }
       await close();
       isThere = false;
       // It counts for nothing, and its line in the index finds nothing.
