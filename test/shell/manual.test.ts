@@ -9,7 +9,7 @@ import { run } from '../helpers/run.ts';
 const parts: readonly string[] = [
   'NAME',
   'leadpipe - find leads',
-  'leadpipe search [options] [entity-type] [objective]',
+  'leadpipe search [options] <entity-type> <objective>',
   'leadpipe task wait [options] <leads-search-id>',
   '--enable-web-search',
   '-f, --format <format>',
