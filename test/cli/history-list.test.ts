@@ -98,7 +98,7 @@ describe('history list in a pipe', () => {
       credits_at_most: 20,
       leads: 20,
     });
-    expect(list).toMatchObject({ command: 'contact list email', subject: '/home/you/leads.csv' });
+    expect(list).toMatchObject({ command: 'contact email', subject: '/home/you/leads.csv' });
     expect(String(first?.subject)).toMatch(/^CTO 🦷 CTO .*[^\ufffd]…$/u);
     expect(String(first?.subject).length).toBeLessThanOrEqual(200);
     for (const { time } of records) {
@@ -116,7 +116,7 @@ describe('history list in a pipe', () => {
     [`--since ${timeOf(2).toISOString().slice(0, 19)}Z`, 2],
     ['--command search', 24],
     ['--command task', 1],
-    ['--command "contact list"', 1],
+    ['--command "contact email"', 2],
     ['--command contact', 2],
     ['--list others', 1],
     ['--list clinics --since 10d --limit 4', 4],
@@ -197,7 +197,7 @@ describe('on a terminal', () => {
     const { text, ...end } = await shown('history totals --by command', 60);
     expect(text).toSay(
       /^search company {2}█+\npurchases: 24, leads 480, charged 24, credits ≤ 480\n/,
-      'contact list email',
+      'contact email\npurchases: 2,',
     );
     expect(end).toEqual(ending(0, 'A list (--input) counts as one purchase'));
   });

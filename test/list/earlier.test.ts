@@ -55,7 +55,7 @@ describe('resume of a list', () => {
     const [operation = ''] = operations();
     const again = await leadpipe(['resume', operation]);
     expect(service.charged.size).toBe(10);
-    expect(again).toMatchObject(ending(0, 'is finished'));
+    expect(again).toMatchObject(ending(2, 'has already ended', 'Nothing was bought'));
   });
 
   it('buys nothing at another address', async () => {

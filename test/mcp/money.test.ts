@@ -70,14 +70,15 @@ describe('an agent that repeats, cancels, loses and dies', () => {
     const shown = await agent.ask('history_show', { operation_id });
     expect(shown).toMatchObject({ count: 22, complete: true, next: 20 });
 
-    // Each key of the history is in the ledger, and nothing else is.
+    // Five operations; two of them have a second key in the ledger, of the rest of their search.
     const history = await run('history list -f jsonl', { env });
     const lines = history.stdout.trimEnd().split('\n');
-    const keys = lines.map((line) => JSON.parse(line).idempotency_key);
+    const keys: readonly string[] = lines.map((line) => JSON.parse(line).idempotency_key);
     const ledger = await service.close();
-    expect(new Set(keys)).toEqual(new Set(ledger.keys()));
+    expect(new Set(keys).size).toBe(5);
+    expect(keys.filter((key) => !ledger.has(key))).toEqual([]);
     // Two contacts, five searches: what was sent to a client that had gone is charged too, a batch of it.
-    const settled = keys.map((key) => ledger.get(key) ?? 0);
+    const settled = [...ledger.values()];
     expect(settled).toHaveLength(7);
     expect(settled.filter((credits) => credits === 5)).toHaveLength(2);
     const leads = settled.reduce((sum, credits) => sum + credits, 0) - 10;
