@@ -8,6 +8,7 @@ const both = ['Acme, Inc.', 'Beta'];
 it.each([
   ['names.txt', 'Acme, Inc.\nBeta\n', both],
   ['names.csv', '\ufeffname,city\r\n"Acme, Inc.",Bern\r\n\r\nBeta\r\n,x\r\n', both],
+  ['names.csv', 'name,city\r\n"Acme, Inc.",Bern\nBeta,Bern\r', both],
   ['names.csv', 'City;Name\nBern;Acme, Inc.\nBasel;Beta\n', both],
   ['names.csv', 'NAME,name\nx,"Acme, Inc."\ny,Beta\n', both],
   ['names.tsv', 'name\tcity\nAcme, Inc.\tBern\nBeta\tBasel\n', both],

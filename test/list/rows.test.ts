@@ -33,6 +33,7 @@ describe('an input', () => {
     ['csv with another case of letters', 'list.txt', 'ID;Objective\n1;Ada\n2;Bo, Berlin\n', []],
     ['csv with empty lines of a spreadsheet', 'list.csv', 'objective;id\nAda;1\n;\n ;\t\nBo, Berlin;2\n', []],
     ['csv with tabs, by its extension', 'list.tsv', 'id\tobjective\n1\tAda\n2\tBo, Berlin\n', []],
+    ['csv whose lines end differently', 'list.csv', 'objective,id\r\nAda,1\n"Bo, Berlin",2\r', []],
     ['csv by its content', 'list', 'id|objective\n1|Ada\n2|Bo, Berlin\n', []],
     [
       'csv with the mark of UTF-8 and CRLF',
@@ -121,10 +122,13 @@ describe('an input', () => {
 
   it('loses no row to one that is not well formed or too long', async () => {
     const long = 'x'.repeat(5_000_000);
-    write('list.csv', `id,objective\n1,12" pipes\n2,"a" b\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n`);
+    write(
+      'list.csv',
+      `id,objective\n1,12" pipes\n2,a "b"\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n8,Eve`,
+    );
     const { code, stdout, stderr } = await contacts('--input', 'list.csv', '-f', 'csv');
     expect(code).toBe(3);
-    expect(paid()).toEqual(['"a" b', '12" pipes', 'Bo']);
+    expect(paid()).toEqual(['12" pipes', 'Bo', 'Dee', 'Eve', 'a "b"']);
     const rows = stdout.trimEnd().split('\r\n').slice(1);
     expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
       '1',
@@ -132,7 +136,9 @@ describe('an input', () => {
       'line 4 has 5000001 characters:',
       'line 5 has 5000001 characters:',
       '5',
-      'line 7 has a quote',
+      'line 7 has a cell',
+      '7',
+      '8',
     ]);
     expect(stderr).toContain('row 3, line 4 has 5000001 characters');
   });

@@ -126,7 +126,7 @@ describe("the user's own catalogue", () => {
     ['a.jsonl', '\n', /a\.jsonl contains no leads/],
     ['a.csv', 'title\nA\n', /a\.csv: the file has no column "name"/],
     ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: name is required/],
-    ['a.csv', 'name\n"A\n', /a\.csv:2: the line has a quote that is never closed/],
+    ['a.csv', 'name\n"A\n', /a\.csv:2: the line has a cell that begins with a quote but/],
     ['a.csv', 'name;city\nA;Bern;x\n', /a\.csv:2: the line has 3 cells, but the header has 2/],
     ['a.txt', 'A', /must end in \.jsonl, \.ndjson or \.csv/],
   ])('%s %j is refused, with the line', async (name, content, message) => {
