@@ -17,6 +17,8 @@ it.each([
   ['names', 'name\nAcme, Inc.\n', ['2 cells']],
   ['names.json', '{"name":"Acme, Inc."}\n{"name":"Beta"}\n', both],
   ["leadpipe's own.csv", `name,score\r\n'@nord,1\r\n'=x;'-y,\r\n`, ['@nord', '=x;-y']],
+  ['names.json', '["Acme, Inc.",\n"Beta"]', both],
+  ['-', '{\n "leads": [\n {"name":"Acme, Inc."},{"name":"Beta"}]}', both],
   ['-', 'Acme, Inc.\nBeta\n', both],
   ['-', 'name\tcity\nAcme, Inc.\t\nBeta\t\n', both],
   ['@/dev/stdin', 'Acme, Inc.\nBeta\n', both],

@@ -42,6 +42,28 @@ describe('an input', () => {
       [],
     ],
     ['jsonl', 'list.jsonl', '{"objective":"Ada","id":"1"}\n\n{"objective":"Bo, Berlin","id":"2"}', []],
+    ['an array', 'list.json', '[\n{"objective":"Ada"},\n{"objective":"Bo, Berlin"}]', []],
+    ['an array on one line', 'list', '[{"objective":"Ada"},{"objective":"Bo, Berlin"}]\n', []],
+    ['an array of texts', 'list', '["Ada", "Bo, Berlin"]\n', []],
+    [
+      'an object with an array',
+      'list.json',
+      '{"n":2,"of":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
+      [],
+    ],
+    [
+      'an indented one',
+      'list',
+      '{\n "n": ["x"],\n "of": [\n{"objective":"Ada"},\n{"objective":"Bo, Berlin"}\n]\n}',
+      [],
+    ],
+    ['indented objects', 'list', '{\n  "objective": "Ada"\n}\n{\n  "objective": "Bo, Berlin"\n}\n', []],
+    [
+      'an array of several',
+      'list.json',
+      '{"a":[{}],"b":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
+      ['--table', 'b'],
+    ],
     ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
     ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
     ['lines, because it is said', 'list.csv', 'Ada\nBo, Berlin\n', ['--input-format', 'text']],
@@ -51,6 +73,25 @@ describe('an input', () => {
     expect(code).toBe(0);
     expect(paid()).toEqual(['Ada', 'Bo, Berlin']);
     expect(recordsIn(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
+  });
+
+  it('of indented JSON is read from a pipe, and an item that is no object costs itself alone', async () => {
+    const text = '[\n  {\n    "objective": "Ada"\n  },\n  7,\n  {"objective": "Bo"}\n';
+    const { code, stdout } = await leadpipe(['contact', 'email', '--input', '-', '-f', 'jsonl'], text);
+    expect(code).toBe(3);
+    expect(paid()).toEqual(['Ada', 'Bo']);
+    expect(recordsIn(stdout)).toMatchObject([
+      { email: found('Ada') },
+      { email_error: expect.stringContaining('line 5 is not a JSON object') },
+      { email: found('Bo') },
+      { email_error: expect.stringContaining('line 7 is incomplete') },
+    ]);
+  });
+
+  it('of lines keeps its lines, although the first is damaged', async () => {
+    write('list.jsonl', '{"objective":"Ada"\n{"objective":"Bo"}\n');
+    expect(await contacts('--input', 'list.jsonl')).toMatchObject({ code: 3 });
+    expect(paid()).toEqual(['Bo']);
   });
 
   it.each(['utf16le', 'utf16be'])('is %s with its mark', async (encoding) => {
@@ -370,7 +411,8 @@ it.each([
   [['--input', 'list.csv', '-o', './list.csv'], 'the same file'],
   [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
-  [['--input', 'array.json'], 'is a JSON array'],
+  [['--input', 'arrays.json'], 'has several arrays: leads, others'],
+  [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
@@ -389,7 +431,7 @@ it.each([
 ])('%j is refused before anything is sent', async (args, message) => {
   write('list.txt', 'Ada\n');
   write('list.csv', 'name,site\nAda,a\n');
-  write('array.json', '[\n{"objective":"Ada"}\n]\n');
+  write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);
