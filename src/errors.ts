@@ -45,6 +45,8 @@ interface MoreFacts {
   key_of_other_origin: { profile: string; origin: string };
   /** `keyOrigin` is the address that a stored key is for. */
   no_address: { keyOrigin: string | undefined };
+  /** A file has several tables, with these names. */
+  several_tables: { names: readonly string[] };
   no_profile: { name: string; known: readonly string[] };
   bad_setting: { setting: string };
   key_lost: { profile: string };

@@ -1,6 +1,3 @@
-import type { Options } from 'csv-parse';
-import { codeOf } from './error-code.ts';
-
 /** A row of CSV. Its cells are without their quotes. */
 export interface CsvRow {
   /** The line on which it begins, from 1. */
@@ -35,63 +32,152 @@ export function lengthFlaw(length: number): string | undefined {
   return length > longestRow ? `has ${length} characters: at most ${longestRow} are allowed` : undefined;
 }
 
-/** A quote inside a cell that does not begin with one is text. */
-const lenient: Options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
-
 /**
- * The rows of CSV (RFC 4180), without blank lines. A quote that is never closed takes everything after it: this row is the last, and has a
- * flaw.
+ * The rows of CSV, without blank lines. A row ends at any line end outside quotes: LF, CRLF, CR, or CR CR LF, which programs leave that write
+ * CRLF and translate its LF once more. A cell that begins with a quote ends at a quote before a delimiter or a line end. Where its next quote
+ * stands elsewhere, or there is none, this row has a flaw, and reading goes on at the next line.
  */
 export async function* readCsv(
   text: AsyncIterable<string> | Iterable<string>,
   delimiter: string,
 ): AsyncGenerator<CsvRow, void> {
-  const { parse } = await import('csv-parse');
-  /** They are collected as they are found, since the library loses those that it holds when it fails. */
-  const rows: CsvRow[] = [];
-  let ended = 0;
-  /** The library counts CRLF in a cell as two lines. */
-  let doubled = 0;
-  const on_record: Options['on_record'] = (cells: string[], { lines }) => {
-    const count = (what: RegExp): number =>
-      cells.reduce((sum, cell) => sum + (cell.match(what)?.length ?? 0), 0);
-    doubled += count(/\r\n/g);
-    ended = lines - doubled;
-    const length = cells.reduce((sum, cell) => sum + cell.length, 0);
-    rows.push({ line: ended - count(/\r\n|[\r\n]/g), cells, flaw: lengthFlaw(length) });
-    return undefined;
-  };
-  const parser = parse({ ...lenient, delimiter, on_record });
-  parser.on('error', () => {});
-  /** Characters since the last row. */
-  let pending = 0;
-  let flaw: string | undefined;
-  try {
-    for await (const piece of text) {
-      pending += piece.length;
-      if (pending > endless) {
-        flaw = `begins a row of over ${endless} characters`;
-        break;
-      }
-      await settled((done) => parser.write(piece, done));
-      if (rows.length > 0) pending = 0;
-      yield* rows.splice(0);
+  const cellEnd = new RegExp(`[\\${delimiter}\r\n]`, 'g');
+  const source = createSource(text);
+  for (let line = 1; ; ) {
+    const firstEnd = source.find(lineEnd, 0) ?? (await source.findMore(lineEnd, 0));
+    if (firstEnd === undefined) {
+      const flaw = `begins a row of over ${endless} characters: nothing after it can be read`;
+      yield { line, cells: [], flaw };
+      return;
     }
-    if (flaw === undefined) await settled((done) => parser.end(done));
-  } catch (error) {
-    if (codeOf(error) !== 'CSV_QUOTE_NOT_CLOSED') throw error;
-    flaw = 'has a quote that is never closed';
-  } finally {
-    parser.destroy();
-  }
-  yield* rows;
-  if (flaw !== undefined) {
-    yield { line: ended + 1, cells: [], flaw: `${flaw}: nothing after it can be read` };
+    const firstLine = source.text(0, firstEnd);
+    let cells: string[] | undefined;
+    let end = firstEnd;
+    let lines = 1;
+    if (!firstLine.includes('"')) cells = firstLine.split(delimiter);
+    else {
+      const found = await quotedRow(source, delimiter, cellEnd);
+      if (found !== undefined) {
+        ({ cells, end } = found);
+        lines += countLineEnds(source.text(0, end));
+      }
+    }
+    if (cells === undefined) yield { line, cells: [], flaw: unclosed };
+    else if (cells.length > 1 || cells[0] !== '' || end > 0) {
+      const length = end <= longestRow ? 0 : cells.reduce((sum, cell) => sum + cell.length, 0);
+      yield { line, cells, flaw: lengthFlaw(length) };
+    }
+    if (source.char(end) === undefined) return;
+    line += lines;
+    source.skip(end + (await lineEndLength(source, end)));
   }
 }
 
-function settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    start((error) => (error ? reject(error) : resolve()));
-  });
+const unclosed = 'has a cell that begins with a quote but does not end with one';
+
+const lineEnd = /[\r\n]/g;
+const quote = /"/g;
+
+/** Pure: how many lines of a text end. */
+function countLineEnds(text: string): number {
+  return text.match(/\r{0,2}\n|\r/g)?.length ?? 0;
+}
+
+/** How many characters end the line here. */
+async function lineEndLength(source: Source, at: number): Promise<number> {
+  if (source.char(at) === '\n') return 1;
+  const next = source.char(at + 1) ?? (await source.charMore(at + 1));
+  if (next === '\n') return 2;
+  if (next !== '\r') return 1;
+  return (source.char(at + 2) ?? (await source.charMore(at + 2))) === '\n' ? 3 : 1;
+}
+
+/** The cells of a row with quotes, and where it ends; undefined where a quote is not closed. */
+async function quotedRow(source: Source, delimiter: string, cellEnd: RegExp) {
+  const cells: string[] = [];
+  for (let start = 0; ; ) {
+    let end: number | undefined;
+    if ((source.char(start) ?? (await source.charMore(start))) === '"') {
+      const close = await closingQuote(source, start + 1);
+      if (close === undefined) return undefined;
+      end = close + 1;
+      const next = source.char(end) ?? (await source.charMore(end));
+      if (next !== undefined && next !== delimiter && next !== '\n' && next !== '\r') return undefined;
+      cells.push(source.text(start + 1, close).replaceAll('""', '"'));
+    } else {
+      end = source.find(cellEnd, start) ?? (await source.findMore(cellEnd, start));
+      if (end === undefined) return undefined;
+      cells.push(source.text(start, end));
+    }
+    if (source.char(end) !== delimiter) return { cells, end };
+    start = end + 1;
+  }
+}
+
+/** The next quote that is not doubled. */
+async function closingQuote(source: Source, from: number): Promise<number | undefined> {
+  for (let at = from; ; ) {
+    const found = source.find(quote, at) ?? (await source.findMore(quote, at));
+    if (found === undefined || source.char(found) === undefined) return undefined;
+    if ((source.char(found + 1) ?? (await source.charMore(found + 1))) !== '"') return found;
+    at = found + 2;
+  }
+}
+
+type Source = ReturnType<typeof createSource>;
+
+/** Text that arrives in pieces. All positions count from the begin of the current row; what is before it is forgotten. */
+function createSource(pieces: AsyncIterable<string> | Iterable<string>) {
+  const iterator = (async function* () {
+    yield* pieces;
+  })();
+  let held = '';
+  let row = 0;
+  let isOver = false;
+  let isFirst = true;
+
+  const find = (what: RegExp, from: number): number | undefined => {
+    what.lastIndex = row + from;
+    const found = what.exec(held)?.index;
+    if (found !== undefined) return found - row;
+    return isOver ? held.length - row : undefined;
+  };
+  /** Reads on until a piece has it. */
+  const readOn = async (what: RegExp): Promise<void> => {
+    const parts = [held.slice(row)];
+    let length = held.length - row;
+    let isFound = false;
+    do {
+      const { done, value = '' } = await iterator.next();
+      isOver = done === true;
+      const part = isFirst && value.startsWith('\ufeff') ? value.slice(1) : value;
+      isFirst &&= value === '';
+      parts.push(part);
+      length += part.length;
+      what.lastIndex = 0;
+      isFound = isOver || what.test(part);
+    } while (!isFound && length <= endless);
+    held = parts.join('');
+    row = 0;
+  };
+  return {
+    /** A position, or the end of the text; undefined if more must be read. */
+    find,
+    /** The same; undefined if it does not come within the most that is collected. */
+    async findMore(what: RegExp, from: number): Promise<number | undefined> {
+      const seen = Math.max(from, held.length - row);
+      await readOn(what);
+      return find(what, seen);
+    },
+    char: (at: number): string | undefined => held[row + at],
+    /** Undefined at the end of the text. */
+    async charMore(at: number): Promise<string | undefined> {
+      while (!isOver && row + at >= held.length) await readOn(/[\s\S]/g);
+      return held[row + at];
+    },
+    text: (from: number, to: number): string => held.slice(row + from, row + to),
+    skip(length: number): void {
+      row += length;
+    },
+  };
 }

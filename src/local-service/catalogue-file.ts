@@ -1,34 +1,38 @@
 import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { entityTypes } from '../contract/types.ts';
-import { delimiterOf, readCsv } from '../files/csv.ts';
-import { unguarded } from '../files/csv-guard.ts';
-import { decodeText } from '../files/decoded.ts';
+import { openRecords } from '../files/file-records.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
-import { allMembers, objectOf, piecesOf } from '../json/text.ts';
+import { allMembers, type JsonText, objectOf, stringOf } from '../json/text.ts';
 import { FileError, invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
-/** A catalogue as it is stored: its kind, its bytes, and its text. */
+/** A catalogue: the extension and the content of its file, and the bytes of its leads. */
 export type CatalogueFile = ReturnType<typeof readCatalogueFile>;
 
-/** The user's own leads: .jsonl, .ndjson, or .csv with a header. Throws FileError, UsageError. */
+/** The user's own leads, in any format that a list can have. Throws FileError. */
 export function readCatalogueFile(path: string) {
-  const [, kind = ''] = /\.(jsonl|ndjson|csv)$/i.exec(path.toLowerCase()) ?? [];
-  if (kind === '') throw new FileError(`the name of ${path} must end in .jsonl, .ndjson or .csv`);
   try {
     const content = readFileSync(path);
-    return { path, kind, content, text: () => decodeText(content, path) };
+    return { path, kind: extname(path).toLowerCase(), content, bytes: () => content };
   } catch (error) {
     throw new FileError(`can't read ${path}: ${reasonOf(error)}`);
   }
 }
 
-export async function* leadsOf({ path, kind, text }: CatalogueFile): AsyncGenerator<NewLead> {
+/** Throws FileError, UsageError. */
+export async function* leadsOf({ path, kind, bytes }: CatalogueFile): AsyncGenerator<NewLead> {
+  const reading = { extension: kind, field: 'name', wanted: ['name'], what: path };
+  const { columns, rows } = await openRecords(piecesOf(bytes()), reading);
+  if (columns !== undefined && columns.length > 0 && !columns.includes('name')) {
+    throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
+  }
   let count = 0;
-  for await (const [line, json] of kind === 'csv' ? csvLines(path, text()) : jsonLines(text())) {
+  for await (const { line, record, flaw } of rows) {
+    if (record === undefined || flaw !== undefined) throw new FileError(`${path}:${line}: the line ${flaw}`);
     try {
-      yield toLead(json);
+      yield toLead(columns === undefined ? record : toJson(record));
     } catch (error) {
       throw new FileError(`${path}:${line}: ${(error as Error).message}`);
     }
@@ -37,11 +41,11 @@ export async function* leadsOf({ path, kind, text }: CatalogueFile): AsyncGenera
   if (count === 0) throw new FileError(`${path} contains no leads`);
 }
 
-type Line = readonly [number: number, json: string];
+/** How many bytes are read at once. */
+const pieceLength = 1 << 16;
 
-function* jsonLines(text: string): Generator<Line> {
-  for (const [index, line] of text.split('\n').entries())
-    if (line.trim() !== '') yield [index + 1, line.trim()];
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceLength) yield bytes.subarray(at, at + pieceLength);
 }
 
 /** Members that a search does not return: it makes its own, they are private, or they give the position in an earlier search. */
@@ -96,31 +100,12 @@ function parsed(json: string): unknown {
   }
 }
 
-/** How many characters are parsed as CSV at once. */
-const pieceLength = 1 << 16;
-
-/** Each row as a line of JSON. */
-async function* csvLines(path: string, text: string): AsyncGenerator<Line> {
-  const [header = ''] = /^[^\n\r]*/.exec(text.trimStart()) ?? [];
-  const delimiter = delimiterOf(header, (cell) => cell === 'name');
-  const flawed = (line: number, flaw: string) => new FileError(`${path}:${line}: the line ${flaw}`);
-  let columns: readonly string[] = [];
-  for await (const { cells, line, flaw } of readCsv(piecesOf(text, pieceLength), delimiter)) {
-    if (flaw !== undefined) throw flawed(line, flaw);
-    if (columns.length === 0) {
-      columns = cells.map((column) => unguarded(column.trim()));
-      if (!columns.includes('name')) break;
-    } else if (cells.length > columns.length)
-      throw flawed(line, `has ${cells.length} cells, but the header has ${columns.length}`);
-    else yield [line, toJson(new Map(columns.map((column, at) => [column, unguarded(cells[at] ?? '')])))];
-  }
-  if (!columns.includes('name')) throw new FileError(`${path}: the file has no column "name"`);
-}
-
 /** The search makes its own score. */
 const ownColumns = ['name', 'description', 'entity_type', 'email', 'phone', 'score', 'score_reason'];
 
-function toJson(row: ReadonlyMap<string, string>): string {
+/** A record with columns as a lead. */
+function toJson(record: JsonText): JsonText {
+  const row = new Map(allMembers(record).map(([name, text]) => [name, stringOf(text) ?? '']));
   const left = new Map([...row].filter(([column, value]) => value !== '' && !ownColumns.includes(column)));
   // The columns of enriched fields: the CSV of a search has two for each, with a prefix where the name is taken.
   const enriched: [string, string][] = [];

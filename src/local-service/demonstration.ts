@@ -15,8 +15,8 @@ export function demonstrationFile(): CatalogueFile {
   const isPacked = existsSync(`${file}.br`);
   const content = readFileSync(isPacked ? `${file}.br` : file);
   const text = () => (isPacked ? brotliDecompressSync(content) : content).toString();
-  const whole = () => text().split('\n').map(filled).join('\n');
-  return { path: 'the demonstration', kind: 'demonstration', content, text: whole };
+  const bytes = () => Buffer.from(text().split('\n').map(filled).join('\n'));
+  return { path: 'the demonstration', kind: 'demonstration', content, bytes };
 }
 
 /**

@@ -19,6 +19,7 @@ const files: Readonly<Record<string, string | object>> = {
   'pages.txt': 'https://a.example/team\n',
   'names.csv': 'company,city\nAcme,Berlin\n',
   'bad.csv': 'name\n"unclosed\n',
+  'arrays.json': '{"a":[{}],"b":[{}]}',
   'array.json': '[\n"Acme",\n"Beta"\n]\n',
   'bad.jsonl': '{"name":"a"}\n{"title":"b"}\n',
   'many.txt': Array.from({ length: 1001 }, (_, at) => `name ${at}`).join('\n'),
@@ -67,8 +68,8 @@ const cases = String.raw`
   search company x --dedup-custom-leads @many.txt => 1001 items | at most 1000 are allowed
   search company x --dedup-custom-leads @nowhere.csv => can't read nowhere.csv
   search company x --dedup-custom-leads @names.csv => has no column "name"
-  search company x --dedup-custom-leads @bad.csv => line 2 of | has a quote that is never closed
-  search company x --dedup-custom-leads @array.json => is a JSON array | jq -r
+  search company x --dedup-custom-leads @bad.csv => line 2 of | has a cell that begins with a quote but
+  search company x --dedup-custom-leads @arrays.json => has several arrays: a, b
   search company - --dedup-custom-leads @/dev/stdin <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
   search company - --dedup-custom-leads @/dev/fd/0 <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
   search company - --dedup-custom-leads @/proc/self/fd/0 <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads

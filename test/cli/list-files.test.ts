@@ -8,6 +8,7 @@ const both = ['Acme, Inc.', 'Beta'];
 it.each([
   ['names.txt', 'Acme, Inc.\nBeta\n', both],
   ['names.csv', '\ufeffname,city\r\n"Acme, Inc.",Bern\r\n\r\nBeta\r\n,x\r\n', both],
+  ['names.csv', 'name,city\r\n"Acme, Inc.",Bern\nBeta,Bern\r', both],
   ['names.csv', 'City;Name\nBern;Acme, Inc.\nBasel;Beta\n', both],
   ['names.csv', 'NAME,name\nx,"Acme, Inc."\ny,Beta\n', both],
   ['names.tsv', 'name\tcity\nAcme, Inc.\tBern\nBeta\tBasel\n', both],
@@ -16,6 +17,8 @@ it.each([
   ['names', 'name\nAcme, Inc.\n', ['2 cells']],
   ['names.json', '{"name":"Acme, Inc."}\n{"name":"Beta"}\n', both],
   ["leadpipe's own.csv", `name,score\r\n'@nord,1\r\n'=x;'-y,\r\n`, ['@nord', '=x;-y']],
+  ['names.json', '["Acme, Inc.",\n"Beta"]', both],
+  ['-', '{\n "leads": [\n {"name":"Acme, Inc."},{"name":"Beta"}]}', both],
   ['-', 'Acme, Inc.\nBeta\n', both],
   ['-', 'name\tcity\nAcme, Inc.\t\nBeta\t\n', both],
   ['@/dev/stdin', 'Acme, Inc.\nBeta\n', both],

@@ -33,6 +33,7 @@ describe('an input', () => {
     ['csv with another case of letters', 'list.txt', 'ID;Objective\n1;Ada\n2;Bo, Berlin\n', []],
     ['csv with empty lines of a spreadsheet', 'list.csv', 'objective;id\nAda;1\n;\n ;\t\nBo, Berlin;2\n', []],
     ['csv with tabs, by its extension', 'list.tsv', 'id\tobjective\n1\tAda\n2\tBo, Berlin\n', []],
+    ['csv whose lines end differently', 'list.csv', 'objective,id\r\nAda,1\n"Bo, Berlin",2\r', []],
     ['csv by its content', 'list', 'id|objective\n1|Ada\n2|Bo, Berlin\n', []],
     [
       'csv with the mark of UTF-8 and CRLF',
@@ -41,6 +42,28 @@ describe('an input', () => {
       [],
     ],
     ['jsonl', 'list.jsonl', '{"objective":"Ada","id":"1"}\n\n{"objective":"Bo, Berlin","id":"2"}', []],
+    ['an array', 'list.json', '[\n{"objective":"Ada"},\n{"objective":"Bo, Berlin"}]', []],
+    ['an array on one line', 'list', '[{"objective":"Ada"},{"objective":"Bo, Berlin"}]\n', []],
+    ['an array of texts', 'list', '["Ada", "Bo, Berlin"]\n', []],
+    [
+      'an object with an array',
+      'list.json',
+      '{"n":2,"of":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
+      [],
+    ],
+    [
+      'an indented one',
+      'list',
+      '{\n "n": ["x"],\n "of": [\n{"objective":"Ada"},\n{"objective":"Bo, Berlin"}\n]\n}',
+      [],
+    ],
+    ['indented objects', 'list', '{\n  "objective": "Ada"\n}\n{\n  "objective": "Bo, Berlin"\n}\n', []],
+    [
+      'an array of several',
+      'list.json',
+      '{"a":[{}],"b":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
+      ['--table', 'b'],
+    ],
     ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
     ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
     ['lines, because it is said', 'list.csv', 'Ada\nBo, Berlin\n', ['--input-format', 'text']],
@@ -50,6 +73,25 @@ describe('an input', () => {
     expect(code).toBe(0);
     expect(paid()).toEqual(['Ada', 'Bo, Berlin']);
     expect(recordsIn(stdout)).toMatchObject([{ email: found('Ada') }, { email: found('Bo, Berlin') }]);
+  });
+
+  it('of indented JSON is read from a pipe, and an item that is no object costs itself alone', async () => {
+    const text = '[\n  {\n    "objective": "Ada"\n  },\n  7,\n  {"objective": "Bo"}\n';
+    const { code, stdout } = await leadpipe(['contact', 'email', '--input', '-', '-f', 'jsonl'], text);
+    expect(code).toBe(3);
+    expect(paid()).toEqual(['Ada', 'Bo']);
+    expect(recordsIn(stdout)).toMatchObject([
+      { email: found('Ada') },
+      { email_error: expect.stringContaining('line 5 is not a JSON object') },
+      { email: found('Bo') },
+      { email_error: expect.stringContaining('line 7 is incomplete') },
+    ]);
+  });
+
+  it('of lines keeps its lines, although the first is damaged', async () => {
+    write('list.jsonl', '{"objective":"Ada"\n{"objective":"Bo"}\n');
+    expect(await contacts('--input', 'list.jsonl')).toMatchObject({ code: 3 });
+    expect(paid()).toEqual(['Bo']);
   });
 
   it.each(['utf16le', 'utf16be'])('is %s with its mark', async (encoding) => {
@@ -121,10 +163,13 @@ describe('an input', () => {
 
   it('loses no row to one that is not well formed or too long', async () => {
     const long = 'x'.repeat(5_000_000);
-    write('list.csv', `id,objective\n1,12" pipes\n2,"a" b\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n`);
+    write(
+      'list.csv',
+      `id,objective\n1,12" pipes\n2,a "b"\n3,${long}\n4,"${long}"\n5,Bo\n6,"Cy\n7,Dee\n8,Eve`,
+    );
     const { code, stdout, stderr } = await contacts('--input', 'list.csv', '-f', 'csv');
     expect(code).toBe(3);
-    expect(paid()).toEqual(['"a" b', '12" pipes', 'Bo']);
+    expect(paid()).toEqual(['12" pipes', 'Bo', 'Dee', 'Eve', 'a "b"']);
     const rows = stdout.trimEnd().split('\r\n').slice(1);
     expect(rows.map((row) => /line \d+ has \S+ \S+/.exec(row)?.[0] ?? row.split(',')[0])).toEqual([
       '1',
@@ -132,7 +177,9 @@ describe('an input', () => {
       'line 4 has 5000001 characters:',
       'line 5 has 5000001 characters:',
       '5',
-      'line 7 has a quote',
+      'line 7 has a cell',
+      '7',
+      '8',
     ]);
     expect(stderr).toContain('row 3, line 4 has 5000001 characters');
   });
@@ -364,7 +411,8 @@ it.each([
   [['--input', 'list.csv', '-o', './list.csv'], 'the same file'],
   [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
-  [['--input', 'array.json'], 'is a JSON array'],
+  [['--input', 'arrays.json'], 'has several arrays: leads, others'],
+  [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
@@ -383,7 +431,7 @@ it.each([
 ])('%j is refused before anything is sent', async (args, message) => {
   write('list.txt', 'Ada\n');
   write('list.csv', 'name,site\nAda,a\n');
-  write('array.json', '[\n{"objective":"Ada"}\n]\n');
+  write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);

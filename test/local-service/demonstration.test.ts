@@ -12,7 +12,7 @@ interface Lead {
   readonly phone?: string;
 }
 
-const json = demonstrationFile().text();
+const json = demonstrationFile().bytes().toString();
 const all: readonly Lead[] = json
   .trimEnd()
   .split('\n')

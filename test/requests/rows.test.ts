@@ -19,7 +19,13 @@ it.each<[InputFormat, number, string, string, string, string]>([
   'a line of %s that is too long, by %d pieces, fails, and the others are read',
   async (format, pieces, ...lines) => {
     const text = withLongLine(...lines, pieces);
-    const { rows } = await openInput(text, { format, field: 'objective', wanted: [], what: 'the input' });
+    const { rows } = await openInput(text, {
+      format,
+      name: '',
+      field: 'objective',
+      wanted: [],
+      what: 'the input',
+    });
     const found: InputRow[] = [];
     for await (const row of rows) found.push(row);
     expect(found.map(({ number, line, flaw }) => [number, line, flaw?.replace(/\d{6,}/, 'so many')])).toEqual(

@@ -27,7 +27,11 @@ export const createCommand = defineCommand({
       'port to listen on; 0 means any free port',
       numberIn({ unit: 'number', min: 0, max: 65_535 }),
     ).default(defaultPort),
-    option('--catalog <file>', 'your own leads (.jsonl or .csv) instead of the fictional ones', toFileName),
+    option(
+      '--catalog <file>',
+      'your own leads (JSON, CSV or a workbook) instead of the fictional ones',
+      toFileName,
+    ),
     option('--scenario <file>', 'JSON file that says which requests fail, and how', toFileName),
     option('--set <switch=value>', 'change one of the switches below; can be given several times', collect),
     new Option('-q, --quiet', 'do not print a line for each request'),

@@ -54,6 +54,10 @@ const hints: Hints = {
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
     `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
+  several_tables: ({ names: [first = ''] }, { has }) =>
+    has('--table')
+      ? `Choose one, for example: --table ${shellWord(first)}`
+      : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`,
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain:

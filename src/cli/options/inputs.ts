@@ -93,7 +93,7 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
  */
 async function readListFile(context: Context, path: string, option: string, column: string) {
   // Only loaded by lists that are in a file.
-  const [{ bytesOf }, { formatOfName, openInput }, { memberIn, nameIn }] = await Promise.all([
+  const [{ bytesOf }, { openInput }, { memberIn, nameIn }] = await Promise.all([
     import('../../requests/file-bytes.ts'),
     import('../../requests/rows.ts'),
     import('../../requests/template.ts'),
@@ -103,7 +103,7 @@ async function readListFile(context: Context, path: string, option: string, colu
   const name = isPiped ? 'standard input' : path;
   const what = `${option}: ${name}`;
   const { columns, rows } = await openInput(bytes, {
-    format: formatOfName(path),
+    name: path,
     field: column,
     wanted: [column],
     what,

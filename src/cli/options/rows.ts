@@ -11,6 +11,7 @@ import { choice, numberIn, once, option, under } from './options.ts';
 export interface RowsOptions {
   readonly input?: string;
   readonly inputFormat?: InputFormat;
+  readonly table?: string;
   readonly template?: string;
   readonly into?: string;
   readonly concurrency?: number;
@@ -46,7 +47,7 @@ export const usualConcurrency = 4;
 export function createRowsOptions(into?: string): readonly Option[] {
   const input = option(
     '--input <file>',
-    'one request for each row of this file: CSV, JSONL or plain lines (- reads stdin)',
+    'one request for each row of this file: CSV, JSON, a workbook or plain lines (- reads stdin)',
     once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))),
   );
   const intoOption = option(
@@ -61,6 +62,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
       'input format',
       inputFormats,
     ),
+    new Option('--table <name>', 'which array of a JSON object, if it has several'),
     new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),
     ...(into === undefined ? [] : [intoOption]),
     option(

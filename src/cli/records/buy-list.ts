@@ -93,10 +93,11 @@ export async function buyList(
     const into = options.into ?? list.into;
     const join = list.join(into, new Set(own));
     const layout = list.layout ?? layoutOf(base, join.columns, join.members);
-    const { inputFormat, run } = options;
+    const { inputFormat, table, run } = options;
     const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),
       inputFormat,
+      table,
       into,
       run,
       shard: shard && `${shard.index}/${shard.of}`,

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts';
 import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
-import { formatOfName, type Input, type InputRow, openInput } from '../../requests/rows.ts';
+import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
@@ -21,17 +21,16 @@ const mostLooked = 100;
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
   context: Context,
-  { input: name, inputFormat }: RowsOptions & { readonly input: string },
+  { input: name, inputFormat: format, table }: RowsOptions & { readonly input: string },
   field: string,
   wanted: readonly string[],
   isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
 ): Promise<RowInput> {
   const isInput = name === '-';
   const what = isInput ? 'standard input' : name;
-  const format = inputFormat ?? formatOfName(name);
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(bytes, { format, field, wanted, what });
+    return openInput(bytes, { name, format, field, wanted, what, table });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());
