@@ -144,7 +144,7 @@ describe.each(paid)('%s', (name, line, answer) => {
   it('keeps nothing with --no-history, and says so', async () => {
     const at = await home(answer);
     const result = await at.leadpipe(`${line} --no-history`);
-    const says = "Nothing is stored on this machine: the result can't be shown again or resumed.";
+    const says = "Only the cost is stored on this machine: the result can't be shown again or resumed.";
     expect(result).toMatchObject(ending(0, says));
     expect(result.stderr).not.toContain('operation op_');
     // Only what it can have cost stays, for the limit of the day.

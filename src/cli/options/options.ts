@@ -36,7 +36,7 @@ export interface PaidOptions {
   /** Credits. */
   readonly maxCredits?: number;
   readonly dryRun?: true;
-  /** False: this machine stores nothing. */
+  /** False: this machine stores the cost alone. */
   readonly history: boolean;
 }
 
@@ -136,7 +136,10 @@ const paidOptions = under(groups.buying, [
     'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
   ),
   new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
-  new Option('--no-history', "store nothing on this machine; the result can't be shown again or resumed"),
+  new Option(
+    '--no-history',
+    "store only the cost on this machine; the result can't be shown again or resumed",
+  ),
 ]);
 
 const recordOptions = under(groups.output, [

@@ -57,7 +57,7 @@ export function toOrder<Kind extends PaidKind>(
   if (!dryRun) checkOutputOpen(context, options);
   if (!history && !dryRun) {
     createNotes(context, options).say(
-      "Nothing is stored on this machine: the result can't be shown again or resumed.",
+      "Only the cost is stored on this machine: the result can't be shown again or resumed.",
     );
   }
   return {

@@ -19,7 +19,7 @@ import {
 /** It is also the lock of its operation's folder and of its output: anything is stored, and sent, only while this process has both. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
-/** Stores nothing, for --no-history. */
+/** Stores nothing: for what is free, and where no journal can be made. */
 export const noJournal: Journal = {
   operationId: undefined,
   confirm() {},
