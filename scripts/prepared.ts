@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { topicNames, usualWidth } from '../src/cli/help.ts';
+import { defaultWidth, topicNames } from '../src/cli/help.ts';
 import { createProgram, runProgram } from '../src/cli/program.ts';
 import { topicTexts } from '../src/cli/topics.ts';
 import type { Context } from '../src/context.ts';
@@ -30,7 +30,7 @@ export async function prepare(version: string): Promise<Record<string, string>> 
   return {
     'help.json': JSON.stringify(helps),
     'leadpipe.1': toRoff(manual),
-    'leadpipe.txt': toPlainText(manual, usualWidth),
+    'leadpipe.txt': toPlainText(manual, defaultWidth),
   };
 }
 

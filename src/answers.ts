@@ -65,11 +65,11 @@ export function toSearchEvents({ event, data }: Frame) {
   if (!isJson(data)) return [toFault(isError ? data : `a frame that is not JSON: ${data}`)];
   const members = objectMembers(data);
   const error = members.get('error') ?? (isError ? data : 'null');
-  const said = toSearchEvent(members);
-  if (kindOf(error) === 'null' && !isError) return said;
+  const parsed = toSearchEvent(members);
+  if (kindOf(error) === 'null' && !isError) return parsed;
   // Leads in an error frame are paid for like any others. The message is in `message`, wherever that is; otherwise all of the text is
   // shown.
-  return [...said, toFault(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error)];
+  return [...parsed, toFault(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error)];
 }
 
 /** An error frame, or one that can't be understood. It ends the stream. */

@@ -27,9 +27,9 @@ export interface StatusLine {
   /** Tells that rows are on the terminal: the next message is separated from them. */
   wrote(): void;
   /** The line break that separates, once. */
-  takeGap(): string;
+  flushGap(): string;
   /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
-  hush(): void;
+  pause(): void;
 }
 
 /** The operating system's store for secrets. Every method throws ConfigurationError when it can't be used. */

@@ -87,7 +87,12 @@ interface MoreFacts {
   task_created: { leadsSearchId: string };
   task_unbegun: { operationId: string };
   /** `pts` is the position where reading goes on. */
-  task_left: { leadsSearchId: string; pts: number; goOn: 'wait' | 'fetch'; operationId: string | undefined };
+  task_left: {
+    leadsSearchId: string;
+    pts: number;
+    resumeBy: 'wait' | 'fetch';
+    operationId: string | undefined;
+  };
   read_elsewhere: { leadsSearchId: string; pts: number };
   /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
   list_left: {

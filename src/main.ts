@@ -15,7 +15,7 @@ const stopMs = 900;
 const sameSignalMs = 200;
 
 /** The width for which helps are prepared. */
-const usualWidth = 80;
+const defaultWidth = 80;
 
 const output = 'standard output';
 
@@ -33,7 +33,7 @@ function findText(): string | undefined {
   if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
   if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
   // For other widths help is made again. Whether it is a character device is quicker to tell than whether it is a terminal.
-  if (statOf(1)?.isCharacterDevice() && process.stdout.isTTY && process.stdout.columns !== usualWidth)
+  if (statOf(1)?.isCharacterDevice() && process.stdout.isTTY && process.stdout.columns !== defaultWidth)
     return undefined;
   const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
   const helps = new Map<string, string>(Object.entries(stored));

@@ -38,11 +38,12 @@ export function defineCommand<Given extends unknown[]>(definition: CommandDefini
 export function defineGroup(
   definition: Described,
   commands: readonly CreateCommand[],
-  usual?: CreateCommand,
+  defaultCommand?: CreateCommand,
 ): CreateCommand {
   return (context) => {
     const group = describe(definition);
-    for (const create of commands) group.addCommand(create(context), { isDefault: create === usual });
+    for (const create of commands)
+      group.addCommand(create(context), { isDefault: create === defaultCommand });
     return group;
   };
 }

@@ -54,14 +54,14 @@ const helps = new WeakMap<Command, CommandHelp>();
  * The fewest columns for meanings beside a list of options; with fewer they are not wrapped. Commander's own value of 40 leaves none in a
  * terminal of 60.
  */
-export const fewestToWrap = 20;
+export const minWidthToWrap = 20;
 
-export const usualWidth = 80;
+export const defaultWidth = 80;
 
 export function addHelp(command: Command, help: CommandHelp): Command {
   helps.set(command, help);
   return command.addHelpText('after', () =>
-    toHelpText(command, help, command.configureOutput().getOutHelpWidth?.() ?? usualWidth),
+    toHelpText(command, help, command.configureOutput().getOutHelpWidth?.() ?? defaultWidth),
   );
 }
 
@@ -103,7 +103,7 @@ function listLines(helper: Help, { heading, rows }: HelpList): string[] {
 
 function createHelper(width: number): Help {
   const helper = new Help();
-  helper.minWidthToWrap = fewestToWrap;
+  helper.minWidthToWrap = minWidthToWrap;
   helper.prepareContext({ helpWidth: width });
   return helper;
 }

@@ -6,12 +6,12 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import {
   addHelp,
   type CommandHelp,
-  fewestToWrap,
+  defaultWidth,
   isShared,
+  minWidthToWrap,
   topicNames,
   topics,
   toTopicText,
-  usualWidth,
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
 
@@ -82,7 +82,7 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     const topic = argv[0] === 'help' ? topicNames.find((name) => name === argv[1]) : undefined;
     if (topic !== undefined) {
       const { topicTexts } = await import('./topics.ts');
-      const { columns = usualWidth, stream } = context.stdout;
+      const { columns = defaultWidth, stream } = context.stdout;
       stream.write(toTopicText(topicTexts[topic], columns));
       return exitCodeOf('complete');
     }
@@ -134,7 +134,7 @@ export async function createProgram(context: Context, words?: readonly string[])
     .configureHelp({
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
-      minWidthToWrap: fewestToWrap,
+      minWidthToWrap,
       // Not in `visibleOptions`, because mistyped options are compared with those.
       formatHelp(command, helper) {
         const visibleOptions = (one: Command) =>
@@ -147,7 +147,7 @@ export async function createProgram(context: Context, words?: readonly string[])
       writeOut: (text) => context.stdout.stream.write(text),
       // Commander's errors are reported like all others.
       writeErr: () => {},
-      getOutHelpWidth: () => context.stdout.columns ?? usualWidth,
+      getOutHelpWidth: () => context.stdout.columns ?? defaultWidth,
       getOutHasColors: () => false,
     });
   for (const [name, [summary, load]] of Object.entries<readonly [string, Load]>(commands)) {

@@ -28,7 +28,7 @@ export interface Shown {
   /** What to show while the user waits for one answer, or for the first row. */
   readonly label?: string;
   /** How many leads were asked for. */
-  readonly most?: number | undefined;
+  readonly limit?: number | undefined;
   /** How its records are printed, behind those that `progress` says. */
   readonly printed: (progress: Progress | undefined) => Pick<Printed, 'shape' | 'layout'>;
   /** Called with the output once it is open; returns the one that is used. */
@@ -78,11 +78,11 @@ export async function show<T>(
   context: Context,
   options: ShowOptions,
   operation: Running<T>,
-  shown: Pick<Shown, 'label' | 'most' | 'toProgress' | 'on' | 'earlier'>,
+  shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'earlier'>,
 ): Promise<T> {
   const { patience, signal, stderr, stdout, zone } = context;
   const { say, warn } = createNotes(context, options);
-  const { label: first = '', most, on, toProgress } = shown;
+  const { label: first = '', limit, on, toProgress } = shown;
   const labels: Readonly<Record<Stage, string>> = {
     asking: first,
     searching: 'searching',
@@ -93,17 +93,17 @@ export async function show<T>(
   // If rows and warnings share a terminal, the warnings come after the rows.
   const isHeld = toProgress && fileOf(options) === undefined && stdout.isTerminal && stderr.isTerminal;
   const held = createWarnings(maxHeld);
-  const warnAside = isHeld ? held.add : warn;
-  const usualMs = patience?.ms ?? 0;
+  const warnLater = isHeld ? held.add : warn;
+  const previousMs = patience?.ms ?? 0;
   let stage: Stage | undefined;
   let label = '';
   let leads = 0;
   let progress = (seconds: number): string | undefined =>
-    toProgress ? first : stage && toCounted({ unit: 'lead', most }, leads, label, seconds);
+    toProgress ? first : stage && toCounted({ unit: 'lead', limit }, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
     // First, since it may ask a question whose answer is no.
-    await on?.(event, warnAside);
+    await on?.(event, warnLater);
     switch (event.is) {
       case 'earlier':
         if (Object.values(event.runs).some((one) => typeof one === 'object' && !Array.isArray(one)))
@@ -150,7 +150,7 @@ export async function show<T>(
         break;
       }
       case 'stopping':
-        if (patience !== undefined) patience.ms = usualMs + 1000 * event.seconds;
+        if (patience !== undefined) patience.ms = previousMs + 1000 * event.seconds;
         // If the reader of the output went away, nobody may be there to read this.
         if (stoppedBy(signal) === 'reader_closed') break;
         say(
@@ -159,7 +159,7 @@ export async function show<T>(
         break;
       case 'ended':
         // Nobody waits for what follows.
-        context.run.statusLine?.hush();
+        context.run.statusLine?.pause();
         break;
       default:
     }
@@ -177,7 +177,7 @@ export async function show<T>(
         }),
     );
   } finally {
-    if (patience !== undefined) patience.ms = usualMs;
+    if (patience !== undefined) patience.ms = previousMs;
     for (const line of held.all()) warn(line);
   }
 }

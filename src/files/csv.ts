@@ -12,9 +12,9 @@ const delimiters = [',', ';', '\t', '|'];
 /** Pure: the delimiter of a header: the one that gives it a wanted cell, else the one that occurs most often. */
 export function delimiterOf(header: string, isWanted: (cell: string) => boolean = () => false): string {
   const counts = delimiters.map((one) => header.split(one).length);
-  const usual = delimiters[counts.indexOf(Math.max(...counts))] as string;
+  const mostFrequent = delimiters[counts.indexOf(Math.max(...counts))] as string;
   const has = (one: string): boolean => headerCells(header, one).some(isWanted);
-  return has(usual) ? usual : (delimiters.find(has) ?? usual);
+  return has(mostFrequent) ? mostFrequent : (delimiters.find(has) ?? mostFrequent);
 }
 
 /** Pure: the cells of a first line, as far as they can be told before it is parsed. */

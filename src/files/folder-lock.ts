@@ -46,7 +46,7 @@ export class LockLostError extends LeadpipeError {}
 /** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
 /** Between two signs of life of an owner, in milliseconds. */
-const beatMs = 10_000;
+const heartbeatMs = 10_000;
 /** An owner without a sign of life for so many milliseconds is dead. */
 const silenceMs = 40_000;
 /** A clock that jumps makes a living owner seem silent, so it is watched for so many seconds. */
@@ -151,7 +151,7 @@ export function claimLock(path: string, pid: number) {
   clearDeadClaims(path);
   mkdirSync(ready);
   writeFileSync(join(ready, owner), hostname());
-  const stop = every(beatMs, () => {
+  const stop = every(heartbeatMs, () => {
     // Whichever of the two is there. If this fails, the next sign of life may succeed.
     for (const at of [path, ready]) {
       orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);

@@ -15,7 +15,7 @@ import { syncFolder } from './private-folder.ts';
  */
 
 /** The content of a line: a value and its name. */
-export interface Said {
+export interface LineContent {
   readonly member: string;
   readonly text: JsonText;
 }
@@ -28,7 +28,7 @@ export interface LogLine {
   readonly offset: number;
   readonly length: number;
   /** Undefined where it is damaged. */
-  readonly said: Said | undefined;
+  readonly content: LineContent | undefined;
 }
 
 const checksums = {
@@ -52,17 +52,17 @@ export function toQuickLine(member: string, text: JsonText): string {
 }
 
 /** Pure: the content of a line (without its line end); undefined when it is damaged. */
-export function fromCheckedLine(line: string): Said | undefined {
+export function fromCheckedLine(line: string): LineContent | undefined {
   const [, kind, checksum, member = '', text = ''] = linePattern.exec(line) ?? [];
   return kind && checksum === checksums[kind as keyof typeof checksums](text) ? { member, text } : undefined;
 }
 
 /** Pure: the content of each line, undefined for a damaged one. Leaves out an incomplete last line: what it says was never done. */
-export function checkedLines(text: string): (Said | undefined)[] {
+export function checkedLines(text: string): (LineContent | undefined)[] {
   const lines = text.split('\n');
   const rest = lines.pop() ?? '';
-  const said = lines.map(fromCheckedLine);
-  return isTorn(rest) ? said : [...said, undefined];
+  const content = lines.map(fromCheckedLine);
+  return isTorn(rest) ? content : [...content, undefined];
 }
 
 /** Whether the end of a file is a line that was cut off, and not a complete one with a damaged line end. */
@@ -79,7 +79,12 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
     for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) {
       rest = Buffer.concat([rest, piece]);
       for (let length = rest.indexOf(10); length !== -1; length = rest.indexOf(10)) {
-        yield { number: ++number, offset, length, said: fromCheckedLine(rest.toString('utf8', 0, length)) };
+        yield {
+          number: ++number,
+          offset,
+          length,
+          content: fromCheckedLine(rest.toString('utf8', 0, length)),
+        };
         offset += length + 1;
         rest = rest.subarray(length + 1);
       }
@@ -87,7 +92,7 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
   } catch (error) {
     throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
   }
-  if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, said: undefined };
+  if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, content: undefined };
 }
 
 /** Pure: the error of something that can't be stored. Errors of leadpipe stay as they are. */

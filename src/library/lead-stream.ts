@@ -55,7 +55,7 @@ export function toSearch(
     if (cut === undefined) return;
     const { leads } = reading.counts();
     const known = { requestId, idempotencyKey, operationId: undefined };
-    const came = {
+    const end = {
       ...reading.summary(),
       ...known,
       cut,
@@ -65,7 +65,7 @@ export function toSearch(
       isStored: false,
       excluded: 0,
     };
-    throw toCutError(came, request, undefined);
+    throw toCutError(end, request, undefined);
   }
 
   const all = read();

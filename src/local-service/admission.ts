@@ -101,14 +101,14 @@ export async function receive({ operation, incoming, outgoing }: Exchange) {
   const length = key?.length ?? (endpoint.idempotencyKey === 'required' ? 0 : min);
   if (length < min || length > max)
     throw invalid(`the header Idempotency-Key must have ${min} to ${max} characters`);
-  const bytes = await readBody(incoming, endpoint.bodyLimit ? limits.requestBody.max : mostBytes);
+  const bytes = await readBody(incoming, endpoint.bodyLimit ? limits.requestBody.max : maxBytes);
   const idempotencyKey = typeof key === 'string' ? key : randomUUID();
   outgoing.setHeader(responseHeaders.idempotencyKey, idempotencyKey);
   return { bytes, idempotencyKey, ...parse(bytes) };
 }
 
 /** For endpoints without a documented limit: no field needs more, and memory is limited. */
-const mostBytes = 16 * limits.requestBody.max;
+const maxBytes = 16 * limits.requestBody.max;
 
 /** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
 // rule: common.body-limit

@@ -38,11 +38,11 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
         JSON.stringify(aliases),
       ),
     /** At most `most` leads that have a host in their links or facts. */
-    mentioning: (host: string, most: number): Lead[] =>
+    mentioning: (host: string, max: number): Lead[] =>
       leadsFrom(
         rows,
         'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?',
-        [`{links facts} : ${phrase(host)}`, most],
+        [`{links facts} : ${phrase(host)}`, max],
       ),
   };
 }

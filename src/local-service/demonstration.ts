@@ -42,15 +42,15 @@ const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where
   xiaohongshu: ['topic', 'city'],
   wechat: ['topic', 'city'],
 };
-const mostNamed = 15;
+const maxNamed = 15;
 
 /** Examples of what a search that found nothing could look for, one per line. */
 export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] {
   const facts = telling[type] ?? ['topic', 'language', 'country'];
   const known = facts.map((fact) => {
     const values = commonestOf(leads, fact);
-    const more = values.length > mostNamed ? ` · ${values.length - mostNamed} more` : '';
-    return `${fact.replace('_', ' ')}: ${values.slice(0, mostNamed).join(' · ')}${more}`;
+    const more = values.length > maxNamed ? ` · ${values.length - maxNamed} more` : '';
+    return `${fact.replace('_', ' ')}: ${values.slice(0, maxNamed).join(' · ')}${more}`;
   });
   const [what, where] = facts;
   const [example = ''] = commonestOf(leads, what);

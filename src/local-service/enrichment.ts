@@ -68,10 +68,10 @@ function fill(property: string, schema: unknown, source: Source): unknown {
 
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
-    const asked = bareName(text);
+    const name = bareName(text);
     // An object may have its own toString.
     const scalars = schema.enum.filter((value) => typeof value !== 'object');
-    return scalars.find((value) => bareName(String(value)) === asked);
+    return scalars.find((value) => bareName(String(value)) === name);
   }
   const types = [schema.type].flat();
   if (types.includes('string') || types[0] === undefined) return text;
@@ -85,11 +85,11 @@ function toType(text: string, schema: Schema): unknown {
 
 /** The values in the context: JSON members, or lines like `City: Berlin`. */
 function readContext(context: string): Map<string, string> {
-  const said = new Map<string, string>();
+  const stated = new Map<string, string>();
   const note = (name: string, value: unknown): void => {
     if (isObject(value)) for (const [inner, part] of Object.entries(value)) note(inner, part);
     else if (value !== '' && ['string', 'number', 'boolean'].includes(typeof value))
-      said.set(bareName(name), String(value));
+      stated.set(bareName(name), String(value));
   };
   try {
     note('', JSON.parse(context));
@@ -98,8 +98,8 @@ function readContext(context: string): Map<string, string> {
   }
   // The look-behind prevents that a long word without an @ is tried at each of its characters.
   const email = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
-  if (email !== undefined && !said.has('email')) said.set('email', email);
-  return said;
+  if (email !== undefined && !stated.has('email')) stated.set('email', email);
+  return stated;
 }
 
 /** `City: Berlin`, or several in one line. A value ends at the next name. */

@@ -39,7 +39,7 @@ async function sendBatches(
   { outgoing, gone, fault }: Exchange,
   searchId: string,
   leads: readonly { readonly record: string }[],
-  most: number,
+  max: number,
 ): Promise<void> {
   const { clock, switches } = service;
   // rule: search.media-type
@@ -48,7 +48,7 @@ async function sendBatches(
   // that is not ASCII.
   outgoing.write(Buffer.alloc(0));
   const size = Math.max(1, switches.batch_size);
-  for (let index = 1, sent = 0; sent < leads.length && index <= most; index += 1) {
+  for (let index = 1, sent = 0; sent < leads.length && index <= max; index += 1) {
     if (index > 1 && switches.batch_pause_ms > 0) await wait(clock, switches.batch_pause_ms, gone);
     if (gone.aborted) return;
     const batch = leads.slice(sent, sent + size).map(({ record }) => record);

@@ -2,7 +2,7 @@ import { type ErrorType, errorRows } from '../contract/errors.ts';
 import type { Limit } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 
-interface Said {
+interface Stated {
   readonly type?: ErrorType | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** In place of the error envelope: a text as it is, anything else as JSON. */
@@ -13,12 +13,12 @@ interface Said {
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  readonly said: Said;
+  readonly stated: Stated;
 
-  constructor(status: number, message: string, said: Said = {}) {
+  constructor(status: number, message: string, stated: Stated = {}) {
     super(message);
     this.status = status;
-    this.said = { type: errorRows.find((row) => row.status === status)?.type, ...said };
+    this.stated = { type: errorRows.find((row) => row.status === status)?.type, ...stated };
   }
 }
 

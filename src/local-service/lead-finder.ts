@@ -2,9 +2,9 @@ import type { EntityType } from '../contract/types.ts';
 import { bareAddress, type Catalogue, plainText } from './catalogue.ts';
 import type { Lead } from './lead.ts';
 
-export function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
+export function firstOf<Item>(items: Iterable<Item>, max: number): Item[] {
   const first: Item[] = [];
-  for (const item of items) if (first.push(item) >= most) break;
+  for (const item of items) if (first.push(item) >= max) break;
   return first;
 }
 
@@ -28,18 +28,20 @@ const asking =
   /\b(e-?mails?|mail|phones?|mobile|telephone|numbers?|address(es)?|contacts?|business|work|direct|verified|personal|official|professional|company|person|tell|summari[sz]e|latest|news)\b/gi;
 
 /** A longer name is only found if the whole text describes the lead. */
-const mostNameWords = 12;
+const maxNameWords = 12;
 
 /** If several leads are named, the one with the most facts in the text, then the one with the longer name. */
 function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
   const words = plain.trim().split(' ');
   const names = words.flatMap((_, start) => {
-    const run = words.slice(start, start + mostNameWords);
+    const run = words.slice(start, start + maxNameWords);
     return run.map((_, more) => ` ${run.slice(0, more + 1).join(' ')} `);
   });
   const weighed = catalogue.called([...new Set(names)]).map((lead) => {
-    const said = [...lead.facts, ...lead.links].filter(([, text]) => text.length > 2 && isNamed(plain, text));
-    return { lead, weight: 1000 * said.length + lead.name.length };
+    const stated = [...lead.facts, ...lead.links].filter(
+      ([, text]) => text.length > 2 && isNamed(plain, text),
+    );
+    return { lead, weight: 1000 * stated.length + lead.name.length };
   });
   return weighed.sort((a, b) => b.weight - a.weight)[0]?.lead;
 }

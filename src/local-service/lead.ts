@@ -42,11 +42,11 @@ const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 
 /** Answers fields by name, from the facts, links and description of a lead, with the source. */
 export function answersOf(lead: Lead) {
-  const usual = referenceOf(lead);
+  const defaultReference = referenceOf(lead);
   const { name, description, links, facts } = lead;
   const sources = new Map(lead.sources);
   const known = new Map<string, { readonly text: string; readonly reference: string }>();
-  const note = (field: string, text: string, reference = usual) =>
+  const note = (field: string, text: string, reference = defaultReference) =>
     text !== '' && known.set(factKey(field), { text, reference });
   for (const [field, text] of [['name', name] as const, ['description', description] as const, ...links])
     note(field, text);

@@ -43,7 +43,7 @@ export function listenTo(server: Server, service: Service): void {
   });
   // For what is not HTTP, has too large a head, or did not arrive in time: there is no request to answer.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
-    const { message, said } = invalid(`the request can't be read: ${code}`);
+    const { message, stated: said } = invalid(`the request can't be read: ${code}`);
     const body = JSON.stringify(toEnvelope(message, said.type, switches));
     const id = `${responseHeaders.requestId}: req_${randomUUID()}`;
     const head = `HTTP/1.1 422 Unprocessable Entity\r\nContent-Type: application/json\r\n${id}\r\nConnection: close`;
@@ -124,7 +124,7 @@ function refuse({ failed, log, switches }: Service, to: Addressee, error: unknow
     log?.((error as Error).stack ?? String(error));
   }
   const internal = new Refusal(500, 'the local service failed while it answered this request');
-  const { status, message, said } = error instanceof Refusal ? error : internal;
+  const { status, message, stated: said } = error instanceof Refusal ? error : internal;
   if (to.outgoing.headersSent) to.outgoing.destroy();
   if (to.outgoing.destroyed) return;
   const { type, headers, body = toEnvelope(message, type, switches) } = said;

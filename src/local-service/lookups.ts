@@ -78,19 +78,19 @@ async function aboutOne(catalogue: Service['catalogue'], query: string) {
 }
 
 /** Counting stops here: nobody needs a larger number exactly. */
-const mostCounted = 5000;
+const maxCounted = 5000;
 
 /** How many leads fit, and the first of them. */
 async function aboutMany(catalogue: Service['catalogue'], query: string) {
   const wanted = typeIn(query);
-  const all = firstOf((await catalogue.search(wanted, query)).matches, mostCounted);
+  const all = firstOf((await catalogue.search(wanted, query)).matches, maxCounted);
   // If no word names a type: companies if there are any, otherwise the type of the best lead.
   const isCompany = all.some(({ lead }) => lead.entityType === 'company');
   const type = wanted ?? (isCompany ? 'company' : all[0]?.lead.entityType);
   const matches = all.filter(({ lead }) => lead.entityType === type || lead.entityType === null);
   if (matches[0] === undefined) return undefined;
   const first = matches.slice(0, 5).map(({ lead }) => lead);
-  const more = all.length === mostCounted ? 'at least ' : '';
+  const more = all.length === maxCounted ? 'at least ' : '';
   const count = matches.length === 1 ? '1 lead' : `${more}${matches.length} leads`;
   return {
     Result: `Found in the catalogue: ${count} (${matches[0].reason}). ${first.map(describe).join(' ')}`,

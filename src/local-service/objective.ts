@@ -170,13 +170,21 @@ const numbersIn = new RegExp(
 function takeNumbers(text: string): { numbers: AskedNumber[]; rest: string } {
   const numbers: AskedNumber[] = [];
   const rest = text.replace(numbersIn, (match: string, ...more: unknown[]) => {
-    const { said = '', a, aUnit, b, bUnit, more: plus, after = '' } = more.at(-1) as Record<string, string>;
-    const comparison = b ? between : plus ? atLeast : comparisons[said.toLowerCase()];
+    const {
+      said: word = '',
+      a,
+      aUnit,
+      b,
+      bUnit,
+      more: plus,
+      after = '',
+    } = more.at(-1) as Record<string, string>;
+    const comparison = b ? between : plus ? atLeast : comparisons[word.toLowerCase()];
     if (comparison === undefined || (comparison === between && !b)) return match;
     const [low, high] = [toNumber(a, aUnit), toNumber(b, bUnit)];
     const at = more.at(-3) as number;
     const before = text.slice(Math.max(0, at - 60), at).match(/\p{L}+/gu) ?? [];
-    const isYear = /^(?:after|before|since)$/i.test(said);
+    const isYear = /^(?:after|before|since)$/i.test(word);
     const nouns = [...(after.match(/\p{L}+/gu) ?? []), ...before.slice(-2).reverse()];
     numbers.push({
       text: match.trim(),

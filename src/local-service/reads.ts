@@ -39,8 +39,8 @@ export function status(service: Service, exchange: Exchange): EntitySearchStatus
 export function fetchPage(service: Service, exchange: Exchange): string {
   // As it was written: a position may be larger than a number can hold.
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
-  const { min, max, default: usual } = limits.fetchNum;
-  const num = Number(queryDigits(exchange.query, 'num') ?? usual);
+  const { min, max, default: defaultNum } = limits.fetchNum;
+  const num = Number(queryDigits(exchange.query, 'num') ?? defaultNum);
   if (num < min || num > max) throw invalid(`num must be from ${min} to ${max}, not ${num}`);
   return readSearch(service, exchange, ({ search_id, status, ready_count, entity_limit }, rows) => {
     // rule: page.next, fetch.available, states.running-fetch

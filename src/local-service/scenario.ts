@@ -87,7 +87,7 @@ function read(path: string) {
 function toFault(entry: object) {
   const { delay_ms, after_batches: afterBatches, ...fault } = readFields(entry, faultFields);
   const { status, headers, body } = fault;
-  const { type = 'internal_error' } = new Refusal(status, '').said;
+  const { type = 'internal_error' } = new Refusal(status, '').stated;
   const refusal = new Refusal(status, 'a fault from the scenario file', { type, headers, body });
   return {
     ...fault,

@@ -66,12 +66,12 @@ export function createSearch(rows: Rows) {
     const isIn = (columns: string, query: string): boolean =>
       rows.get('SELECT 1 FROM words WHERE words MATCH ? LIMIT 1', ofThisType(`{${columns}} : ${query}`)) !==
       undefined;
-    const asked = parseObjective(objective, isIn);
-    const numbers = asked.numbers.map((number) => ({ ...number, ...factOf(number, facts) }));
+    const wanted = parseObjective(objective, isIn);
+    const numbers = wanted.numbers.map((number) => ({ ...number, ...factOf(number, facts) }));
     const known = numbers.filter(({ fact }) => fact !== undefined);
     // The number stands for its noun.
     const nouns = known.map(({ noun }) => noun);
-    const terms = asked.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
+    const terms = wanted.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
     // No lead has a number that the catalogue does not know.
     const surfaces = terms.map(({ surface }) => surface);
     surfaces.push(...numbers.filter(({ fact }) => fact === undefined).map(({ text }) => text));
@@ -88,7 +88,7 @@ export function createSearch(rows: Rows) {
         candidates.set(id, candidate);
       },
     );
-    if (surfaces.length === 0 && (known.length > 0 || asked.namesType))
+    if (surfaces.length === 0 && (known.length > 0 || wanted.namesType))
       for (const { id } of rows.all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType}`, type))
         candidates.set(id, { id, has: [], rank: 0 });
 
@@ -130,10 +130,10 @@ function bestFirst(candidates: readonly Candidate[], weights: readonly number[])
   const weightOf = (has: readonly number[]) => has.reduce((sum, at) => sum + (weights[at] ?? 0), 0);
   const whole = weightOf([...weights.keys()]);
   const ranks = candidates.map(({ rank }) => rank).sort((a, b) => a - b);
-  const [least = 0, greatest = 0] = [ranks[0], ranks.at(-1)];
+  const [min = 0, max = 0] = [ranks[0], ranks.at(-1)];
   const ranked = candidates.map(({ id, has, rank }) => {
-    const said = greatest === least ? 1 : (rank - least) / (greatest - least);
-    const share = (weightOf(has) / whole) * (minScore + (maxScore - minScore) * said);
+    const score = max === min ? 1 : (rank - min) / (max - min);
+    const share = (weightOf(has) / whole) * (minScore + (maxScore - minScore) * score);
     return { id, has, score: whole === 0 ? scoreWithoutWords : Math.round(100 * share) / 100 };
   });
   return ranked.sort((a, b) => b.score - a.score || a.id - b.id);

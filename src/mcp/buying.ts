@@ -10,7 +10,7 @@ import type { JsonText } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
 import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
-import type { Arrived, OperationEvent } from '../operations/events.ts';
+import type { OperationEvent, Received } from '../operations/events.ts';
 import { readAnswer } from '../operations/journal/answers.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
@@ -20,7 +20,7 @@ import { isGone } from '../operations/kinds/failed.ts';
 import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds/kinds.ts';
 import { toWorstCase, type WorstCase } from '../operations/money.ts';
 import { type Order, run } from '../operations/run.ts';
-import { createProgress, type Tell } from './progress.ts';
+import { createProgress, type Report } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
@@ -43,7 +43,7 @@ export interface Bought {
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText | undefined;
   /** Leads that arrived and could not be stored: the call must return them. */
-  readonly unkept?: readonly JsonText[] | undefined;
+  readonly unrecorded?: readonly JsonText[] | undefined;
   /** Why this is not all of it. */
   readonly error?: LeadpipeError | undefined;
 }
@@ -58,7 +58,7 @@ export interface Unbought {
 export interface Terms {
   readonly again: boolean;
   readonly mayBuy: boolean;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 const lookAgainMs = 500;
@@ -87,7 +87,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
     } finally {
       lock.release();
     }
-    terms.tell('the same purchase is under way elsewhere');
+    terms.report('the same purchase is under way elsewhere');
     await pause(clock, lookAgainMs, signal);
   }
 }
@@ -96,7 +96,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
 async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
-  { mayBuy, tell }: Terms,
+  { mayBuy, report }: Terms,
   earlier: Exclude<Earlier, { is: 'running' }>,
   begun = (): void => {},
 ): Promise<Bought | Unbought> {
@@ -114,14 +114,14 @@ async function settleAs(
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
   const warnings: string[] = [];
-  const { follow, waits } = createProgress(buyer.context.clock, tell, received || undefined);
+  const { follow, waits } = createProgress(buyer.context.clock, report, received || undefined);
   const delivered: JsonText[] = [];
-  let end: Arrived | undefined;
+  let end: Received | undefined;
   let task: string | undefined;
   const show = (event: OperationEvent): void => {
     if (event.is === 'begun') begun();
     if (event.is === 'warning') warnings.push(event.line);
-    if (event.is === 'ended') end = event.arrived;
+    if (event.is === 'ended') end = event.received;
     if (event.is === 'created') task = event.task.operationId;
   };
   const operation = run({ ...buyer, waits }, toOrder(wanted), openInto(delivered), async () => earlier);
@@ -145,7 +145,7 @@ async function settleAs(
   return {
     operationId,
     charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
-    unkept: (kept?.delivered ?? 0) < leads - excluded + received ? delivered : undefined,
+    unrecorded: (kept?.delivered ?? 0) < leads - excluded + received ? delivered : undefined,
     error,
     warnings,
   };

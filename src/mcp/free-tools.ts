@@ -148,8 +148,8 @@ export const freeTools: readonly FreeRow[] = [
       const record = await readHistoryRecord(operation);
       let damaged = 0;
       const all = readStored(operation, signal, () => damaged++);
-      const [from, most] = output === undefined ? [position, show] : [0, 0];
-      const some = await readSome(all, from, most);
+      const [from, max] = output === undefined ? [position, show] : [0, 0];
+      const some = await readSome(all, from, max);
       if (some === undefined) throw toNothingKept(operation, record.leads_search_id);
       const { records, count } = some;
       const next = from + records.length;

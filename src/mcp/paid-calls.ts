@@ -19,7 +19,7 @@ import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue, toCallResult } from './agent-json.ts';
 import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
-import type { Tell } from './progress.ts';
+import type { Report } from './progress.ts';
 import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
@@ -28,16 +28,16 @@ export interface Caller {
   /** Aborts when the client gives up the call. */
   readonly signal: AbortSignal;
   /** Returns a function that reports progress; `total` is known for some calls. */
-  readonly tellOf: (total: number | undefined) => Tell;
+  readonly toReport: (total: number | undefined) => Report;
   readonly canAsk: boolean;
   /** Asks the person a question, if the client can be asked while it waits. Others are asked by the result of the call. */
   readonly elicit: ((question: ElicitRequestFormParams) => Promise<{ readonly action: string }>) | undefined;
   /** The person's answer to a question of an earlier call, which `mark` names. */
-  readonly answer: { readonly mark: string; readonly action: unknown } | undefined;
+  readonly answer: { readonly key: string; readonly action: unknown } | undefined;
 }
 
 /** What a call asks for. One run buys it, and calls for the same join this run. */
-interface Errand {
+interface ToolCall {
   readonly name: string;
   /** By their bodies: what rows ask for twice is bought only once. */
   readonly wanted: ReadonlyMap<string, Wanted>;
@@ -51,22 +51,22 @@ interface Errand {
 type Outcome = Bought | LeadpipeError;
 type Outcomes<Settled = Outcome> = ReadonlyMap<string, Settled>;
 /** What came of a run, or the question that the client must ask the person before it calls again. */
-type Came =
+type CallResult =
   | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
   | { readonly question: InputRequiredResult };
 
 interface Run {
-  readonly errand: Errand;
-  readonly done: Promise<Came>;
+  readonly call: ToolCall;
+  readonly done: Promise<CallResult>;
   /** Of all calls that wait for it. */
-  readonly tellers: Set<Tell>;
+  readonly listeners: Set<Report>;
   readonly stop: AbortController;
 }
 
 /** The oldest unanswered questions are forgotten. */
-const mostOpen = 1000;
+const maxOpen = 1000;
 /** How many rows of a call are looked up at the same time. */
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 /** Errors that would also concern the next row. */
 const general = [
   'authentication',
@@ -103,7 +103,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       wanted.set(JSON.stringify(body), { kind: tool.kind, body, onlyNew: args.only_new === true });
     }
     const about = tool.about(each[0] ?? args);
-    const errand: Errand = {
+    const call: ToolCall = {
       name: JSON.stringify([...wanted.values()]),
       wanted,
       again: args.again === true,
@@ -111,9 +111,9 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       what: isRows ? `${wanted.size} look-ups, the first of them: ${about}` : about,
     };
     const total = isRows ? wanted.size : tool.records === 'leads' ? args.limit : undefined;
-    const came = await follow(errand, caller, caller.tellOf(total));
-    if ('question' in came) return came.question;
-    const { outcomes, creditsLeft: credits_left } = came;
+    const result = await follow(call, caller, caller.toReport(total));
+    if ('question' in result) return result.question;
+    const { outcomes, creditsLeft: credits_left } = result;
     const results: Result[] = [];
     let failed = 0;
     for (const [at, one] of each.entries()) {
@@ -138,20 +138,20 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   }
 
   /** Joins a run for the same, if there is one. Otherwise looks for what is stored, asks the person, and buys. */
-  async function follow(errand: Errand, caller: Caller, tell: Tell): Promise<Came> {
-    const { mark = '', action } = caller.answer ?? {};
+  async function follow(call: ToolCall, caller: Caller, report: Report): Promise<CallResult> {
+    const { key = '', action } = caller.answer ?? {};
     // An answer is valid once, and only for what was asked.
-    const isAnswered = questions.get(mark) === errand.name && questions.delete(mark);
+    const isAnswered = questions.get(key) === call.name && questions.delete(key);
     if (isAnswered && action !== 'accept') throw toDeclined();
     // A run that is ending stores what arrived. Another one waits for that, and continues it.
     const isSame = (one: Run): boolean =>
-      one.errand.name === errand.name && !one.errand.again && !one.stop.signal.aborted;
-    const run = errand.again || isAnswered ? undefined : [...runs].find(isSame);
-    const { tellers, stop, done } = run ?? begin(errand, confirm && !isAnswered ? caller : undefined);
-    tellers.add(tell);
+      one.call.name === call.name && !one.call.again && !one.stop.signal.aborted;
+    const run = call.again || isAnswered ? undefined : [...runs].find(isSame);
+    const { listeners, stop, done } = run ?? begin(call, confirm && !isAnswered ? caller : undefined);
+    listeners.add(report);
     // When the last caller gives up, the run is stopped.
     const leave = (): void => {
-      if (tellers.delete(tell) && tellers.size === 0) stop.abort('interrupted');
+      if (listeners.delete(report) && listeners.size === 0) stop.abort('interrupted');
     };
     caller.signal.addEventListener('abort', leave, { once: true });
     if (caller.signal.aborted) leave();
@@ -159,39 +159,44 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       return await done;
     } finally {
       caller.signal.removeEventListener('abort', leave);
-      tellers.delete(tell);
+      listeners.delete(report);
     }
   }
 
-  function begin(errand: Errand, asker: Caller | undefined): Run {
+  function begin(call: ToolCall, asker: Caller | undefined): Run {
     const { clock, directories, ids, pid, random, zone } = context;
     const stop = new AbortController();
     if (isClosed) stop.abort('interrupted');
-    const tellers = new Set<Tell>();
-    const tell: Tell = (message, leads) => {
-      for (const one of tellers) one(message, leads);
+    const listeners = new Set<Report>();
+    const report: Report = (message, leads) => {
+      for (const one of listeners) one(message, leads);
     };
     const own = { clock, directories, ids, pid, random, signal: stop.signal, zone };
     const done = connect(async (connection) => {
       limit ??= toSpending(undefined, connection);
-      return await buy({ connection, context: own, spending: limit }, errand, tell, asker);
+      return await buy({ connection, context: own, spending: limit }, call, report, asker);
     }).finally(() => runs.delete(run));
-    const run: Run = { errand, done, tellers, stop };
+    const run: Run = { call, done, listeners, stop };
     runs.add(run);
     return run;
   }
 
-  async function buy(buyer: Buyer, errand: Errand, tell: Tell, asker: Caller | undefined): Promise<Came> {
+  async function buy(
+    buyer: Buyer,
+    call: ToolCall,
+    report: Report,
+    asker: Caller | undefined,
+  ): Promise<CallResult> {
     // If a limit refuses many, this is found before the first is bought.
-    const looksFirst = asker !== undefined || (errand.isRows && buyer.spending !== undefined);
-    let settled = await settleAll(buyer, errand, !looksFirst, tell);
+    const looksFirst = asker !== undefined || (call.isRows && buyer.spending !== undefined);
+    let settled = await settleAll(buyer, call, !looksFirst, report);
     const unbought = [...settled.values()].filter((one) => 'worst' in one);
     if (unbought.length > 0) {
       const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
       if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await readBalanceSoon(buyer));
-      const question = asker && (await ask(asker, errand, sumOf(unbought)));
+      const question = asker && (await ask(asker, call, sumOf(unbought)));
       if (question !== undefined) return { question };
-      settled = await settleAll(buyer, errand, true, tell);
+      settled = await settleAll(buyer, call, true, report);
     }
     const outcomes = settled as Outcomes;
     const isBought =
@@ -200,7 +205,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
-  async function ask({ canAsk, elicit }: Caller, { what, name }: Errand, worst: WorstCase) {
+  async function ask({ canAsk, elicit }: Caller, { what, name }: ToolCall, worst: WorstCase) {
     if (!canAsk) {
       const words =
         "this server asks the person before it buys, and this client can't ask; nothing was bought";
@@ -215,11 +220,11 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       requestedSchema: { type: 'object', properties: {} },
     } as const;
     if (elicit === undefined) {
-      const mark = randomUUID();
+      const key = randomUUID();
       const [oldest = ''] = questions.keys();
-      if (questions.size >= mostOpen) questions.delete(oldest);
-      questions.set(mark, name);
-      return inputRequired({ inputRequests: { buy: inputRequired.elicit(params) }, requestState: mark });
+      if (questions.size >= maxOpen) questions.delete(oldest);
+      questions.set(key, name);
+      return inputRequired({ inputRequests: { buy: inputRequired.elicit(params) }, requestState: key });
     }
     const { action } = await elicit({ mode: 'form', ...params }).catch((error: Error) => {
       const words = `this client could not ask the person: ${error.message}; nothing was bought`;
@@ -284,15 +289,16 @@ async function toBody(tool: PaidRow, args: Arguments, row: string): Promise<Want
 async function toRecords(
   { records: name, kind }: PaidRow,
   show: number,
-  { answer, unkept }: Bought,
+  { answer, unrecorded }: Bought,
   stored: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   signal: AbortSignal,
 ): Promise<Result> {
   if (name === undefined) return { answer: answer && toAgentValue(answer) };
   const items = answer && (await recordsOf(kind as 'extract', answer, signal));
   // If nothing is stored, what is not shown now is lost.
-  const [all, most] = unkept === undefined ? [items ? [items] : stored, show] : [[unkept], unkept.length];
-  const { records = [], count = 0 } = (await readSome(all, 0, most)) ?? {};
+  const [all, max] =
+    unrecorded === undefined ? [items ? [items] : stored, show] : [[unrecorded], unrecorded.length];
+  const { records = [], count = 0 } = (await readSome(all, 0, max)) ?? {};
   // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = answer && new JsonView(answer).member('metadata');
   return {
@@ -306,9 +312,9 @@ async function toRecords(
 /** Each row has its own error. After an error that concerns all rows, the others are not tried. */
 async function settleAll(
   buyer: Buyer,
-  { wanted, again, isRows }: Errand,
+  { wanted, again, isRows }: ToolCall,
   mayBuy: boolean,
-  tell: Tell,
+  report: Report,
 ): Promise<Outcomes<Outcome | Unbought>> {
   const outcomes = new Map<string, Outcome | Unbought>();
   const left = wanted.entries();
@@ -321,15 +327,15 @@ async function settleAll(
     stop ??= new LeadpipeError(error.outcome, `not sent: ${error.words}`, details);
     return error;
   };
-  const tellRows = (): void => tell(`${outcomes.size} of ${wanted.size} rows`, outcomes.size);
-  const terms = { again, mayBuy, tell: isRows ? tellRows : tell };
+  const reportRows = (): void => report(`${outcomes.size} of ${wanted.size} rows`, outcomes.size);
+  const terms = { again, mayBuy, report: isRows ? reportRows : report };
   const work = async (): Promise<void> => {
     for (const [body, one] of left) {
       outcomes.set(body, stop ?? (await settle(buyer, one, terms).catch(failed)));
-      if (isRows) tellRows();
+      if (isRows) reportRows();
     }
   };
-  await Promise.all(Array.from({ length: mostAtOnce }, work));
+  await Promise.all(Array.from({ length: maxAtOnce }, work));
   return outcomes;
 }
 

@@ -14,17 +14,17 @@ import { boolean, integer, list, listed, object, type PaidRow, show, string } fr
 const textOf = ({ max }: { readonly max: number }) => ({ type: 'string', maxLength: max }) as const;
 const listOf = ({ max }: { readonly max: number }) =>
   ({ type: 'array', items: string, maxItems: max }) as const;
-const limitOf = ({ min, max, default: usual }: { min: number; max: number; default?: number }) =>
-  ({ type: 'integer', minimum: min, maximum: max, default: usual }) as const;
+const limitOf = ({ min, max, default: defaultValue }: { min: number; max: number; default?: number }) =>
+  ({ type: 'integer', minimum: min, maximum: max, default: defaultValue }) as const;
 /** With more rows, most clients would not wait long enough. */
-const mostRows = 50;
+const maxRows = 50;
 
-const usualLimit = limits.entityLimit.default;
+const defaultLimit = limits.entityLimit.default;
 const searched = {
   objective: { ...textOf(limits.entityObjective), description: 'what to find, in words' },
   limit: {
     ...limitOf(limits.entityLimit),
-    description: `default ${usualLimit}: up to ${usualLimit} credits`,
+    description: `default ${defaultLimit}: up to ${defaultLimit} credits`,
   },
   enrich_fields: {
     ...listOf(limits.entityEnrichFields),
@@ -165,7 +165,7 @@ const table: readonly (Omit<PaidRow, 'annotations' | 'always'> & Partial<PaidRow
 export const paidTools: readonly PaidRow[] = table.map((tool) => {
   const { row, always = [] } = tool;
   const description = `many, each in place of ${row}`;
-  const rows = { ...listOf({ max: mostRows }), minItems: 1, description };
+  const rows = { ...listOf({ max: maxRows }), minItems: 1, description };
   const results = { rows: { type: 'array', description: 'a result for each' }, failed: integer };
   return {
     ...tool,

@@ -3,7 +3,7 @@ import { type OperationEvent, type Running, runToEnd } from '../operations/event
 import { countOf } from '../operations/wording.ts';
 
 /** Reports the progress of a call, and how many leads have arrived. */
-export type Tell = (message: string, leads?: number) => void;
+export type Report = (message: string, leads?: number) => void;
 
 /** Clients give up if they hear nothing for a minute; most of them wait longer if they hear something. */
 const everyMs = 5000;
@@ -11,18 +11,18 @@ const everyMs = 5000;
 const soonestMs = 250;
 
 /** Watches one call. `before`: leads that had arrived already. */
-export function createProgress(clock: Clock, tell: Tell, before = 0) {
+export function createProgress(clock: Clock, report: Report, before = 0) {
   const begun = clock.monotonic();
   let state = '';
   let leads = before;
-  let said = Number.NEGATIVE_INFINITY;
+  let reportedAt = Number.NEGATIVE_INFINITY;
 
   /** Runs `work`, and reports from time to time that it is still running. */
   async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
     state = what;
-    tell(state, leads);
+    report(state, leads);
     const stop = every(everyMs, () =>
-      tell(`${state}, ${Math.round((clock.monotonic() - begun) / 1000)} s`, leads),
+      report(`${state}, ${Math.round((clock.monotonic() - begun) / 1000)} s`, leads),
     );
     try {
       return await work();
@@ -32,7 +32,7 @@ export function createProgress(clock: Clock, tell: Tell, before = 0) {
   }
 
   const waits = (error: Error, ms: number): undefined =>
-    void tell(`trying again in ${Math.ceil(ms / 1000)} s: ${error.message}`, leads);
+    void report(`trying again in ${Math.ceil(ms / 1000)} s: ${error.message}`, leads);
 
   /** Runs an operation, and reports its progress. */
   const follow = <T>(
@@ -46,9 +46,9 @@ export function createProgress(clock: Clock, tell: Tell, before = 0) {
         if (event.is !== 'delivered') return;
         leads += event.records;
         state = `${countOf(leads - before)} so far`;
-        if (clock.monotonic() - said < soonestMs) return;
-        said = clock.monotonic();
-        tell(state, leads);
+        if (clock.monotonic() - reportedAt < soonestMs) return;
+        reportedAt = clock.monotonic();
+        report(state, leads);
       }),
     );
 

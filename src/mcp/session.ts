@@ -13,7 +13,7 @@ import { toCallResult } from './agent-json.ts';
 import { freeTools } from './free-tools.ts';
 import { type Caller, createPaidCalls } from './paid-calls.ts';
 import { paidTools } from './paid-tools.ts';
-import { createProgress, type Tell } from './progress.ts';
+import { createProgress, type Report } from './progress.ts';
 import { checkArguments, type FreeCall, type McpOptions, toDefinition } from './tool.ts';
 
 /** What an agent reads first. Every conversation pays for it. */
@@ -100,7 +100,7 @@ function toCaller(request: Request, theirs: ClientCapabilities | undefined): Cal
   const { form, url } = theirs?.elicitation ?? {};
   return {
     signal,
-    tellOf: (total) => createTell(request, total),
+    toReport: (total) => createTell(request, total),
     // A client can show a form if it says so, or if it names neither forms nor addresses.
     canAsk: theirs?.elicitation !== undefined && (form !== undefined || url === undefined),
     // Clients of the earlier revisions are asked while they wait.
@@ -108,12 +108,12 @@ function toCaller(request: Request, theirs: ClientCapabilities | undefined): Cal
       envelope === undefined
         ? (params) => send({ method: 'elicitation/create', params }, { signal, timeout: askedMs })
         : undefined,
-    answer: answer && { mark: String(requestState()), action: answer.action },
+    answer: answer && { key: String(requestState()), action: answer.action },
   };
 }
 
 /** The progress of a search is the number of its `total` leads. The number must grow, so a message in between adds a little. */
-function createTell({ _meta, notify }: Request, total: number | undefined): Tell {
+function createTell({ _meta, notify }: Request, total: number | undefined): Report {
   const token = _meta?.progressToken;
   if (token === undefined) return () => {};
   const step = total === undefined ? 1 : 0.001;

@@ -112,8 +112,8 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
       rest = line;
     }
     if (rest.length > longestLine) {
-      const most = `${longestLine / 1024 ** 2} MiB`;
-      throw new UsageError(`the client sent a line of more than ${most}, and no more of it is read`);
+      const max = `${longestLine / 1024 ** 2} MiB`;
+      throw new UsageError(`the client sent a line of more than ${max}, and no more of it is read`);
     }
   }
   yield rest;

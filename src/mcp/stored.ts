@@ -31,14 +31,14 @@ export async function* readStored(
 export async function readSome(
   all: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   from: number,
-  most: number,
+  max: number,
 ) {
   const records: JsonText[] = [];
   let count: number | undefined;
   for await (const some of all) {
     count ??= 0;
     for (const record of some) {
-      if (count >= from && records.length < most) records.push(record);
+      if (count >= from && records.length < max) records.push(record);
       count++;
     }
   }

@@ -161,6 +161,7 @@ export function checkArguments({ name, takes, required = [], row }: ToolRow, giv
   if (row !== undefined && (checked[row] === undefined) === (checked.rows === undefined)) {
     throw new UsageError(`${name} takes either ${row} or rows`);
   }
-  for (const [argument, { default: usual }] of Object.entries(takes)) checked[argument] ??= usual;
+  for (const [argument, { default: defaultValue }] of Object.entries(takes))
+    checked[argument] ??= defaultValue;
   return checked;
 }

@@ -42,7 +42,7 @@ type Answers = readonly Operation[];
 export const noEarlierRun = { is: 'new', answers: [] } as const satisfies Earlier;
 const dayMs = 24 * 3_600_000;
 /** How many similar operations are read at most: naming one is a help, and not worth reading the whole history. */
-const maxAlike = 20;
+const maxSame = 20;
 /** How long the stored answer is given to an agent that repeats a call. */
 const storedMs = 10 * 60_000;
 /** An earlier run can only matter if it has one of these in common with the order. */
@@ -114,7 +114,7 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   return {
     ...common,
     body: text,
-    ...(list?.onlyNew ? { asked: text } : {}),
+    ...(list?.onlyNew ? { requested: text } : {}),
     ...(type === undefined ? {} : { list: list?.name ?? type }),
   };
 }
@@ -142,13 +142,13 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
       : undefined;
   const left = newest && toLeft(newest);
   // The rows of a named run are bought only once, whatever the output is.
-  const alike = answers.length > 0 ? undefined : await findAlike(asking);
+  const same = answers.length > 0 ? undefined : await findSame(asking);
   // The rows of a list are not compared here.
   const isOther = left !== undefined || rowsOf(order.kind) !== undefined;
   const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
   return {
     is: 'new',
-    alike,
+    same,
     recent,
     left,
     answers,
@@ -189,7 +189,7 @@ async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
   for await (const operation of operationsBy(asking, 'like')) {
     const { intent } = operation;
     if (now - Date.parse(intent.time) > dayMs) return;
-    if ((intent.asked ?? intent.body) === (ordered.asked ?? ordered.body)) yield operation;
+    if ((intent.requested ?? intent.body) === (ordered.requested ?? ordered.body)) yield operation;
   }
 }
 
@@ -233,10 +233,10 @@ async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
     const isOther = idempotencyKey !== undefined && idempotencyKey !== operation.intent.idempotency_key;
     if (isOther || operation.resumes === 'no') continue;
     const { hasSentRow } = await import('./kinds/list-rows.ts');
-    const isAsked = rowsOf(kind) === undefined || (rows && (await hasSentRow(rows, operation)));
+    const hasRows = rowsOf(kind) === undefined || (rows && (await hasSentRow(rows, operation)));
     // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
-    if (isAsked !== false) found = isAsked ? operation : (found ?? operation);
-    if (isAsked) break;
+    if (hasRows !== false) found = hasRows ? operation : (found ?? operation);
+    if (hasRows) break;
   }
   return found;
 }
@@ -248,12 +248,12 @@ async function findSearch(asking: Asking): Promise<Operation | undefined> {
 }
 
 /** An unfinished operation that asks for the same. */
-async function findAlike(asking: Asking): Promise<Operation | undefined> {
+async function findSame(asking: Asking): Promise<Operation | undefined> {
   const { kind, terms } = asking.order;
   const isList = rowsOf(kind) !== undefined;
   // Standard input can't be read a second time.
   if (isList && terms.options.input === '-') return undefined;
-  return await firstOf(operationsBy(asking, 'like', maxAlike), (operation) => {
+  return await firstOf(operationsBy(asking, 'like', maxSame), (operation) => {
     const { folder, intent, isReaderGone, resumes } = operation;
     if (resumes === 'no' || isReaderGone || isLocked(folder)) return false;
     return !isList || intent.options.input === terms.options.input;

@@ -45,12 +45,12 @@ export type OperationEvent =
   /** The run was stopped, and waits up to `seconds` for so many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
-  | { readonly is: 'ended'; readonly arrived?: Arrived };
+  | { readonly is: 'ended'; readonly received?: Received };
 
 /** Earlier runs that look like an order, and that it does not resume. */
 export interface EarlierRuns {
   /** An unfinished operation that is only resumed when the user asks for it. */
-  readonly alike?: Operation | undefined;
+  readonly same?: Operation | undefined;
   /** The same was bought to its end within the last day. */
   readonly recent?: Operation | undefined;
   /** A run of the same order that can't be resumed. */
@@ -77,7 +77,7 @@ export interface Resuming {
   readonly isInDoubt?: boolean;
 }
 
-export interface Arrived {
+export interface Received {
   readonly leads: number;
   /** How many of them were dropped on this machine. */
   readonly excluded: number;

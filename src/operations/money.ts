@@ -121,10 +121,10 @@ export async function reserve(
 
 /** Reserves what all of it can cost, with what it has cost. Throws where that is not known, or too much. */
 function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>): number {
-  if (costs.is === 'once') return toSetAside(spending, costs.worst);
+  if (costs.is === 'once') return reserveCredits(spending, costs.worst);
   const { each, rest = 0, sent } = costs;
   if (each.credits === null) throw toUnknownPrice(each.setting);
-  return toSetAside(spending, { credits: exact((sent + rest) * each.credits) });
+  return reserveCredits(spending, { credits: exact((sent + rest) * each.credits) });
 }
 
 /** Pure: what counts for the day while a run goes on; undefined where that is not known. Rows that can't be counted: the whole limit. */
@@ -185,12 +185,12 @@ export async function checkCovered(
   const { spending } = buyer;
   toAdmit(buyer, worst)?.(await openIndex(), worst.credits ?? 0);
   if (spending === undefined) return;
-  const credits = toSetAside(spending, worst);
+  const credits = reserveCredits(spending, worst);
   spending.settle(credits, 0);
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);
 }
 
-function toSetAside(spending: Spending, worst: WorstCase): number {
+function reserveCredits(spending: Spending, worst: WorstCase): number {
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
   if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending);
   return worst.credits;
@@ -228,10 +228,10 @@ export async function toRowLimit(
   const { spending } = buyer;
   const day = dayOf(buyer, worst);
   if (day === undefined) return spending;
-  const most = rest === undefined ? day.leftIn(await openIndex()) : exact(rest * (worst.credits ?? 0));
-  return spending !== undefined && spending.limit <= most
+  const max = rest === undefined ? day.leftIn(await openIndex()) : exact(rest * (worst.credits ?? 0));
+  return spending !== undefined && spending.limit <= max
     ? spending
-    : createSpending(most, 'max_credits_per_day');
+    : createSpending(max, 'max_credits_per_day');
 }
 
 /** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */

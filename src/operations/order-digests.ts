@@ -5,7 +5,10 @@ import { isTask, rowsOf } from './kinds/kinds.ts';
 import { rowRequestOf, toRowRequestText } from './kinds/row-request.ts';
 
 /** What identifies an order: everything that decides what is bought and where it goes. */
-export type Ordered = Pick<Intent, 'asked' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'> &
+export type Ordered = Pick<
+  Intent,
+  'requested' | 'body' | 'command' | 'list' | 'options' | 'origin' | 'output'
+> &
   Partial<Pick<Intent, 'row_request'>>;
 
 export type OrderDigests = Awaited<ReturnType<typeof toDigests>>;
@@ -32,19 +35,19 @@ export async function toDigests(order: Ordered) {
 
 /** Pure: the request as a text, which is the same for requests that buy the same. */
 function requestOf(order: Ordered): string {
-  const { asked, body = '{}', command, list } = order;
+  const { requested, body = '{}', command, list } = order;
   if (rowsOf(command) !== undefined) {
     return toRowRequestText(rowRequestOf(order));
   }
   if (command === 'search') {
     // The number of leads and the exclusions may change each day: it is the same search.
-    const { entity_type, objective, enrich_fields = [] } = JSON.parse(asked ?? body);
-    const request = [entity_type, objective, enrich_fields, list ?? entity_type, asked !== undefined];
+    const { entity_type, objective, enrich_fields = [] } = JSON.parse(requested ?? body);
+    const request = [entity_type, objective, enrich_fields, list ?? entity_type, requested !== undefined];
     return JSON.stringify(request);
   }
   // The leads that are excluded change from day to day, and don't make it another order.
   const counts = command === 'task run' ? (list ?? null) : null;
-  return JSON.stringify([asked ?? body, asked !== undefined, counts]);
+  return JSON.stringify([requested ?? body, requested !== undefined, counts]);
 }
 
 /** An intent before the journal has it. */

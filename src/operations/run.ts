@@ -13,7 +13,7 @@ import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import { type Admit, type OpenIndex, openOnce } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
-import type { Asked, Job, Order, Plan } from './kinds/job.ts';
+import type { Job, Order, Plan, PlanRequest } from './kinds/job.ts';
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
 import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
@@ -96,8 +96,8 @@ async function* begin<Kind extends Runnable>(
   const warn = (line: string): void => void warnings.push(line);
   const { openIndex } = place;
   const nothing = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
-  const asked = { buyer, order, openIndex, ...nothing, answers, warn };
-  const planned = (await planOf(asked)) as Plan<Results[Kind]>;
+  const planRequest = { buyer, order, openIndex, ...nothing, answers, warn };
+  const planned = (await planOf(planRequest)) as Plan<Results[Kind]>;
   yield* warningsOf(warnings);
   if (order.isPreview) return void (yield* preview(buyer, order, planned));
   const { context } = buyer;
@@ -273,19 +273,19 @@ async function* work<Result>(
   }
 }
 
-async function planOf(asked: Asked): Promise<Plan<unknown> | LeftBehind> {
-  const { kind } = asked.order;
+async function planOf(planRequest: PlanRequest): Promise<Plan<unknown> | LeftBehind> {
+  const { kind } = planRequest.order;
   switch (kindOf(kind)?.keeps) {
     case 'leads':
       return await (await import('./kinds/search.ts')).plan(
-        asked as Parameters<typeof import('./kinds/search.ts').plan>[0],
+        planRequest as Parameters<typeof import('./kinds/search.ts').plan>[0],
       );
     case 'answer':
-      return await (await import('./kinds/answer.ts')).plan(asked);
+      return await (await import('./kinds/answer.ts')).plan(planRequest);
     case 'rows':
-      return await (await import('./kinds/list.ts')).plan(asked);
+      return await (await import('./kinds/list.ts')).plan(planRequest);
     default:
-      return await (await import('./kinds/task.ts')).plan(asked);
+      return await (await import('./kinds/task.ts')).plan(planRequest);
   }
 }
 

@@ -40,10 +40,10 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
  * there is no limit.
  */
 export function toSpending(
-  asked: number | undefined,
+  requested: number | undefined,
   { origin, settings: { max_credits: limit } }: Pick<Connection, 'origin' | 'settings'>,
 ): Spending | undefined {
-  if (asked !== undefined) return createSpending(asked);
+  if (requested !== undefined) return createSpending(requested);
   return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
 }
 

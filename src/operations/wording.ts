@@ -21,12 +21,12 @@ export function toStopReason(reason: string, limit?: number): string {
 }
 
 /** Warnings about odd things that did no harm, one line each. */
-export function createWarnings(most = 10) {
+export function createWarnings(max = 10) {
   const first: string[] = [];
   let more = 0;
   return {
     add(line: string): void {
-      if (first.length < most) first.push(line);
+      if (first.length < max) first.push(line);
       else more++;
     },
     /** The first ones, and how many more there were: a service can be odd a million times. */

@@ -7,10 +7,10 @@ import type { Column, Layout } from './layout.ts';
  */
 export function pathLayout(
   paths: readonly string[],
-  usual?: Layout,
+  defaultLayout?: Layout,
   found = new Map<string, boolean>(),
 ): Layout {
-  const byHeader = new Map(usual?.columns.map((column) => [column.header, column]));
+  const byHeader = new Map(defaultLayout?.columns.map((column) => [column.header, column]));
   const columns = Array.from(new Set(paths), (path): Column => {
     const own = byHeader.get(path);
     return {

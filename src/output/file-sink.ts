@@ -181,7 +181,7 @@ async function openPart(
   warn: (line: string) => void,
 ): Promise<FileHandle> {
   if (opening === 'new') {
-    await makeWay(part, named, warn).catch((error) => fail(named, error));
+    await evict(part, named, warn).catch((error) => fail(named, error));
     return await open(part, 'ax+').catch((error) => fail(path, error));
   }
   const length = opening.at;
@@ -198,7 +198,7 @@ async function openPart(
 }
 
 /** Renames what another run has left there to the next free name. A .part without rows is removed. */
-async function makeWay(part: string, named: string, warn: (line: string) => void): Promise<void> {
+async function evict(part: string, named: string, warn: (line: string) => void): Promise<void> {
   const at = (path: string): Promise<Stats | undefined> => lstat(path).catch(() => undefined);
   if (!(await at(part))?.size) return await rm(part, { force: true });
   let number = 1;

@@ -44,7 +44,7 @@ function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridC
 }
 
 function widest(rows: readonly (readonly GridCell[])[]): number {
-  return rows.reduce((most, row) => Math.max(most, textWidth(row.at(-1)?.text ?? '')), 1);
+  return rows.reduce((max, row) => Math.max(max, textWidth(row.at(-1)?.text ?? '')), 1);
 }
 
 /** How many rows are drawn at once: the library's time grows with their square. */

@@ -52,9 +52,9 @@ export async function openRecords(
   let form: WriterForm | undefined;
   const formFor = async (records: Records): Promise<WriterForm> => {
     if (form !== undefined) return form;
-    const usual = typeof layout === 'function' ? await layout([...records], signal) : layout;
+    const defaultLayout = typeof layout === 'function' ? await layout([...records], signal) : layout;
     const { continued, lineEnd } = sink;
-    const known = columns === undefined ? usual : pathLayout(columns, usual, found);
+    const known = columns === undefined ? defaultLayout : pathLayout(columns, defaultLayout, found);
     form = await createForm(format, { ...options, layout: known, continued, lineEnd });
     return form;
   };

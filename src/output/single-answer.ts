@@ -10,9 +10,9 @@ import { findingsOf } from './record-parts.ts';
 import { cutTo, defaultWidth, gap, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 /** Lines of a value: nobody reads more in a table, and every other format has all of it. */
-const mostLines = 500;
+const maxLines = 500;
 /** The same for the whole answer. */
-const mostRows = 5_000;
+const maxRows = 5_000;
 /** How many names are read before the first is written. */
 const enoughNames = 500;
 /** Longer lines are hard to read, even on a wide terminal. */
@@ -34,7 +34,7 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
       const value = column.value(view);
       const address = links ? addressIn(value) : undefined;
       for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
-        if (++count > mostRows) return yield [{ text: '…' }, { text: '' }];
+        if (++count > maxRows) return yield [{ text: '…' }, { text: '' }];
         yield [{ text: name }, { text, address }];
         name = '';
       }
@@ -61,9 +61,9 @@ function nameOf({ header }: Column, width: number): string {
 function* valueLines(value: JsonText | undefined, width: number): Generator<string, void> {
   let count = 0;
   for (const line of readableLines(value)) {
-    for (const part of line === '' ? [''] : wrapWords(line, width, mostLines + 1)) {
+    for (const part of line === '' ? [''] : wrapWords(line, width, maxLines + 1)) {
       if (part === '' && count === 0) continue;
-      if (++count > mostLines) return yield '…';
+      if (++count > maxLines) return yield '…';
       yield part;
     }
   }

@@ -5,7 +5,7 @@ import type { Styles } from './color.ts';
 import { cutTo } from './text-width.ts';
 
 /** For a terminal that reports no columns. */
-const usualWidth = 80;
+const defaultWidth = 80;
 
 /**
  * A spinner with a text, on one line of a terminal. It does not hide the cursor, and it hooks into nothing while it is not shown. `plain`
@@ -28,7 +28,7 @@ export function createSpinner(
   let text = '';
   const draw = (): void => {
     // Always one line: a second line could not be removed.
-    spinner.text = cutTo(text, (stderr.columns || usualWidth) - 4);
+    spinner.text = cutTo(text, (stderr.columns || defaultWidth) - 4);
   };
   stderr.stream.on('resize', draw);
   return {

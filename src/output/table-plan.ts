@@ -12,11 +12,11 @@ const narrowForLeads = 100;
 const narrow = 70;
 
 /** The least width of a column that gives room to others, and the least that tells something of a text. */
-const fewest = 6;
+const minCells = 6;
 const telling = 12;
 /** The most that a cell of text, or any other cell, may ask for before other columns are left out. */
-const mostOfText = 30;
-const mostOfValue = 60;
+const maxOfText = 30;
+const maxOfValue = 60;
 
 /** What the first rows have in a column. */
 export interface Seen {
@@ -35,10 +35,10 @@ export interface Seen {
 }
 
 interface Wanted extends Seen {
-  readonly least: number;
+  readonly minWidth: number;
   /** With this width it shows what matters. */
   readonly enough: number;
-  readonly most: number;
+  readonly maxWidth: number;
 }
 
 /** Whether cards are better for any rows: measuring a thousand columns of each record would take long. */
@@ -53,31 +53,31 @@ export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[]
     .map(toWanted)
     .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);
   for (;;) {
-    const needs = ({ column, least, enough }: Wanted): number => (column.yields ? least : enough);
+    const needs = ({ column, minWidth, enough }: Wanted): number => (column.yields ? minWidth : enough);
     const [next] = left
       .filter(({ column }) => column.yields)
       .sort((a, b) => Number(a.column.yields) - Number(b.column.yields));
     if (next === undefined || roomLeft(left, width, needs) >= 0) break;
     left = left.filter((one) => one !== next);
   }
-  if (roomLeft(left, width, ({ least }) => least) < 0) return 'cards';
-  const isWhole = roomLeft(left, width, ({ most }) => most) >= 0;
+  if (roomLeft(left, width, ({ minWidth }) => minWidth) < 0) return 'cards';
+  const isWhole = roomLeft(left, width, ({ maxWidth }) => maxWidth) >= 0;
   if (width < narrow && left.length > 2 && !isWhole) return 'cards';
   return share(left, width);
 }
 
 function toWanted(seen: Seen): Wanted {
   const { max, min, role, share: part, shrinks } = seen.column;
-  if (part !== undefined) return { ...seen, least: min, enough: min, most: max };
+  if (part !== undefined) return { ...seen, minWidth: min, enough: min, maxWidth: max };
   // The first rows give the least width, since more rows may come one by one.
   const known = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
   // A column without a limit takes what the others leave, since later rows may be longer.
-  const most = max === Number.POSITIVE_INFINITY ? max : known;
-  const least = Math.min(most, shrinks ? Math.min(min, Math.max(fewest, seen.cells)) : min);
+  const maxWidth = max === Number.POSITIVE_INFINITY ? max : known;
+  const minWidth = Math.min(maxWidth, shrinks ? Math.min(min, Math.max(minCells, seen.cells)) : min);
   // A number or an address that is cut is useless.
   const isText = seen.digits <= 0 && seen.addresses <= 0 && role !== 'title';
-  const limit = isText ? mostOfText : mostOfValue;
-  return { ...seen, least, enough: Math.max(least, Math.min(seen.cells, max, limit)), most };
+  const limit = isText ? maxOfText : maxOfValue;
+  return { ...seen, minWidth, enough: Math.max(minWidth, Math.min(seen.cells, max, limit)), maxWidth };
 }
 
 function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted) => number): number {
@@ -89,14 +89,14 @@ function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted
  * part of its need.
  */
 function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
-  const widths = wanted.map(({ least }) => least);
-  for (let left = roomLeft(wanted, width, ({ least }) => least); left > 0; left--) {
+  const widths = wanted.map(({ minWidth }) => minWidth);
+  for (let left = roomLeft(wanted, width, ({ minWidth }) => minWidth); left > 0; left--) {
     let poorest = -1;
     let lowest = Number.POSITIVE_INFINITY;
     wanted.forEach((each, index) => {
       const has = widths[index] as number;
       const rank = rankOf(each, has);
-      if (has < each.most && rank < lowest) [poorest, lowest] = [index, rank];
+      if (has < each.maxWidth && rank < lowest) [poorest, lowest] = [index, rank];
     });
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;

@@ -24,11 +24,11 @@ interface Found {
 /** Rows that decide the widths of the columns. */
 const looked = 200;
 /** The most kinds of links that get a column each; with more, all stay in one. */
-const mostKinds = 100;
+const maxKinds = 100;
 /** UTF-16 units, as Excel counts them. */
 const longestText = 32_767;
 const longestLink = 2_079;
-const mostDigits = 15;
+const maxDigits = 15;
 
 // Characters that XML can't hold, or that make a text look like another one.
 const dropped =
@@ -78,7 +78,7 @@ function look(column: Found, value: JsonText, row: readonly JsonText[], all: rea
     column.kinds.set(name, isThere && (column.kinds.get(name) ?? true));
   }
   const areLinks = kind === 'object' && links.every(([, link]) => ['string', 'null'].includes(kindOf(link)));
-  if (!areLinks || column.kinds.size > mostKinds) column.kinds = undefined;
+  if (!areLinks || column.kinds.size > maxKinds) column.kinds = undefined;
 }
 
 /** The columns of the sheet for a column: itself, or one for each kind of link that no other column has. */
@@ -128,7 +128,7 @@ function isPlainNumber(text: string): boolean {
 /** Whether Excel keeps a number exactly, which it does up to 15 digits. */
 function fitsNumber(written: string): boolean {
   const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
-  return digits.length <= mostDigits && Math.abs(Number(written)) < 10 ** mostDigits;
+  return digits.length <= maxDigits && Math.abs(Number(written)) < 10 ** maxDigits;
 }
 
 function textCell(given: string): Cell {

@@ -69,7 +69,7 @@ export function toWorkbook(signal: AbortSignal, warn: (line: string) => void) {
 export async function writeWorkbook(
   read: () => AsyncIterable<JsonText>,
   write: Write,
-  { signal, most = ofExcel }: { readonly signal?: AbortSignal; readonly most?: typeof ofExcel } = {},
+  { signal, maxSize = ofExcel }: { readonly signal?: AbortSignal; readonly maxSize?: typeof ofExcel } = {},
 ): Promise<{ readonly cells: number; readonly columns: number }> {
   const yielder = createYielder(signal);
   const made: Uint8Array[] = [];
@@ -94,7 +94,7 @@ export async function writeWorkbook(
   add('xl/styles.xml', styles);
 
   const { head, widths, cellsOf } = await findColumns(read(), yielder);
-  const columns = Math.min(most.columns, head?.length ?? 0);
+  const columns = Math.min(maxSize.columns, head?.length ?? 0);
   const sheets: number[] = [];
   let cut = 0;
   const rows = read()[Symbol.asyncIterator]();
@@ -113,14 +113,14 @@ export async function writeWorkbook(
       for (const [index, cell] of cells.slice(0, columns).entries()) {
         if (cell.isCut) cut++;
         const at = `${columnName(index)}${row}`;
-        const isLink = cell.link !== undefined && links.length < most.links;
+        const isLink = cell.link !== undefined && links.length < maxSize.links;
         if (isLink) links.push([at, cell.link as string]);
         text += cellXml(at, cell, isLink);
       }
       text += '</row>';
     };
     if (head !== undefined) addRow(head);
-    for (; !next.done && row < most.rows && length <= longestSheet; next = await rows.next()) {
+    for (; !next.done && row < maxSize.rows && length <= longestSheet; next = await rows.next()) {
       addRow(cellsOf(next.value));
       if (text.length < pieceLength) continue;
       length += text.length;

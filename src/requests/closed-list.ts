@@ -13,12 +13,12 @@ export function nearest(
 ): string | undefined {
   // Programs may pass any type.
   const value = clip(String(given));
-  const ways = [
+  const candidates = [
     withSameWords(value, allowed, words),
     value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),
     mistyped(value, allowed),
   ];
-  const near = ways.find((found) => found.length > 0) ?? [];
+  const near = candidates.find((found) => found.length > 0) ?? [];
   return near.length === 1 ? near[0] : undefined;
 }
 
@@ -38,9 +38,9 @@ function withSameWords(
 /** The names with the fewest wrong keystrokes, if at most every third is wrong. */
 function mistyped(value: string, allowed: readonly string[]): string[] {
   const edits = new Map(allowed.map((one) => [one, editsBetween(value.toLowerCase(), one)]));
-  const fewest = Math.min(...edits.values());
+  const minEdits = Math.min(...edits.values());
   return allowed.filter(
-    (one) => edits.get(one) === fewest && fewest <= Math.max(value.length, one.length) / 3,
+    (one) => edits.get(one) === minEdits && minEdits <= Math.max(value.length, one.length) / 3,
   );
 }
 
@@ -52,11 +52,11 @@ function editsBetween(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = (last[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let least = Math.min(replaced, (last[j] as number) + 1, (row[j - 1] as number) + 1);
+      let min = Math.min(replaced, (last[j] as number) + 1, (row[j - 1] as number) + 1);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        least = Math.min(least, (beforeLast[j - 2] as number) + 1);
+        min = Math.min(min, (beforeLast[j - 2] as number) + 1);
       }
-      row.push(least);
+      row.push(min);
     }
     [beforeLast, last] = [last, row];
   }

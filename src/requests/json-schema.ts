@@ -8,7 +8,7 @@ const draft07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 
 /** How long the check of an answer may take: a pattern can take forever, and the answer is paid for. */
 const checkMs = 1000;
-const mostDeviations = 5;
+const maxDeviations = 5;
 
 /**
  * Checks that a schema is valid JSON Schema: draft 2020-12, or draft-07 if its `$schema` says so. Everything that it refers to must be in
@@ -94,8 +94,8 @@ function toDeviations(errors: readonly ErrorObject[]): string[] {
       ? `no value for "${nameOf(error)}" (null)`
       : toText(error, 'it');
   const lines = [...new Set(errors.map(lineOf))];
-  const more = lines.length - mostDeviations;
-  const shown = more > 0 ? [...lines.slice(0, mostDeviations), `${more} more places do not fit`] : lines;
+  const more = lines.length - maxDeviations;
+  const shown = more > 0 ? [...lines.slice(0, maxDeviations), `${more} more places do not fit`] : lines;
   return shown.map((line) => `the answer does not follow the schema: ${line}`);
 }
 

@@ -23,8 +23,8 @@ export function toExtractRequest(input: ExtractInput, names: InputNames): wire.E
       ? undefined
       : checkText({ ...limits.extractInstruction, trimmed: true }, names.instruction, input.instruction);
   const limit = checkNumber(limits.extractLimit, names.limit, input.limit ?? limits.extractLimit.default);
-  const said = instruction === undefined ? {} : { instruction };
-  if (type !== 'web2list') return { type, target, ...said, limit };
+  const stated = instruction === undefined ? {} : { instruction };
+  if (type !== 'web2list') return { type, target, ...stated, limit };
   if (!instruction) {
     throw new UsageError(
       `web2list needs ${names.instruction}, which says what to extract from the page`,

@@ -18,7 +18,7 @@ export interface Exchanging {
 /** Waiting is counted in steps of so many milliseconds. A step in which the process was stopped counts as one. */
 const stepMs = 500;
 /** The most bytes of a body to hold for a reader that is slower than the network. */
-const mostHeld = 128 * 1024;
+const maxHeld = 128 * 1024;
 
 /** An answer whose head has arrived. It must be closed. */
 export type Exchange = Awaited<ReturnType<typeof openExchange>>;
@@ -73,9 +73,9 @@ export async function openExchange(
       if (failure !== undefined) throw failure;
       return isOver ? null : undefined;
     }
-    const wasFull = held >= mostHeld;
+    const wasFull = held >= maxHeld;
     held -= piece.byteLength;
-    if (wasFull && held < mostHeld) wire?.resume();
+    if (wasFull && held < maxHeld) wire?.resume();
     return piece;
   }
 
@@ -141,7 +141,7 @@ export async function openExchange(
     onResponseData(controller, piece) {
       pieces.push(piece);
       held += piece.byteLength;
-      if (held >= mostHeld) controller.pause();
+      if (held >= maxHeld) controller.pause();
       wake();
     },
     onResponseEnd() {

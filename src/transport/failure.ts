@@ -110,7 +110,7 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
   const isForeign = foreign.includes(fault);
   const type = isForeign ? fault : (envelope?.type ?? typeOf(status));
   const message = fault === 'redirect' ? head.header('location', maxMessageCharacters) : envelope?.message;
-  const said = (message ?? '').slice(0, maxMessageCharacters);
+  const stated = (message ?? '').slice(0, maxMessageCharacters);
   const retryAfterMs = toRetryAfter(head.header('retry-after'), clock);
   const cause = verdictOf(fault, endpoint).words + (fault === 'busy' ? toPatience(retryAfterMs) : '');
   const details = known(call, requestId);
@@ -119,8 +119,8 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
     isNoPage ? cause + wrongAddress : cause,
     `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`,
   ];
-  if (said !== '' && tellsMore.includes(fault)) words = `${cause}: ${said}`;
-  else if (said !== '' && said !== cause) technical += `: ${said}`;
+  if (stated !== '' && tellsMore.includes(fault)) words = `${cause}: ${stated}`;
+  else if (stated !== '' && stated !== cause) technical += `: ${stated}`;
   const ErrorClass = isForeign ? RequestError : ServiceError;
   // The run ends as it does when the service itself gives that status.
   const own = fault === 'gateway_refused' ? faults[status] : undefined;

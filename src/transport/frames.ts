@@ -31,12 +31,12 @@ export async function* framesOf(
     },
   });
   for await (const piece of pieces) {
-    const came = decoder.decode(piece, { stream: true });
-    if (came === '') continue;
+    const decoded = decoder.decode(piece, { stream: true });
+    if (decoded === '') continue;
     // After a CR, the parser waits for an LF before it gives the frame; so a CR becomes LF here.
-    const rest = endsWithCr && came.startsWith('\n') ? came.slice(1) : came;
-    endsWithCr = came.endsWith('\r');
-    const text = came.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
+    const rest = endsWithCr && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
+    endsWithCr = decoded.endsWith('\r');
+    const text = decoded.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
     end = (end + text.slice(-2)).slice(-2);
     parser.feed(text);
     if (frames.length > 0) yield frames;

@@ -54,8 +54,8 @@ export async function withRetries<T>(
       const wait = waitOf(error, endpoint, tries, retrying);
       // Waiting for one's own task is not a retry, and has its own limit.
       const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
-      const mostMs = isCreating ? start + creatingMs - clock.monotonic() : leftMs;
-      if (wait === undefined || wait > mostMs) throw toLastError(error, doubt, retrying);
+      const maxMs = isCreating ? start + creatingMs - clock.monotonic() : leftMs;
+      if (wait === undefined || wait > maxMs) throw toLastError(error, doubt, retrying);
       if (!isCreating) leftMs -= wait;
       if (isDoubtful(error)) doubt = error;
       const charged = doubt === undefined ? 'no' : 'maybe';

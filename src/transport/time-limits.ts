@@ -29,16 +29,16 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
 export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
 
 /** Pure: the limits of an endpoint, with the given ones in place of its own. */
-export function toTimeLimits(endpoint: EndpointName, asked: AskedLimits): TimeLimits {
-  const usual = timeLimits[endpoint];
-  const headers = asked.headers ?? usual.headers;
-  const idle = asked.idle ?? usual.idle;
+export function toTimeLimits(endpoint: EndpointName, requested: AskedLimits): TimeLimits {
+  const defaults = timeLimits[endpoint];
+  const headers = requested.headers ?? defaults.headers;
+  const idle = requested.idle ?? defaults.idle;
   return {
     headers,
     idle,
-    ...(usual.event === undefined ? {} : { event: asked.event ?? usual.event }),
+    ...(defaults.event === undefined ? {} : { event: requested.event ?? defaults.event }),
     // The total must have room for a longer silence that was asked for.
-    total: Math.max(asked.total ?? usual.total, headers + idle),
+    total: Math.max(requested.total ?? defaults.total, headers + idle),
   };
 }
 

@@ -42,7 +42,7 @@ it.each([
 ])('%s is %s', (reason, words) => expect(toStopReason(reason)).toBe(words));
 
 it('what is added to a file counts what was stored before', () => {
-  const closing: Closing = { leads: 30, before: { arrived: 20, delivered: 20 }, ids: {} };
+  const closing: Closing = { leads: 30, before: { received: 20, delivered: 20 }, ids: {} };
   expect(toClosingLine(closing, 'c.csv', 'added to', true)).toBe(
     '50 leads added to c.csv, 20 of them stored earlier',
   );

@@ -7,12 +7,12 @@ import { createMachine } from '../helpers/machine.ts';
 
 const { leadpipe, pathOf, write } = createMachine();
 
-async function workbook(name: string, rows: readonly string[], most?: object): Promise<void> {
+async function workbook(name: string, rows: readonly string[], maxSize?: object): Promise<void> {
   const pieces: Uint8Array[] = [];
   async function* source() {
     yield* rows;
   }
-  const options = most === undefined ? {} : { most: { rows: 3, columns: 9, links: 9 } };
+  const options = maxSize === undefined ? {} : { maxSize: { rows: 3, columns: 9, links: 9 } };
   await writeWorkbook(source, async (bytes) => void pieces.push(bytes), options);
   writeFileSync(pathOf(name), Buffer.concat(pieces));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasMoreValues, isJson, mostValues } from '../../src/json/valid.ts';
+import { hasMoreValues, isJson, maxValues } from '../../src/json/valid.ts';
 
 const levels = 300_000;
 
@@ -27,7 +27,7 @@ describe('is JSON or not as JSON.parse says', () => {
 });
 
 it('is not when it has more values than are looked at', () => {
-  const full = '0,'.repeat(mostValues - 2);
+  const full = '0,'.repeat(maxValues - 2);
   expect(isJson(`[${full}0]`)).toBe(true);
   expect(isJson(`[${full}0,0]`)).toBe(false);
 });

@@ -402,7 +402,7 @@ it('what came instead of an answer is kept', async () => {
   write('list.txt', 'Ada\n');
   expect(await contacts('--input', 'list.txt')).toMatchObject(ending(3, 'charged: yes'));
   const [operation = ''] = readdirSync(operationsFolder());
-  expect(read(join(operationsFolder(), operation, 'rows.jsonl'))).toContain('"brought":"<paid for>"');
+  expect(read(join(operationsFolder(), operation, 'rows.jsonl'))).toContain('"body":"<paid for>"');
 });
 
 it.each([

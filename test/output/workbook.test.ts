@@ -161,7 +161,7 @@ describe('a workbook', () => {
   it('goes on with another sheet, and has no more links and columns than a sheet takes', async () => {
     const many = Array.from({ length: 9 }, (_, at) => `[${at},"https://a.example/${at}","left out"]`);
     const { bytes, unfit } = await bytesOf(['["number","link","more"]', ...many], {
-      most: { rows: 5, columns: 2, links: 3 },
+      maxSize: { rows: 5, columns: 2, links: 3 },
     });
     const sheets = await readWorkbook(bytes);
     expect(

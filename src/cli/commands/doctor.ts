@@ -121,7 +121,7 @@ const obstacles: Readonly<Record<string, string>> = {
 };
 
 /** How many seconds the clocks may differ: certificates and `Retry-After` dates are compared with ours. */
-const mostSkew = 60;
+const maxSkew = 60;
 
 /**
  * Checks everything between this machine and the credits, with one free request, and a second one for what the key may do. `say` prints
@@ -205,7 +205,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       if (answer === undefined) return skipped('the balance could not be read');
       const seconds = Math.round((clock.now().getTime() - Date.parse(answer.serverTime ?? '')) / 1000);
       if (Number.isNaN(seconds)) return skipped('the service sends no time');
-      if (Math.abs(seconds) <= mostSkew) return ok('in step with the service');
+      if (Math.abs(seconds) <= maxSkew) return ok('in step with the service');
       const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
       return warning(found, 'Set the clock of this machine, for example: timedatectl set-ntp true');
     },
@@ -299,10 +299,10 @@ async function askService({ signal }: Context, { client }: Connection) {
 }
 
 function checkCredits(credits: number): Found {
-  const usual = limits.entityLimit.default;
+  const defaultLimit = limits.entityLimit.default;
   const found = countOf(credits, 'credit');
   if (credits === 0) return failure('credits', found, 'Get credits for the account of this key.');
-  if (credits >= usual) return ok(found);
-  const fix = `A search asks for ${usual} leads by default, and may cost ${usual} credits. Add --limit ${credits}.`;
+  if (credits >= defaultLimit) return ok(found);
+  const fix = `A search asks for ${defaultLimit} leads by default, and may cost ${defaultLimit} credits. Add --limit ${credits}.`;
   return failure('credits', found, fix);
 }

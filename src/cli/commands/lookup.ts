@@ -8,7 +8,7 @@ import { inputNames } from '../options/options.ts';
 import type { RowsOptions, Source } from '../options/rows.ts';
 import { toListOf } from '../records/list-kinds.ts';
 import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
-import { createBrought } from '../records/rows-report.ts';
+import { createReceived } from '../records/rows-report.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
 
@@ -40,7 +40,7 @@ export async function lookUp(
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
   bought.close(toSummary(new JsonView(bought.text), bought));
-  const brought = createBrought(one);
-  brought.add(bought.text, []);
-  return { found: brought.found, ids: bought.ids };
+  const received = createReceived(one);
+  received.add(bought.text, []);
+  return { found: received.found, ids: bought.ids };
 }

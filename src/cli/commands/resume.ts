@@ -179,10 +179,10 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
           ...toTerms(options, format, {}),
           options: { ...operation.terms.options, ...toTerms(options, format, {}).options },
         };
-    const list = { name: intent.list, onlyNew: intent.asked !== undefined };
+    const list = { name: intent.list, onlyNew: intent.requested !== undefined };
     const common = { keep: true, terms, list };
     if (operation.isSearch) {
-      const body = JSON.parse(intent.asked ?? intent.body ?? '{}');
+      const body = JSON.parse(intent.requested ?? intent.body ?? '{}');
       const order = { ...common, kind: 'search', body } as const;
       await buySearch(context, options, buyer, order, shown(order));
       return;

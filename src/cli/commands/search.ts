@@ -76,14 +76,14 @@ export async function buySearch(
   shown: Partial<Shown> = {},
 ): Promise<BoughtSearch | undefined> {
   const request = order.body;
-  const { limit: most = limits.entityLimit.default } = request;
+  const { limit = limits.entityLimit.default } = request;
   const printed = () => printedAs('search', request);
-  const end = await runAndShow<'search'>(context, options, buyer, order, { most, printed, ...shown });
+  const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, ...shown });
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
   // What was bought now: the rest, where a search was resumed.
-  const bought = { ...request, limit: most - (before?.arrived ?? 0) };
+  const bought = { ...request, limit: limit - (before?.received ?? 0) };
   const { credits } = toWorstCase('search', bought, buyer.connection.settings);
   const ended = { charged: null, complete: true, leads: end.leads };
   close(context, options, {
@@ -91,7 +91,7 @@ export async function buySearch(
     before,
     excluded,
     stopReason,
-    limit: most,
+    limit,
     costAtMost:
       before !== undefined && end.leads === 0 && bought.limit <= 0
         ? 0

@@ -16,7 +16,7 @@ export interface Closing {
   readonly also?: string | undefined;
   readonly leads?: number;
   /** For a search that was resumed: how many leads arrived before, and how many of them were delivered. */
-  readonly before?: { readonly arrived: number; readonly delivered: number } | undefined;
+  readonly before?: { readonly received: number; readonly delivered: number } | undefined;
   /** How many more leads arrived that had been delivered before. */
   readonly excluded?: number;
   readonly state?: string | undefined;
@@ -47,7 +47,7 @@ export function close(
   const { append, output } = options;
   const notes = createNotes(context, options);
   // Nobody waits for what follows.
-  context.run.statusLine?.hush();
+  context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   // With --local nothing is charged, even if the local service has prices.
   const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
@@ -62,8 +62,8 @@ export function close(
 
 export function toClosingLine(closing: Closing, file?: string, place = 'in', append = false): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
-  const { arrived, delivered } = closing.before ?? { arrived: 0, delivered: 0 };
-  const isFull = limit !== undefined && (leads ?? 0) + excluded + arrived >= limit;
+  const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
+  const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
   // Rows are added to a file in one step, together with what was stored before.
   const isTogether = append && file !== undefined && delivered > 0;

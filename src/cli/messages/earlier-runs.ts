@@ -13,11 +13,11 @@ import { createNotes } from './status-line.ts';
 /** Says what the user should know about earlier runs before something is bought. A run that is resumed says so elsewhere. */
 export function tellEarlier(context: Context, options: ReportOptions, runs: EarlierRuns): void {
   const { say, warn } = createNotes(context, options);
-  const { alike, left, recent } = runs;
+  const { same, left, recent } = runs;
   if (left !== undefined) warn(toLeft(left, context));
-  if (alike !== undefined) {
+  if (same !== undefined) {
     say(
-      `A run like this is unfinished: ${toName(alike)} of ${timeOf(context, alike)}. This is a new purchase. To resume that one: leadpipe resume ${alike.operationId}`,
+      `A run like this is unfinished: ${toName(same)} of ${timeOf(context, same)}. This is a new purchase. To resume that one: leadpipe resume ${same.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
     const cost = recent.intent.origin === 'local' ? '' : ' This run will be charged again.';

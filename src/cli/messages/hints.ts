@@ -124,10 +124,10 @@ const hints: Hints = {
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
     const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
-    const goOn = `leadpipe resume ${operationId}`;
-    if (rest > 0) return [...again, `To buy the rest: ${goOn}`].join('\n');
+    const resume = `leadpipe resume ${operationId}`;
+    if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
     const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
-    return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${goOn}`] : again)].join('\n');
+    return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
   unplaced: ({ isStored, operationId }, { options: { output } }) =>
     operationId === undefined
@@ -161,23 +161,23 @@ const hints: Hints = {
   replay_too_old:
     'It may have been charged; check `leadpipe balance`. To search again is a new purchase: run the same command again.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
-    const way = wayOn(operationId, ran);
-    if (way === undefined) return unresumable(operationId);
+    const again = toResumingCommand(operationId, ran);
+    if (again === undefined) return unresumable(operationId);
     const after = isOverLimit
       ? setting && ` after \`leadpipe config set ${setting} <credits>\``
       : until && ' after that';
     const raised = isOverLimit && setting === undefined ? ' with a higher --max-credits' : '';
-    return `To resume${after ?? ''}, run ${way}${raised}. Rows that are already bought are not bought again.`;
+    return `To resume${after ?? ''}, run ${again}${raised}. Rows that are already bought are not bought again.`;
   },
   rows_failed({ failed, unknown, flawed, flawedLines, isIdle, operationId }, ran) {
     const { local, run } = ran.options;
-    const way = wayOn(operationId, ran);
+    const again = toResumingCommand(operationId, ran);
     const isDone = failed + unknown + flawed === 0;
-    if (way === undefined && !isDone) return unresumable(operationId);
+    if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
     if (failed + flawed > 0) {
       const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
-      says.push(`To buy the missing rows, ${correct}run ${way}. The other rows are not bought again.`);
+      says.push(`To buy the missing rows, ${correct}run ${again}. The other rows are not bought again.`);
     }
     if (unknown > 0 && run !== undefined) {
       says.push(
@@ -187,7 +187,7 @@ const hints: Hints = {
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${way}${way === theSame ? ' with' : ''} --retry-unknown.`,
+        `To also buy again the rows ${lost}, run ${again}${again === theSame ? ' with' : ''} --retry-unknown.`,
       );
     }
     if (isIdle) says.push(startOver);
@@ -204,7 +204,10 @@ const theSame = 'the same command again';
  * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation; undefined where its rows
  * can't be read again.
  */
-function wayOn(operationId: string, { has, options: { input, output, run } }: Ran): string | undefined {
+function toResumingCommand(
+  operationId: string,
+  { has, options: { input, output, run } }: Ran,
+): string | undefined {
   const isOfFile = output !== undefined && output !== '-';
   if (has('--input') && (isOfFile || run !== undefined)) return theSame;
   return input === '-' ? undefined : `\`leadpipe resume ${operationId}\``;
@@ -229,8 +232,8 @@ function toFewer(
   { args, has, options }: Ran,
 ): string {
   if (!has('--limit') || args[0] === 'web2list' || left === 0) return '';
-  const { default: usual } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
-  const { limit = usual } = options;
+  const { default: defaultLimit } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
+  const { limit = defaultLimit } = options;
   if (!worst || left === undefined) return ', or ask for fewer with --limit';
   const affordable = Math.floor((left * limit) / worst);
   return affordable < 1 || affordable >= limit ? '' : `, or ask for fewer with --limit ${affordable}`;
@@ -253,12 +256,12 @@ export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noComm
 
 /** Pure: the command that resumes the operation of a task. Without an operation, the command that reads on from the position. */
 export function toContinuation(
-  { leadsSearchId, goOn, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
+  { leadsSearchId, resumeBy: resume, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
 ): string {
   if (operationId !== undefined) return toResumption(operationId);
   const { append, output, format } = options;
-  const words = ['task', goOn, leadsSearchId, ...from(pts), ...routeWords(options)];
+  const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
   // The file already has the rows that arrived; a .part must be completed by hand.
   if (append && output !== undefined) words.push('-o', output, '--append');
   if (append && format !== undefined) words.push('-f', format);

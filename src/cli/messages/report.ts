@@ -24,7 +24,7 @@ export function reportError(
   if (jsonErrors) {
     stream.write(`${JSON.stringify({ error: toErrorFields(error, ran) })}\n`);
   } else {
-    stream.write((context.run.statusLine?.takeGap() ?? '') + toText(context, error, argv, ran));
+    stream.write((context.run.statusLine?.flushGap() ?? '') + toText(context, error, argv, ran));
   }
   // A mistyped command line needs no stack.
   if (verbose && !(thrown instanceof UsageError)) stream.write(`${stackOf(error)}\n`);

@@ -89,12 +89,12 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
     wrote(): void {
       gap = '\n';
     },
-    takeGap(): string {
+    flushGap(): string {
       const taken = gap;
       gap = '';
       return taken;
     },
-    hush(): void {
+    pause(): void {
       holds = Number.POSITIVE_INFINITY;
       update();
     },
@@ -126,12 +126,12 @@ export async function withStatus<T>(
 
 /** Pure: `5 of 30 leads · task running, 10 ready · 12 s`. */
 export function toCounted(
-  { unit, most }: { readonly unit: 'lead' | 'row'; readonly most?: number | undefined },
+  { unit, limit }: { readonly unit: 'lead' | 'row'; readonly limit?: number | undefined },
   count: number,
   label: string,
   seconds: number,
 ): string {
-  const of = most === undefined || most < count ? '' : ` of ${most}`;
+  const of = limit === undefined || limit < count ? '' : ` of ${limit}`;
   return toFacts([
     count > 0 && `${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`,
     label,
@@ -149,7 +149,7 @@ export function createNotes(context: Context, options: Partial<ReportOptions>) {
     const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
     const status = context.run.statusLine;
     status?.hold();
-    stream.write((status?.takeGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
+    stream.write((status?.flushGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
     status?.release();
   };
   const { jsonErrors, quiet, verbose } = options;

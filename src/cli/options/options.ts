@@ -223,8 +223,8 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
       `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
     );
   }
-  const usual = file === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
-  const format = options.format ?? named ?? preferred ?? usual;
+  const defaultFormat = file === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
+  const format = options.format ?? named ?? preferred ?? defaultFormat;
   // Whatever -f says: rows in another format would damage a workbook.
   const added = named === 'xlsx' ? named : format;
   if (options.append && added !== 'csv' && added !== 'jsonl') {

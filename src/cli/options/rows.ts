@@ -41,7 +41,7 @@ export const retryUnknownOption = new Option(
   'buy again the rows whose answer was lost; some may be charged twice',
 );
 
-export const usualConcurrency = 4;
+export const defaultConcurrency = 4;
 
 /** The options for working through a list. `into` is where answers go by default. */
 export function createRowsOptions(into?: string): readonly Option[] {
@@ -67,7 +67,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ...(into === undefined ? [] : [intoOption]),
     option(
       '--concurrency <n>',
-      `at most this many requests at the same time; fewer when the service is busy (default ${usualConcurrency})`,
+      `at most this many requests at the same time; fewer when the service is busy (default ${defaultConcurrency})`,
       numberIn({ unit: 'number', min: 1, max: 256 }),
     ),
     option(
@@ -135,8 +135,8 @@ export function toShard(given: string, env: Readonly<Record<string, string | und
 
 /** This machine's part in a Kubernetes job or a Slurm array. */
 function toOwnShard(count: string | undefined, env: Readonly<Record<string, string | undefined>>): Shard {
-  const read = (name: string, usual?: string): number => {
-    const value = env[name] ?? usual;
+  const read = (name: string, fallback?: string): number => {
+    const value = env[name] ?? fallback;
     if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value);
     throw new UsageError(
       `--shard auto: ${name} is ${value ? `"${value.slice(0, 40)}"` : value === '' ? 'empty' : 'not set'}`,

@@ -7,7 +7,7 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import { askedRows, type ListRows, type RowOrder } from '../../operations/kinds/list-rows.ts';
+import { type ListRows, type RowOrder, requestedRows } from '../../operations/kinds/list-rows.ts';
 import type { RowRequest } from '../../operations/kinds/row-request.ts';
 import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
@@ -20,14 +20,14 @@ import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { fileOf, toFormat } from '../options/options.ts';
-import { type RowsOptions, toShard, usualConcurrency } from '../options/rows.ts';
+import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
-import { createBrought, openErrors, toProgress, toSummary } from './rows-report.ts';
+import { createReceived, openErrors, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
 
@@ -105,15 +105,15 @@ export async function buyList(
       ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
       ...('type' in request ? { type: request.type } : {}),
     });
-    const brought = createBrought(list);
+    const received = createReceived(list);
     const rows: ListRows = {
       ...rowOrder,
       toRecords(row, outcome) {
         const records = join.toRecords(row, outcome, toText(row.record ?? '{}'));
-        if (outcome.answer !== undefined) brought.add(outcome.answer, records);
+        if (outcome.answer !== undefined) received.add(outcome.answer, records);
         return records;
       },
-      concurrency: options.concurrency ?? usualConcurrency,
+      concurrency: options.concurrency ?? defaultConcurrency,
       retryUnknown: options.retryUnknown === true,
       budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
       run,
@@ -145,8 +145,8 @@ export async function buyList(
         };
       },
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
-      async on(event, warnAside) {
-        if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnAside);
+      async on(event, warnLater) {
+        if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnLater);
       },
       ...more(order),
     };
@@ -154,10 +154,10 @@ export async function buyList(
       errors?.end(),
     )) as FinishedList;
     tellUnfound();
-    close(context, options, toSummary(list.kind, finished, brought, rowOrder.worst.credits, options.errors));
+    close(context, options, toSummary(list.kind, finished, received, rowOrder.worst.credits, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.isIdle) say(startOver);
-    return { found: brought.found, operationId: finished.operationId };
+    return { found: received.found, operationId: finished.operationId };
   });
 }
 
@@ -207,7 +207,7 @@ async function previewList(
   const counted = new Set<bigint>();
   let first: BodyOf<AnswerKind> | undefined;
   let flawed = 0;
-  for await (const one of askedRows(order, source.take())) {
+  for await (const one of requestedRows(order, source.take())) {
     if ('flaw' in one) {
       if (flawed++ < 10) notes.warn(one.flaw);
     } else {

@@ -126,7 +126,7 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
 
   async function apart<T>(work: () => Promise<T>): Promise<T> {
     // The program that reads the pipe may print to this terminal at any time, and an array stops inside a line.
-    if (!context.stdout.isTerminal || format === 'json') status.hush();
+    if (!context.stdout.isTerminal || format === 'json') status.pause();
     status.hold();
     try {
       return await work();

@@ -16,7 +16,7 @@ export interface RowInput extends Pick<Input, 'columns' | 'format'> {
   readonly source: RowSource;
 }
 
-const mostLooked = 100;
+const maxLooked = 100;
 
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
@@ -39,7 +39,7 @@ export async function openRows(
   const head: InputRow[] = [];
   for await (const row of look()) {
     head.push(row);
-    if (head.length === mostLooked || (!isRepeatable && isEnough(head, opened.columns))) break;
+    if (head.length === maxLooked || (!isRepeatable && isEnough(head, opened.columns))) break;
   }
   const lookAgain = async function* (): AsyncGenerator<InputRow> {
     yield* (await open()).rows;

@@ -17,7 +17,7 @@ import { layoutOf, numbered, type RecordColumns, withLast } from './list-columns
 import { type ListOf, lackingIn } from './list-kinds.ts';
 
 const aboutFailure = ['line', 'error', 'request_id', 'charged'];
-const mostFields = 5;
+const maxFields = 5;
 const barWidth = 20;
 
 /** Opens the file of `--errors` for failed rows. Without one, `warn` prints them. Throws as `openRecords`. */
@@ -96,10 +96,10 @@ export function toProgress(
   return bar.length + text.length <= columns - 4 ? bar + text : text;
 }
 
-type Brought = ReturnType<typeof createBrought>;
+type Received = ReturnType<typeof createReceived>;
 
 /** Counts what the answers of a list brought: `records` are the items of all rows, `lacked` counts the rows that lack each field. */
-export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
+export function createReceived({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
   return {
     found: 0,
     records: 0,
@@ -117,9 +117,9 @@ export function createBrought({ fields = [], kind }: Pick<ListOf, 'fields' | 'ki
 }
 
 /** Pure: `2 rows lack fields: city (2), headcount (1)`. */
-function toLacking({ lacked, lacking }: Brought): string {
+function toLacking({ lacked, lacking }: Received): string {
   const fields = [...lacked].map(([field, rows]) => `${field} (${rows})`);
-  const some = fields.length > mostFields ? [...fields.slice(0, mostFields), '…'] : fields;
+  const some = fields.length > maxFields ? [...fields.slice(0, maxFields), '…'] : fields;
   return `${countOf(lacking, 'row')} ${toThem(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
@@ -127,23 +127,23 @@ function toLacking({ lacked, lacking }: Brought): string {
 export function toSummary(
   kind: AnswerKind,
   { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
-  brought: Brought,
+  received: Received,
   price: number | null,
   errors: string | undefined,
 ): Closing {
-  const { done, duplicates, earlier, failed, resultless, there } = counts;
+  const { done, duplicates, earlier, failed, withoutResult, there } = counts;
   const also = [
     there > 0 && `${countOf(there, 'row')} stood there already`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
-    brought.lacking > 0 && toLacking(brought),
+    received.lacking > 0 && toLacking(received),
     unseen > 0 &&
       `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
     isIdle && 'nothing was left to send',
-    errors !== undefined && failed + resultless > 0 && `failed rows in ${shellWord(errors)}`,
+    errors !== undefined && failed + withoutResult > 0 && `failed rows in ${shellWord(errors)}`,
   ].filter((part) => part !== false);
   return {
-    what: toCame(kind, counts, brought),
+    what: toReceivedWords(kind, counts, received),
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
     costAtMost: cost.bought === 0 && done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
@@ -153,14 +153,14 @@ export function toSummary(
 }
 
 /** Pure: `2 found, 1 not found, 1 failed`. */
-function toCame(
+function toReceivedWords(
   kind: AnswerKind,
-  { done, failed, resultless }: ListCounts,
-  { found, records }: Brought,
+  { done, failed, withoutResult }: ListCounts,
+  { found, records }: Received,
 ): string {
   if (done === 0) return '0 rows';
-  const answers = done - failed - resultless;
-  const came =
+  const answers = done - failed - withoutResult;
+  const receivedWords =
     kind === 'contact'
       ? [found > 0 && `${found} found`, answers > found && `${answers - found} not found`]
       : [
@@ -169,6 +169,6 @@ function toCame(
               ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
               : countOf(answers, 'answer')),
         ];
-  const other = [resultless > 0 && `${resultless} without a result`, failed > 0 && `${failed} failed`];
-  return [...came, ...other].filter((part) => part !== false).join(', ');
+  const other = [withoutResult > 0 && `${withoutResult} without a result`, failed > 0 && `${failed} failed`];
+  return [...receivedWords, ...other].filter((part) => part !== false).join(', ');
 }

@@ -1,7 +1,7 @@
 import type { TaskState } from '../../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
 import type { Addition } from '../../files/addition.ts';
-import { checkedLines, type Said, toCheckedLine } from '../../files/line-log.ts';
+import { checkedLines, type LineContent, toCheckedLine } from '../../files/line-log.ts';
 
 /** What the index holds of an operation besides its name, so that it is found without its journal. */
 export type Indexed = Readonly<{
@@ -49,7 +49,7 @@ export interface Intent {
   /** The list that the leads count for; absent where there is none. */
   readonly list?: string;
   /** The body before the leads of the list were excluded from it; absent where everything that arrives is delivered. */
-  readonly asked?: string;
+  readonly requested?: string;
   /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
   /** Only the cost is recorded, because the day's limit adds it up: not the request, nor what it brings. */
@@ -285,13 +285,13 @@ export function toLine(entry: JournalEntry): string {
  * bad line.
  */
 export function toEntries(text: string, path: string): JournalEntry[] {
-  return checkedLines(text).map((said, index) => toEntry(said, index + 1, path));
+  return checkedLines(text).map((content, index) => toEntry(content, index + 1, path));
 }
 
 /** Pure: what a line says. Throws ConfigurationError for a bad one. */
-export function toEntry(said: Said | undefined, line: number, path: string): JournalEntry {
-  if (said?.member !== 'entry') throw damaged(line, path);
-  return JSON.parse(said.text);
+export function toEntry(content: LineContent | undefined, line: number, path: string): JournalEntry {
+  if (content?.member !== 'entry') throw damaged(line, path);
+  return JSON.parse(content.text);
 }
 
 export function damaged(

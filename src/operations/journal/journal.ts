@@ -55,8 +55,8 @@ async function openLocked(
       lock.confirm();
     },
   };
-  const log = await openLog(path, which, what, held, ({ number, said }) => {
-    entries.push(toEntry(said, number, path));
+  const log = await openLog(path, which, what, held, ({ number, content }) => {
+    entries.push(toEntry(content, number, path));
   }).catch((error: unknown) => {
     lock.release();
     throw error;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeldLock } from '../../files/folder-lock.ts';
-import { openLog, readLog, type Said, toQuickLine } from '../../files/line-log.ts';
+import { type LineContent, openLog, readLog, toQuickLine } from '../../files/line-log.ts';
 import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
 
 /** The file in an operation's folder with the leads of a stream, one per line, in the order of arrival. */
@@ -58,8 +58,8 @@ export async function* readStoredLeads(
   if ((await sizeOfStoredLeads(folder)) === undefined) return;
   const path = join(folder, leadsFile);
   const leads: JsonText[] = [];
-  for await (const { number, said } of readLog(path)) {
-    const lead = said && toLead(said);
+  for await (const { number, content } of readLog(path)) {
+    const lead = content && toLead(content);
     if (lead === undefined) damaged(number, path);
     else if (lead.isNew) leads.push(lead.text);
     else dropped();
@@ -68,7 +68,10 @@ export async function* readStoredLeads(
   if (leads.length > 0) yield leads;
 }
 
-function toLead({ member, text }: Said): { readonly text: JsonText; readonly isNew: boolean } | undefined {
+function toLead({
+  member,
+  text,
+}: LineContent): { readonly text: JsonText; readonly isNew: boolean } | undefined {
   for (const [state, [plain, escaped]] of Object.entries(members)) {
     const isNew = state === 'delivered';
     if (member === plain) return { text, isNew };

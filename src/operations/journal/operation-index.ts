@@ -352,7 +352,7 @@ function toDamaged(op: string): IndexLine {
 /** The entries of a journal up to the first that can't be read. */
 async function readEntries(folder: string): Promise<JournalEntry[]> {
   const text = await readFile(join(folder, journalFile), 'utf8').catch(() => '');
-  const said = checkedLines(text);
-  const end = said.findIndex((one) => one?.member !== 'entry');
-  return said.slice(0, end === -1 ? said.length : end).map((one) => JSON.parse(one?.text ?? ''));
+  const contents = checkedLines(text);
+  const end = contents.findIndex((one) => one?.member !== 'entry');
+  return contents.slice(0, end === -1 ? contents.length : end).map((one) => JSON.parse(one?.text ?? ''));
 }

@@ -28,7 +28,7 @@ export type RowEnd =
       readonly requestId: string | undefined;
       readonly charged: Charged;
       /** What arrived in place of an answer: it may hold what was paid for. */
-      readonly brought?: string | undefined;
+      readonly body?: string | undefined;
       /** The key of the request whose answer was lost. */
       readonly key?: string | undefined;
     };
@@ -79,18 +79,18 @@ function createKnown(path: string, file: () => FileHandle) {
       .catch((error) => {
         throw notStored('rows', path, error);
       });
-    const said = fromCheckedLine(bytes.toString('utf8'));
-    if (said === undefined) throw damaged(undefined, path, 'this list');
-    return new JsonView(said.text);
+    const content = fromCheckedLine(bytes.toString('utf8'));
+    if (content === undefined) throw damaged(undefined, path, 'this list');
+    return new JsonView(content.text);
   }
 
   return {
     put,
     /** Takes what a line says. Throws ConfigurationError for a damaged one. */
-    take({ length, number, offset, said }: LogLine): void {
-      const [, digest] = /^\{"digest":"(\d+)"/.exec(said?.text ?? '') ?? [];
+    take({ length, number, offset, content }: LogLine): void {
+      const [, digest] = /^\{"digest":"(\d+)"/.exec(content?.text ?? '') ?? [];
       if (digest === undefined) throw damaged(number, path, 'this list');
-      put(BigInt(digest), { length, offset, state: said?.member as Place['state'], seen: false });
+      put(BigInt(digest), { length, offset, state: content?.member as Place['state'], seen: false });
     },
     answered: () => counts.answered,
     /** How many requests were sent and may have been charged. */
@@ -192,7 +192,7 @@ export async function countRows(folder: string): Promise<{ answered: number; sen
     throw new Error('rows that are only counted');
   });
   if (!hasRows(folder)) return { answered: 0, sent: 0 };
-  for await (const line of readLog(join(folder, rowsFile))) if (line.said) take(line);
+  for await (const line of readLog(join(folder, rowsFile))) if (line.content) take(line);
   return { answered: answered(), sent: sent() };
 }
 
@@ -204,9 +204,9 @@ export function hasRows(folder: string): boolean {
 export async function* readStoredAnswers(
   folder: string,
 ): AsyncGenerator<{ readonly answer: JsonText; readonly requestId: JsonText }> {
-  for await (const { said } of readLog(join(folder, rowsFile))) {
-    if (said?.member !== 'answered') continue;
-    const view = new JsonView(said.text);
+  for await (const { content } of readLog(join(folder, rowsFile))) {
+    if (content?.member !== 'answered') continue;
+    const view = new JsonView(content.text);
     yield { answer: answerIn(view), requestId: view.member('request_id') ?? 'null' };
   }
 }

@@ -27,9 +27,9 @@ export async function readAddedRows(
     if (intent.output !== output || intent.options.append !== true) continue;
     for (const name of progress.added) {
       const path = join(folder, name);
-      for await (const { number, said } of readLog(path)) {
-        if (said?.member !== 'added') throw damaged(number, path, 'this list');
-        for (const row of JSON.parse(said.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
+      for await (const { number, content } of readLog(path)) {
+        if (content?.member !== 'added') throw damaged(number, path, 'this list');
+        for (const row of JSON.parse(content.text) as string[]) there.set(row, (there.get(row) ?? 0) + 1);
       }
     }
   }

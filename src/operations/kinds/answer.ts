@@ -8,7 +8,7 @@ import { storeAnswer, storeGarbled } from '../journal/answers.ts';
 import { entry } from '../journal/entries.ts';
 import { toWorstCase } from '../money.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Asked, Job, Plan } from './job.ts';
+import type { Job, Plan, PlanRequest } from './job.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
@@ -23,7 +23,7 @@ export interface Bought {
 }
 
 /** One whole answer. Where the answer to an earlier request was lost, that request is sent again with its key. */
-export async function plan({ buyer, order, operation }: Asked): Promise<Plan<Bought>> {
+export async function plan({ buyer, order, operation }: PlanRequest): Promise<Plan<Bought>> {
   const kind = order.kind as AnswerKind;
   const sent = operation?.parts.at(-1);
   const body = sent === undefined ? order.body : JSON.parse(sent.body);

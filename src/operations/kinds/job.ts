@@ -45,7 +45,7 @@ export interface ReadTerms {
 }
 
 /** What a kind is asked to plan: an order, and the operation that is resumed, if there is one. Its journal is locked. */
-export interface Asked<Body extends object = object> {
+export interface PlanRequest<Body extends object = object> {
   readonly buyer: Buyer;
   readonly order: Order<string, Body>;
   readonly operation: Operation | undefined;

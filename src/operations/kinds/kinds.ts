@@ -132,6 +132,6 @@ const longestReason = 500;
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
   const { reasonIn }: Kind = kinds[name];
   if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;
-  const said = reasonIn(answer);
-  return (stringOf(said) ?? said).slice(0, longestReason);
+  const reason = reasonIn(answer);
+  return (stringOf(reason) ?? reason).slice(0, longestReason);
 }

@@ -40,7 +40,7 @@ export const noRows = {
   /** Of the failed: those that can't be sent. */
   flawed: 0,
   /** Rows that the service answered without a result. */
-  resultless: 0,
+  withoutResult: 0,
   /** Rows that were answered before this run. */
   earlier: 0,
   /** Rows that ask for the same as another row of this run. */
@@ -65,9 +65,9 @@ export interface ListEnd {
   readonly stop: LeadpipeError | undefined;
 }
 
-export function chargedIn(stored: StoredRows, { resultless }: ListCounts): Charged {
+export function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
   if (stored.sent() === 0) return 'no';
-  return stored.answered() > resultless ? 'yes' : 'maybe';
+  return stored.answered() > withoutResult ? 'yes' : 'maybe';
 }
 
 /** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` holds the rows if they are not in place. */
@@ -78,17 +78,17 @@ export function toMissing(
   kept: string | undefined,
   isFree: boolean,
 ): LeadpipeError | undefined {
-  const { done, failed, flawed, resultless, unknown } = counts;
-  if (failed + resultless === 0) return undefined;
+  const { done, failed, flawed, withoutResult, unknown } = counts;
+  if (failed + withoutResult === 0) return undefined;
   const words: string[] = [];
   const rows = `of ${countOf(done, 'row')}`;
   if (failed > 0) {
     const maybe = unknown === 0 || isFree ? '' : `; ${unknown} of them may have been charged`;
     words.push(`${failed} ${rows} ${toThem(failed, 'has', 'have')} no answer${maybe}`);
   }
-  if (resultless > 0) {
-    const maybe = isFree ? '' : `, and may have charged ${toThem(resultless)}`;
-    words.push(`the service found no result for ${resultless} ${rows}${maybe}`);
+  if (withoutResult > 0) {
+    const maybe = isFree ? '' : `, and may have charged ${toThem(withoutResult)}`;
+    words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
   if (kept !== undefined)
     words.push(`the file of an earlier run was not replaced, and the rows are in ${kept}`);

@@ -44,18 +44,18 @@ export interface ListRows extends RowOrder {
 }
 
 /** A row with what is sent for it, by which it is identified, or with the reason why it can't be sent. */
-export type AskedRow = { readonly row: InputRow } & (
+export type RequestedRow = { readonly row: InputRow } & (
   | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
   | { readonly digest?: undefined; readonly flaw: string }
 );
 
-export type SendableRow = Extract<AskedRow, { readonly body: string }>;
+export type SendableRow = Extract<RequestedRow, { readonly body: string }>;
 
 /** The rows of the shard, with what is sent for each. */
-export async function* askedRows(
+export async function* requestedRows(
   { kind, toBody, shard }: RowOrder,
   rows: AsyncIterable<InputRow>,
-): AsyncGenerator<AskedRow, void> {
+): AsyncGenerator<RequestedRow, void> {
   for await (const row of rows) {
     const { record, line, flaw, number } = row;
     if (shard !== undefined && number % shard.of !== shard.index) continue;
@@ -92,7 +92,7 @@ export function findKnown(digest: bigint, all: readonly (KnownRows | undefined)[
 
 /** Whether the rows ask for something that is known. */
 export async function hasAny(rows: RowOrder, known: KnownRows): Promise<boolean> {
-  for await (const { digest } of askedRows(rows, rows.source.look())) {
+  for await (const { digest } of requestedRows(rows, rows.source.look())) {
     if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
   }
   return false;

@@ -8,7 +8,7 @@ import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journa
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
-import { type AskedRow, askedRows, findKnown, type ListRows, type SendableRow } from './list-rows.ts';
+import { findKnown, type ListRows, type RequestedRow, requestedRows, type SendableRow } from './list-rows.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
 /** What is known of a list besides its order. */
@@ -21,12 +21,12 @@ interface KnownList {
 }
 
 interface Item {
-  readonly asked: AskedRow;
+  readonly row: RequestedRow;
   result?: RowResult;
 }
 
 /** How many lines a sentence can name. */
-const mostLines = 5;
+const maxLines = 5;
 /** How long to wait for answers when the run is stopped. */
 const graceSeconds = 10;
 
@@ -51,7 +51,7 @@ export async function* workThrough(
   const isFree = connection.origin === 'local';
   const window = Math.max(256, 16 * rows.concurrency);
   const items: Item[] = [];
-  const underWay = new Map<bigint, Promise<RowEnd>>();
+  const inProgress = new Map<bigint, Promise<RowEnd>>();
   const credits = rows.worst.credits ?? 0;
   const late = new AbortController();
   const halt = new AbortController();
@@ -93,10 +93,10 @@ export async function* workThrough(
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
 
-  async function settle(asked: AskedRow): Promise<RowResult> {
-    if (asked.digest === undefined) return { state: 'flawed', message: asked.flaw };
-    const { digest } = asked;
-    const sameNow = underWay.get(digest);
+  async function settle(row: RequestedRow): Promise<RowResult> {
+    if (row.digest === undefined) return { state: 'flawed', message: row.flaw };
+    const { digest } = row;
+    const sameNow = inProgress.get(digest);
     if (sameNow !== undefined) {
       counts.duplicates++;
       return await sameNow;
@@ -108,8 +108,8 @@ export async function* workThrough(
       return await known.rows.endOf(digest);
     }
     // No await before this: another row may ask for the same.
-    const end = buyReserved(asked, known).finally(() => underWay.delete(digest));
-    underWay.set(digest, end);
+    const end = buyReserved(row, known).finally(() => inProgress.delete(digest));
+    inProgress.set(digest, end);
     return await end;
   }
 
@@ -152,13 +152,13 @@ export async function* workThrough(
   }
 
   async function read(): Promise<void> {
-    for await (const asked of askedRows(rows, rows.source.take())) {
+    for await (const row of requestedRows(rows, rows.source.take())) {
       while (items.length >= window && stop === undefined) await change();
       await room();
       if (stop !== undefined) return;
-      const item: Item = { asked };
+      const item: Item = { row };
       items.push(item);
-      settle(asked).then((result) => {
+      settle(row).then((result) => {
         item.result = result;
         changed();
       }, stopWith);
@@ -168,9 +168,9 @@ export async function* workThrough(
   }
 
   async function* write(some: readonly Item[]): Running<void> {
-    const ended = some.map(({ asked, result }) => {
+    const ended = some.map(({ row, result }) => {
       const known = result as RowResult;
-      return { ...asked, state: known.state, outcome: toOutcome(rows.kind, known) };
+      return { ...row, state: known.state, outcome: toOutcome(rows.kind, known) };
     });
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
       const made = rows.toRecords(row, outcome);
@@ -185,10 +185,10 @@ export async function* workThrough(
       counts.done++;
       const { failure } = outcome;
       if (failure === undefined) continue;
-      if (state === 'answered') counts.resultless++;
+      if (state === 'answered') counts.withoutResult++;
       else counts.failed++;
       if (state === 'unknown') counts.unknown++;
-      if (state === 'flawed' && ++counts.flawed <= mostLines) flawedLines.push(row.line);
+      if (state === 'flawed' && ++counts.flawed <= maxLines) flawedLines.push(row.line);
       yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
     }
     yield { is: 'rows', counts };
@@ -210,7 +210,7 @@ export async function* workThrough(
           canWrite = false;
           stopWith(error);
         }
-      } else if (stop === undefined ? isRead && items.length === 0 : underWay.size === 0) {
+      } else if (stop === undefined ? isRead && items.length === 0 : inProgress.size === 0) {
         return { counts, cost, flawedLines, stop };
       } else await change();
     }

@@ -8,9 +8,9 @@ import { toRowLimit } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
-import type { Asked, Job, Plan } from './job.ts';
+import type { Job, Plan, PlanRequest } from './job.ts';
 import { chargedIn, type ListEnd, toLeft, toMissing } from './list-outcome.ts';
-import { askedRows, findKnown, hasAny, type ListRows } from './list-rows.ts';
+import { findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
 import { type RowRequest, toRowRequestText } from './row-request.ts';
 
@@ -25,20 +25,20 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
 }
 
 /** An answer for each row. Where the list was left, what it has bought is not bought again. */
-export async function plan(asked: Asked): Promise<Plan<FinishedList>> {
-  const { buyer, operation, order } = asked;
+export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>> {
+  const { buyer, operation, order } = planRequest;
   const rows = order.rows as ListRows;
-  const others = asked.answers.filter(({ operationId }) => operationId !== operation?.operationId);
+  const others = planRequest.answers.filter(({ operationId }) => operationId !== operation?.operationId);
   const { credits } = rows.worst;
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
   const isCounted = isLimited || (operation !== undefined && credits !== null);
-  const known = await countBefore(asked, rows, others, isCounted);
+  const known = await countBefore(planRequest, rows, others, isCounted);
   const { rest } = known;
-  const limit = await toRowLimit(buyer, rows.worst, rest, asked.openIndex);
+  const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.openIndex);
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
-  if (operation !== undefined && !asked.mayStartOver && known.hasRow === false) throw toGone(operation);
+  if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);
   const isPriced = rest !== undefined && credits !== null && buyer.connection.origin !== 'local';
   return {
     costs: { is: 'rows', each: rows.worst, sent, rest, limit },
@@ -46,7 +46,7 @@ export async function plan(asked: Asked): Promise<Plan<FinishedList>> {
     ...(operation === undefined
       ? {}
       : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined } }),
-    perform: (job) => work(job, asked, rows, limit, others),
+    perform: (job) => work(job, planRequest, rows, limit, others),
   };
 }
 
@@ -61,7 +61,7 @@ interface Counted {
 }
 
 async function countBefore(
-  { operation }: Asked,
+  { operation }: PlanRequest,
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
@@ -79,7 +79,7 @@ async function countBefore(
     const all = [own, ...opened];
     const counted = new Set<bigint>();
     let rest = 0;
-    for await (const { digest } of askedRows(rows, rows.source.look())) {
+    for await (const { digest } of requestedRows(rows, rows.source.look())) {
       if (digest === undefined || counted.has(digest)) continue;
       counted.add(digest);
       const known = findKnown(digest, all);
@@ -96,7 +96,7 @@ async function countBefore(
 /** Opens the stored rows and the output, new or where an earlier run stopped, and buys the rows. */
 async function* work(
   job: Job,
-  { isOurs, isSameOutput, operation, order }: Asked,
+  { isOurs, isSameOutput, operation, order }: PlanRequest,
   rows: ListRows,
   limit: Spending | undefined,
   otherOperations: readonly Operation[],
@@ -123,7 +123,7 @@ async function* work(
     const known = { keyBase: rows.run ?? operationId, stored, others, added };
     end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
     const { counts, cost, stop } = end;
-    const { done, failed, resultless } = counts;
+    const { done, failed, withoutResult: resultless } = counts;
     const spent = exact(cost.bought * (rows.worst.credits ?? 0));
     const isFree = buyer.connection.origin === 'local';
     const sent_rows = stored.sent();

@@ -12,7 +12,7 @@ export type RestOfSearch = Awaited<ReturnType<typeof readRest>>;
  * What is stored of a search that was left, and the request for its rest. `asked` is the request of now, whose limit may be another one.
  * Throws ConfigurationError for damaged leads: without them, the rest would look complete. Throws LocalIoError.
  */
-export async function readRest(operation: Operation, asked: EntitySearchRequest) {
+export async function readRest(operation: Operation, requested: EntitySearchRequest) {
   const { folder, parts, progress } = operation;
   const stored: JsonText[] = [];
   let dropped = 0;
@@ -34,7 +34,7 @@ export async function readRest(operation: Operation, asked: EntitySearchRequest)
     /** How many of the stored leads were certainly in the output when the run stopped. */
     counted,
     stopReason: written?.stopReason,
-    ...(written === undefined ? toRest(asked, parts, stored, received) : noRest),
+    ...(written === undefined ? toRest(requested, parts, stored, received) : noRest),
   };
 }
 
@@ -45,12 +45,12 @@ const noRest = { request: undefined, mayRepeat: false } as const;
  * where the service told no ID. `mayRepeat`: the service's limits had no room for all of them, so that some leads may come again.
  */
 function toRest(
-  asked: EntitySearchRequest,
+  requested: EntitySearchRequest,
   parts: readonly Part[],
   stored: readonly JsonText[],
   received: number,
 ): { readonly request: EntitySearchRequest | undefined; readonly mayRepeat: boolean } {
-  const rest = (asked.limit ?? limits.entityLimit.default) - received;
+  const rest = (requested.limit ?? limits.entityLimit.default) - received;
   if (rest <= 0) return noRest;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []).reverse();
   // A part that was refused has brought nothing.
@@ -58,5 +58,5 @@ function toRest(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
   );
   const names = isUnnamed ? stored.flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []) : [];
-  return withFirst({ ...asked, limit: rest }, ids, [...new Set(names)]);
+  return withFirst({ ...requested, limit: rest }, ids, [...new Set(names)]);
 }

@@ -21,7 +21,7 @@ interface SentBefore {
 }
 
 /** How often a row can be put back because the service had no room for it. */
-const mostAttempts = 30;
+const maxAttempts = 30;
 /** The first and the longest wait between two attempts, where the service does not say how long. */
 const pauseMs = 1000;
 const longestPauseMs = 30_000;
@@ -29,7 +29,7 @@ const longestPauseMs = 30_000;
  * How many rows are stored before there is room to send them, so that a free slot never waits for the disk. After a kill, so many rows may
  * seem to be sent although they were not; whoever resumes the list sends them with their keys.
  */
-const mostAhead = 8;
+const maxAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 /**
@@ -48,7 +48,7 @@ export function createRowPurchases(
   const { endpoint } = kinds[kind];
   const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, halt);
-  const ahead = createSlots(clock, concurrency + Math.min(concurrency, mostAhead), halt);
+  const ahead = createSlots(clock, concurrency + Math.min(concurrency, maxAhead), halt);
   // A row that the service has no room for is put back, and tried later.
   const client = toClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
@@ -128,7 +128,7 @@ export function createRowPurchases(
       if (busy === undefined) return await (ended as Promise<RowEnd>);
       const ms = busy.retryAfterMs ?? random() * Math.min(longestPauseMs, pauseMs * 2 ** (attempt - 1));
       waited += ms;
-      if (attempt < mostAttempts && waited <= budgetMs) {
+      if (attempt < maxAttempts && waited <= budgetMs) {
         await wait(clock, ms, halt);
         continue;
       }
@@ -177,8 +177,8 @@ const stoppingFaults: readonly Fault[] = [
 ];
 
 /** Always the same key for the same row of the same list. */
-function toKey(said: string): string {
-  return `lp-${digestOf(said, 40)}`;
+function toKey(text: string): string {
+  return `lp-${digestOf(text, 40)}`;
 }
 
 /** Whether only this row failed, and the next may succeed. */
@@ -194,10 +194,10 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
     return { state: 'failed', outcome, message, requestId, charged };
   // The service has a request with this key, from an earlier run whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
-  const brought = error instanceof RequestError ? error.body : undefined;
+  const body = error instanceof RequestError ? error.body : undefined;
   const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
   const lost = `its answer was lost${isFree ? '' : cost}`;
-  return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, brought };
+  return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };
 }
 
 /** After so many milliseconds without a refusal, one more request is allowed. */
@@ -207,15 +207,15 @@ const quietMs = 2000;
  * How many requests may be under way at once. `most` was asked for, and is never exceeded. The number is halved by a refusal, and then
  * grows by one at a time.
  */
-function createSlots(clock: Clock, most: number, halt: AbortSignal) {
+function createSlots(clock: Clock, max: number, halt: AbortSignal) {
   const waiting: (() => void)[] = [];
-  let allowed = most;
+  let allowed = max;
   let used = 0;
   let changed = clock.monotonic();
 
   function admit(): void {
     const now = clock.monotonic();
-    if (allowed < most && now - changed >= quietMs) {
+    if (allowed < max && now - changed >= quietMs) {
       allowed++;
       changed = now;
     }
@@ -240,7 +240,7 @@ function createSlots(clock: Clock, most: number, halt: AbortSignal) {
     /** The service had too many requests at once, and refused one that began at this time (monotonic). */
     busy(since: number): void {
       // Requests that were sent before the last change say nothing about it.
-      if (since < changed && allowed < most) return;
+      if (since < changed && allowed < max) return;
       allowed = Math.max(1, Math.floor(allowed / 2));
       changed = clock.monotonic();
     },

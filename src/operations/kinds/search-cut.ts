@@ -13,7 +13,7 @@ export interface SearchEnd extends SearchSummary {
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
   /** What had arrived of it before this run, and how much of that was delivered. */
-  readonly before?: { readonly arrived: number; readonly delivered: number };
+  readonly before?: { readonly received: number; readonly delivered: number };
 }
 
 /**
@@ -37,11 +37,11 @@ export function toCutError(
   const isIn = kept === undefined || fresh === 0 ? '' : `, and ${toThem(fresh, 'is', 'are')} in ${kept}`;
   const lost = `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
-  const arrived =
+  const received =
     leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${isDelivered ? isIn : lost}${dropped}`;
   const what = isBug ? 'a bug in leadpipe stopped the search' : 'the search stopped before its end';
   const why = known?.words ?? cut;
-  return new LeadpipeError(outcome, `${isStop(cause) ? why : `${what}: ${why}`}. ${arrived}`, {
+  return new LeadpipeError(outcome, `${isStop(cause) ? why : `${what}: ${why}`}. ${received}`, {
     type: own === undefined ? (isBug ? 'bug' : 'cut') : (own.details.type ?? own.outcome),
     charged: leads > 0 ? 'yes' : 'maybe',
     retryable: false,

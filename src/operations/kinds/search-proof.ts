@@ -4,7 +4,7 @@ import { type JsonText, kindOf, type Records } from '../../json/text.ts';
 import { createWarnings, countOf as leadsOf } from '../wording.ts';
 
 /** The limit for leads and for batches: far more than a search may bring, and few enough to remember. */
-const mostOfOneStream = 1_000_000;
+const maxOfOneStream = 1_000_000;
 
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
 type Done = Extract<SearchEvent, { kind: 'done' }>;
@@ -68,7 +68,7 @@ export function createSearchReading() {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
     const sent = entities ?? [];
-    const room = mostOfOneStream - taken;
+    const room = maxOfOneStream - taken;
     const fresh = unseen(batch_index, count ?? 0, sent.slice(0, room));
     const ofThem = fresh.filter((entity) => kindOf(entity) === 'object').length;
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
@@ -82,8 +82,8 @@ export function createSearchReading() {
     counted = Math.max(counted, cum_count ?? 0);
     taken += fresh.length;
     leads += ofThem;
-    if (sent.length > room || batches.size > mostOfOneStream) {
-      end = `the service sent more than ${mostOfOneStream} leads or batches; the rest was not read`;
+    if (sent.length > room || batches.size > maxOfOneStream) {
+      end = `the service sent more than ${maxOfOneStream} leads or batches; the rest was not read`;
     }
     return fresh;
   }
@@ -108,7 +108,7 @@ export function createSearchReading() {
         return `the service announced ${leadsOf(announced)} in batch ${index}, but sent ${digests.length}`;
       }
     }
-    const highest = [...batches.keys()].reduce((most, index) => Math.max(most, index), 0);
+    const highest = [...batches.keys()].reduce((max, index) => Math.max(max, index), 0);
     for (let index = 1; index < highest; index++) {
       if (!batches.has(index)) return `batch ${index} never arrived`;
     }

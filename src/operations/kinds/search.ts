@@ -11,7 +11,7 @@ import { toWorstCase } from '../money.ts';
 import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
 import { identityOf } from '../only-new/identity.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Asked, Job, Plan } from './job.ts';
+import type { Job, Plan, PlanRequest } from './job.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
 import { type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
@@ -25,11 +25,13 @@ const notStored =
 const notRecorded = 'The end of this search is not recorded: the same command may buy the rest of it again';
 
 /** A new search, or the rest of one that was left: another request, which excludes what arrived. */
-export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<BoughtSearch> | LeftBehind> {
-  const { buyer, order, operation, isOurs, isSameOutput, warn } = asked;
+export async function plan(
+  planRequest: PlanRequest<EntitySearchRequest>,
+): Promise<Plan<BoughtSearch> | LeftBehind> {
+  const { buyer, order, operation, isOurs, isSameOutput, warn } = planRequest;
   const { settings } = buyer.connection;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, asked.openIndex, warn);
+    const { body, list, intent } = await toListed(buyer, order, planRequest.openIndex, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, settings) },
@@ -75,7 +77,13 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
       perform: (job) => complete(job, rest, list, opening, isSameOutput),
     };
   }
-  const { body, list } = await toListed(buyer, { ...order, body: request }, asked.openIndex, warn, rest);
+  const { body, list } = await toListed(
+    buyer,
+    { ...order, body: request },
+    planRequest.openIndex,
+    warn,
+    rest,
+  );
   const others = await listOf(buyer, operation, warn);
   const worst = toWorstCase('search', body, settings);
   return {
@@ -90,7 +98,7 @@ export async function plan(asked: Asked<EntitySearchRequest>): Promise<Plan<Boug
     },
     async *perform(job) {
       await writeStored(await job.open(opening), rest, others, isSameOutput);
-      const before = { arrived: received, delivered: stored.length };
+      const before = { received, delivered: stored.length };
       try {
         return { ...(yield* streamInto(job, body, list, stored.length)), before };
       } catch (error) {
@@ -143,7 +151,7 @@ async function* complete(
     isStored: true,
     operationId,
     idempotencyKey,
-    before: { arrived: stored.length + dropped, delivered: stored.length },
+    before: { received: stored.length + dropped, delivered: stored.length },
     list,
   };
 }
@@ -292,7 +300,7 @@ async function* streamInto(
     // If the reader of the output went away, nobody may be there to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
-      yield { is: 'ended', arrived: end };
+      yield { is: 'ended', received: end };
     }
     if (error !== undefined) throw error;
     return { ...end, list };

@@ -16,7 +16,7 @@ import {
 /** How long the service may be unreachable while a task is followed. */
 const outageMs = 10 * 60_000;
 /** How often status may count more leads than fetch returns before that is an error. */
-const mostContradictions = 5;
+const maxContradictions = 5;
 
 export interface TaskToRead {
   readonly leadsSearchId: string;
@@ -115,7 +115,7 @@ export async function* readTask(
         yield { is: 'page', page };
         seen.position = next;
         if (seen.state !== undefined) yield toSeen(seen.state);
-      } else if (Number.isFinite(ready) && ++contradictions > mostContradictions) {
+      } else if (Number.isFinite(ready) && ++contradictions > maxContradictions) {
         const words = `status says that ${ready} leads are ready, but fetch says ${seen.readyCount}`;
         throw new PageError(words, true, seen.requestId);
       }
@@ -125,16 +125,16 @@ export async function* readTask(
   const toSeen = (state: TaskState) => ({ is: 'task_seen', state, readyCount: seen.readyCount }) as const;
 
   async function* readToEnd(): Reading {
-    for (let asked = 0; ; asked++) {
+    for (let polls = 0; ; polls++) {
       const { value, requestId } = yield* ask(() => client.status(leadsSearchId, signal));
       const { status, ready_count } = value.status;
-      if (see(value.status, requestId)) asked = Math.min(asked, settledPoll);
+      if (see(value.status, requestId)) polls = Math.min(polls, settledPoll);
       yield toSeen(status);
       // rule: states.running-fetch, fetch.available
       yield* readPages(ready_count);
       // rule: states.consumed
       if (terminalTaskStates.some((one) => one === status) && seen.position >= ready_count) return;
-      await pause(waiting.clock, pollWaitMs(asked, poll, waiting.random()), signal);
+      await pause(waiting.clock, pollWaitMs(polls, poll, waiting.random()), signal);
     }
   }
 

@@ -21,8 +21,8 @@ const jitter = 0.2;
 /** Pure: how long to wait after so many polls of a task; `random` is from 0 to 1. */
 // rule: status.back-off
 export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random: number): number {
-  const usual = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, polls - settledPoll));
-  return Math.min(soonMs[polls] ?? usual, usual) * (1 + jitter * (2 * random - 1));
+  const steadyMs = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, polls - settledPoll));
+  return Math.min(soonMs[polls] ?? steadyMs, steadyMs) * (1 + jitter * (2 * random - 1));
 }
 
 /** The failures of a free read after which it is tried again. */
@@ -42,7 +42,7 @@ export interface Waiting {
   readonly signal: AbortSignal;
 }
 
-const mostTries = { garbled: 3, empty: 5, missing: 3 } as const;
+const maxTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
 /**
  * Asks again after a wait, as often as the fault allows, and reports the first fault in a row, since the user sees nothing happen. Throws
@@ -66,7 +66,7 @@ export function createPatience(waiting: Waiting, options: PatienceOptions) {
         const isOver =
           fault === 'outage'
             ? now - failingSince >= options.outageMs
-            : tried >= mostTries[fault] || (fault === 'missing' && options.isOurs !== true);
+            : tried >= maxTries[fault] || (fault === 'missing' && options.isOurs !== true);
         if (isOver) throw error;
         if (isFirst) yield { is: 'stumbled', fault: error as Error };
         await pause(clock, retryWaitMs(fault, tried, options.poll, random()), signal);

@@ -23,7 +23,7 @@ export interface TaskReading {
   /** Leads that were dropped on this machine, because an earlier run of the list delivered them. */
   readonly excluded: number;
   /** Where no operation can be resumed: whether the way on is to wait for the end of the task, or to fetch once more. */
-  readonly goOn: 'wait' | 'fetch';
+  readonly resumeBy: 'wait' | 'fetch';
   /** The operation to resume; undefined without a journal. */
   readonly operationId: string | undefined;
   /** The key with which this run bought the task; undefined for a task that existed before. */
@@ -69,7 +69,7 @@ export async function* readInto(
   let { leads, excluded } = earlier ?? { leads: 0, excluded: 0 };
   yield { is: 'stage', stage };
   const task = await begin().catch((error: unknown) => {
-    throw toUnbegunError(error, operationId);
+    throw toNotStartedError(error, operationId);
   });
   const { created, leadsSearchId, start } = task;
   const summary = toUnread(task.from);
@@ -115,7 +115,7 @@ export async function* readInto(
     failure,
     leads,
     excluded,
-    goOn: stage === 'fetching' ? 'fetch' : 'wait',
+    resumeBy: stage === 'fetching' ? 'fetch' : 'wait',
     operationId,
     bought: created?.idempotencyKey,
     requestId: created?.requestId ?? summary.requestId,
@@ -213,7 +213,7 @@ function toGoneError(failure: LeadpipeError, reading: TaskReading): LeadpipeErro
 
 /** Pure: the error of a reading that stopped early. `kept` is the file with its rows. */
 function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string | undefined): LeadpipeError {
-  const { summary, leads, excluded, leadsSearchId, bought, goOn, operationId } = reading;
+  const { summary, leads, excluded, leadsSearchId, bought, resumeBy, operationId } = reading;
   const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
@@ -242,7 +242,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
       facts:
         failure.details.type === outputChanged
           ? { is: 'read_elsewhere', leadsSearchId, pts: position }
-          : { is: 'task_left', leadsSearchId, pts: position, goOn, operationId },
+          : { is: 'task_left', leadsSearchId, pts: position, resumeBy, operationId },
       cause: failure,
       ...ids,
     },
@@ -273,7 +273,7 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
 }
 
 /** Pure: the error of a task whose creation may have succeeded. The operation has its key and its bytes. */
-function toUnbegunError(error: unknown, operationId: string | undefined): unknown {
+function toNotStartedError(error: unknown, operationId: string | undefined): unknown {
   if (!(error instanceof LeadpipeError) || operationId === undefined) return error;
   const { charged } = error.details;
   if (error instanceof LocalIoError || charged === undefined || charged === 'no') return error;

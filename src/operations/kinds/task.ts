@@ -11,7 +11,7 @@ import { toWorstCase } from '../money.ts';
 import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
 import { type Operation, type OutputTerms, type Progress, toRestarted } from '../operation.ts';
 import { provesNothingBought, toDoubtful } from './failed.ts';
-import type { Asked, Job, Plan, ReadTerms } from './job.ts';
+import type { Job, Plan, PlanRequest, ReadTerms } from './job.ts';
 import { type Begun, readInto, type TaskReading } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
@@ -27,18 +27,18 @@ export function mayReplay(time: string, now: Date): boolean {
 }
 
 /** Whatever is done with a task: it is created, created and read, or read. */
-export async function plan(asked: Asked): Promise<Plan<BoughtTask | FollowedTask>> {
-  const { kind } = asked.order;
-  if (kind === 'task create') return await planCreation(asked as Asked<CreateTaskRequest>);
-  if (kind === 'task run') return await planRun(asked as Asked<CreateTaskRequest>);
-  return planWait(asked as Asked<{ readonly leads_search_id: string }>);
+export async function plan(planRequest: PlanRequest): Promise<Plan<BoughtTask | FollowedTask>> {
+  const { kind } = planRequest.order;
+  if (kind === 'task create') return await planCreation(planRequest as PlanRequest<CreateTaskRequest>);
+  if (kind === 'task run') return await planRun(planRequest as PlanRequest<CreateTaskRequest>);
+  return planWait(planRequest as PlanRequest<{ readonly leads_search_id: string }>);
 }
 
 /** A task that is created, and not waited for. Where the answer to its creation was lost, that is sent again with its key. */
-async function planCreation(asked: Asked<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
-  const { buyer, operation, order, warn } = asked;
+async function planCreation(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
+  const { buyer, operation, order, warn } = planRequest;
   const sent = operation?.parts.at(-1);
-  const listed = sent === undefined ? await toListed(buyer, order, asked.openIndex, warn) : undefined;
+  const listed = sent === undefined ? await toListed(buyer, order, planRequest.openIndex, warn) : undefined;
   const list = listed?.list ?? (operation && (await listOf(buyer, operation, warn)));
   const body: CreateTaskRequest = listed?.body ?? JSON.parse(sent?.body ?? '{}');
   return {
@@ -136,22 +136,22 @@ export async function createTask(
  * A task that is created and read to its end. Where it was left, reading goes on at the last position, into the same file, which is free.
  * If its rows are no longer there, the whole task is read again.
  */
-async function planRun(asked: Asked<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
-  const { buyer, operation, order, warn } = asked;
+async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
+  const { buyer, operation, order, warn } = planRequest;
   const { settings } = buyer.connection;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, asked.openIndex, warn);
+    const { body, list, intent } = await toListed(buyer, order, planRequest.openIndex, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('task run', body, settings) },
       intent,
-      perform: (job) => follow(job, asked, list),
+      perform: (job) => follow(job, planRequest, list),
     };
   }
   const { intent, parts, progress } = operation;
   const [sent] = parts;
   const list = await listOf(buyer, operation, warn);
-  const perform = (job: Job): Running<FollowedTask> => follow(job, asked, list);
+  const perform = (job: Job): Running<FollowedTask> => follow(job, planRequest, list);
   const resuming = { operation, credits: 0 };
   if (progress.leadsSearchId !== undefined || sent === undefined)
     return { costs: noCosts, resuming, perform };
@@ -169,19 +169,19 @@ async function planRun(asked: Asked<CreateTaskRequest>): Promise<Plan<FollowedTa
 }
 
 /** A task that exists already, which is free to read. The journal says where reading goes on. */
-function planWait(asked: Asked<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
-  const { operation, order } = asked;
+function planWait(planRequest: PlanRequest<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
+  const { operation, order } = planRequest;
   return {
     costs: noCosts,
     intent: { leads_search_id: order.body.leads_search_id },
     ...(operation === undefined ? {} : { resuming: { operation, credits: 0 } }),
-    perform: (job) => follow(job, asked, undefined),
+    perform: (job) => follow(job, planRequest, undefined),
   };
 }
 
 async function* follow(
   job: Job,
-  { isOurs, isSameOutput, operation, order }: Asked,
+  { isOurs, isSameOutput, operation, order }: PlanRequest,
   list: RunOfList | undefined,
 ): Running<FollowedTask> {
   const { buyer, idempotencyKey, journal, operationId } = job;
@@ -258,7 +258,7 @@ async function openAt(job: Job, at: number, progress: Progress): Promise<Leadpip
 }
 
 /** Pure: where a task is read from that another operation has created; undefined for one that is still to be created. */
-function toFirst({ body, terms }: Asked['order']): Progress | undefined {
+function toFirst({ body, terms }: PlanRequest['order']): Progress | undefined {
   const { leads_search_id } = body as { readonly leads_search_id?: string };
   if (leads_search_id === undefined) return undefined;
   const start = Number(terms.options.pts ?? 0);
@@ -302,7 +302,7 @@ async function finish(
   const summary = { position, readyCount, state, stopReason: undefined, requestId, warnings: [] };
   const bought = intent.idempotency_key;
   return {
-    ...{ leadsSearchId, summary, failure: undefined, leads, excluded, goOn: 'wait' as const },
+    ...{ leadsSearchId, summary, failure: undefined, leads, excluded, resumeBy: 'wait' as const },
     ...{ operationId, bought, requestId },
   };
 }

@@ -10,10 +10,10 @@ import type { Delivered } from './lists.ts';
  */
 export function withExclusions<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
->(asked: Request, lines: readonly Delivered[], isOurs: (line: Delivered) => boolean): Request {
+>(requested: Request, lines: readonly Delivered[], isOurs: (line: Delivered) => boolean): Request {
   const newest = lines.toReversed();
-  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [] } = asked;
-  const begun = { ...asked, dedup_service_leads: givenIds, dedup_custom_leads: givenNames };
+  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [] } = requested;
+  const begun = { ...requested, dedup_service_leads: givenIds, dedup_custom_leads: givenNames };
   const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(begun)) };
   const ids = newest.filter(isOurs).flatMap(({ leads_search_id }) => leads_search_id ?? []);
   const searches = fitting(givenIds, ids, limits.dedupServiceLeads.max, budget, (id) => id);
@@ -24,7 +24,7 @@ export function withExclusions<
   ].flatMap(({ leads }) => leads.map(([name]) => name).reverse());
   const custom = fitting(givenNames, names, limits.dedupCustomLeads.max, budget, nameKey);
   return {
-    ...asked,
+    ...requested,
     ...(searches.length === 0 ? {} : { dedup_service_leads: searches }),
     ...(custom.length === 0 ? {} : { dedup_custom_leads: custom }),
   };
@@ -36,13 +36,13 @@ export function withExclusions<
  */
 export function withFirst<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
->(asked: Request, ids: readonly string[], names: readonly string[]) {
-  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [], ...rest } = asked;
+>(requested: Request, ids: readonly string[], names: readonly string[]) {
+  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [], ...rest } = requested;
   const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(rest)) };
   const searches = fitting([], [...ids, ...givenIds], limits.dedupServiceLeads.max, budget, (id) => id);
   const custom = fitting([], [...names, ...givenNames], limits.dedupCustomLeads.max, budget, nameKey);
   const request = {
-    ...asked,
+    ...requested,
     ...(searches.length === 0 ? {} : { dedup_service_leads: searches }),
     ...(custom.length === 0 ? {} : { dedup_custom_leads: custom }),
   };
@@ -55,14 +55,14 @@ export function withFirst<
 function fitting(
   given: readonly string[],
   others: readonly string[],
-  most: number,
+  max: number,
   budget: { bytes: number },
   toKey: (text: string) => string,
 ): string[] {
   const chosen = [...given];
   const seen = new Set(given.map(toKey));
   for (const text of others) {
-    if (chosen.length >= most) break;
+    if (chosen.length >= max) break;
     const size = Buffer.byteLength(JSON.stringify(text)) + 1;
     if (text === '' || size > budget.bytes || unsendable.test(text) || seen.has(toKey(text))) continue;
     seen.add(toKey(text));

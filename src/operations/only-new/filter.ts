@@ -83,7 +83,7 @@ export async function toListed<
   return {
     body: withExclusions(body, lines, isOurs),
     list: { name, delivered, size: countLeads(folded(lines)), own },
-    intent: { list: name, asked: JSON.stringify(body) },
+    intent: { list: name, requested: JSON.stringify(body) },
   };
 }
 
@@ -93,11 +93,11 @@ export async function toListed<
  */
 export async function listOf(
   buyer: Buyer,
-  { intent: { list: name, asked }, operationId }: Operation,
+  { intent: { list: name, requested }, operationId }: Operation,
   warn: Damaged,
 ): Promise<RunOfList | undefined> {
   if (name === undefined) return undefined;
-  if (asked === undefined) return { name, delivered: nothingKnown };
+  if (requested === undefined) return { name, delivered: nothingKnown };
   const lines = await readLines(buyer, name, warn);
   const others = lines.filter(({ operation_id }) => operation_id !== operationId);
   return { name, delivered: createKnown(others.flatMap(({ leads }) => leads)) };
@@ -119,10 +119,10 @@ function createFilter(
   file?: Pick<LineLog, 'sync' | 'close'>,
 ) {
   // The identities of leads are only made where they are needed.
-  const isAsked = count !== undefined || !known.isEmpty;
+  const isFiltering = count !== undefined || !known.isEmpty;
   return {
     check(leads: Records) {
-      const identities = isAsked ? leads.map(identityOf) : [];
+      const identities = isFiltering ? leads.map(identityOf) : [];
       const isNew = leads.map((_, at) => !known.has(identities[at]));
       return {
         /** For each lead, whether no earlier run of the list has delivered it. */

@@ -8,7 +8,7 @@ export type Identity = readonly [name: string, nameDigest: string, ...linkDigest
 /** Longer names are compared by their digest, and never sent as an exclusion. */
 const longestName = 300;
 /** More than any entity type has. A lead with a million links still makes one line. */
-const mostLinks = 20;
+const maxLinks = 20;
 
 /**
  * Pure: what identifies a lead. Its score, description and order of links change from search to search; its name and links stay. Undefined
@@ -26,7 +26,7 @@ export function identityOf(lead: JsonText): Identity | undefined {
   const key = nameKey(name);
   const digests = [...links]
     .sort()
-    .slice(0, mostLinks)
+    .slice(0, maxLinks)
     .map((link) => shortDigestOf(`${key}\n${link}`));
   return [name.length > longestName ? '' : name, shortDigestOf(key), ...digests];
 }

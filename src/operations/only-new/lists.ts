@@ -21,7 +21,7 @@ const what = 'the delivered leads';
 const foldedFile = 'folded.jsonl';
 const ending = '.jsonl';
 /** With no more files than this, nothing is merged. */
-const mostRuns = 20;
+const maxRuns = 20;
 
 export type Damaged = (what: string) => unknown;
 
@@ -66,7 +66,7 @@ export async function openRunFile(
 /** Merges the files of finished runs when there are many. Changes nothing where one is damaged. `lock` is that of the folder. */
 async function foldOver(stateDir: string, folder: string, lock: HeldLock): Promise<void> {
   const runs = await runsIn(folder);
-  if (runs.length < mostRuns) return;
+  if (runs.length < maxRuns) return;
   const over = runs.filter((name) => !isLocked(folderOf(stateDir, name.slice(0, -ending.length)))).sort();
   const damages: string[] = [];
   const lines = await readLines(folder, [foldedFile, ...over], (what) => damages.push(what));
@@ -114,8 +114,8 @@ export function toDeliveredLine(delivered: Delivered): string {
  * gets.
  */
 export function toDelivered(text: string, damaged: (line: number) => void): Delivered[] {
-  return checkedLines(text).flatMap((said, index) => {
-    if (said?.member === 'delivered') return [JSON.parse(said.text)];
+  return checkedLines(text).flatMap((content, index) => {
+    if (content?.member === 'delivered') return [JSON.parse(content.text)];
     damaged(index + 1);
     return [];
   });
@@ -128,7 +128,7 @@ const kept = { leads: 500_000, searches: 1000 };
  * Pure: the same list in fewer lines: one per search, each lead once, in the order of runs. Where the list is too long, the oldest leads
  * are removed.
  */
-export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
+export function folded(lines: readonly Delivered[], max = kept): Delivered[] {
   const seen = new Set<string>();
   const searches = new Map<string, Delivered & { leads: Identity[] }>();
   for (const line of lines.toReversed()) {
@@ -137,13 +137,13 @@ export function folded(lines: readonly Delivered[], most = kept): Delivered[] {
     searches.set(name, search);
     for (const lead of line.leads.toReversed()) {
       const identity = lead.slice(1).join(' ');
-      if (seen.has(identity) || seen.size >= most.leads) continue;
+      if (seen.has(identity) || seen.size >= max.leads) continue;
       seen.add(identity);
       search.leads.push(lead);
     }
   }
   return [...searches.values()]
-    .filter(({ leads }, index) => leads.length > 0 || index < most.searches)
+    .filter(({ leads }, index) => leads.length > 0 || index < max.searches)
     .map((search) => ({ ...search, leads: search.leads.reverse() }))
     .reverse();
 }

@@ -146,7 +146,7 @@ function toHistoryRecord(
   const charged = end?.charged ?? failed?.charged ?? toCharged();
   const state = toState();
   /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
-  const dropped = intent.asked === undefined ? null : excluded;
+  const dropped = intent.requested === undefined ? null : excluded;
   const sentRows = end?.sentRows ?? stored.sent ?? 0;
   return {
     operation_id: operationId,
@@ -214,7 +214,7 @@ export function costOf(
 
 /** The command with its subject, as the user gave it. */
 export function toCommandWords(intent: Intent): string {
-  const about = saidIn(intent, 'subject');
+  const about = recordedIn(intent, 'subject');
   // A list is bought by the command of its rows.
   const command = rowsOf(intent.command) ?? intent.command;
   return about === undefined ? command : `${command} ${about}`;
@@ -224,9 +224,9 @@ export function toCommandWords(intent: Intent): string {
 const longestSubject = 200;
 
 export function toSubject(intent: Intent): string | null {
-  const said = saidIn(intent, 'about');
-  if (said === undefined) return null;
-  const start = said.slice(0, 4 * longestSubject);
+  const recorded = recordedIn(intent, 'about');
+  if (recorded === undefined) return null;
+  const start = recorded.slice(0, 4 * longestSubject);
   const line = start.replace(/\s+/g, ' ').trim();
   if (line.length <= longestSubject) return line;
   const cut = line.slice(0, longestSubject - 1).toWellFormed();
@@ -234,11 +234,11 @@ export function toSubject(intent: Intent): string | null {
 }
 
 /** Pure: what the user asked for: all of it, or the part that is shown behind the name of the command. */
-export function saidIn(
+export function recordedIn(
   { command, body = '{}', options }: Intent,
   what: 'subject' | 'about',
 ): string | undefined {
   const name = kindOf(command)?.[what] ?? '';
-  const said = { ...options, ...JSON.parse(body) }[name];
-  return said === undefined ? undefined : String(said);
+  const recorded = { ...options, ...JSON.parse(body) }[name];
+  return recorded === undefined ? undefined : String(recorded);
 }

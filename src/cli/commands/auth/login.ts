@@ -21,7 +21,7 @@ import type { ConnectionOptions } from '../../options/options.ts';
 import { readBalance } from './key-check.ts';
 
 /** How often to ask again for something that can't be used. */
-const mostTries = 3;
+const maxTries = 3;
 
 export const createAuthLogin = defineCommand({
   name: 'login',
@@ -94,7 +94,7 @@ async function readAddress(context: Context, options: ConnectionOptions, profile
     try {
       return toBaseUrl(withScheme(given) ?? given, 'the prompt');
     } catch (error) {
-      if (!(error instanceof LeadpipeError) || time === mostTries) throw error;
+      if (!(error instanceof LeadpipeError) || time === maxTries) throw error;
       createNotes(context, {}).warn([error.message, toHint(error)].join('. '));
     }
   }

@@ -32,20 +32,20 @@ export const createAuthStatus = defineCommand({
 async function runAuthStatus(context: Context, options: ConnectionOptions & RecordOptions): Promise<void> {
   const profile = await readProfile(context, options.profile);
   const target = await findTarget(context, addressOf(options), profile);
-  const asked = await readBalance(context, options, { ...target, profile }).catch((error: unknown) => {
+  const balance = await readBalance(context, options, { ...target, profile }).catch((error: unknown) => {
     if (error instanceof LeadpipeError && !(error instanceof StoppedError)) return error;
     throw error;
   });
-  const isValid = typeof asked === 'number';
+  const isValid = typeof balance === 'number';
   const status = {
     profile: profile.name,
     base_url: toAddressText(target.baseUrl),
     key_from: target.source,
     key: toMaskedKey(target.apiKey),
-    valid: isValid ? true : asked.outcome === 'authentication' ? false : null,
-    available_credits: isValid ? asked : null,
+    valid: isValid ? true : balance.outcome === 'authentication' ? false : null,
+    available_credits: isValid ? balance : null,
   };
   const layout = memberLayout(Object.keys(status));
   await printRecords(context, options, { shape: 'single', layout, settings: profile.settings }, [status]);
-  if (!isValid) throw asked;
+  if (!isValid) throw balance;
 }

@@ -8,6 +8,6 @@ export function defaultOf(name: SettingName): SettingValue | undefined {
   const [, limit] = /^timeout\.(headers|idle|event|total)$/.exec(name) ?? [];
   if (limit === undefined) return (defaults as Settings)[name];
   const all = Object.values(timeLimits).flatMap((limits) => limits[limit as keyof TimeLimits] ?? []);
-  const [least, most] = [Math.min(...all), Math.max(...all)];
-  return least === most ? least : `${least} to ${most}, by endpoint`;
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  return min === max ? min : `${min} to ${max}, by endpoint`;
 }

@@ -58,10 +58,10 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
   }
   const leads = record.leads ?? 0;
   const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
-  const arrived = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If it is dropped,`;
+  const received = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If it is dropped,`;
   const loss =
     typeof run === 'string'
       ? `nothing resumes it; the run ${run} still knows these answers.`
       : `the same command buys all its ${all} again.`;
-  return `${arrived} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
+  return `${received} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
 }

@@ -10,7 +10,7 @@ import {
   type HistoryRecord,
   historyMembers,
   readHistory,
-  saidIn,
+  recordedIn,
 } from '../../../operations/report/history.ts';
 import { memberLayout } from '../../../output/columns.ts';
 import { textOf } from '../../../output/table-columns.ts';
@@ -36,7 +36,7 @@ interface HistoryListOptions extends RecordOptions, ReportOptions {
 const allOfThem = 'all';
 
 /** As many as a terminal shows without scrolling. */
-const usualOnTerminal = 20;
+const defaultOnTerminal = 20;
 
 const paidCommands = [...new Set(Object.keys(kinds).filter(isPaid).map(firstWord))];
 
@@ -48,7 +48,7 @@ export const createHistoryList = defineCommand({
   options: under('What to show:', [
     new Option(
       '--limit <n>',
-      `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${usualOnTerminal})`,
+      `show only the newest n; ${allOfThem} shows all of them (default on a terminal: ${defaultOnTerminal})`,
     ).argParser((value) =>
       value === allOfThem
         ? Number.POSITIVE_INFINITY
@@ -91,7 +91,7 @@ export const createHistoryList = defineCommand({
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
-    `On a terminal the newest ${usualOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
+    `On a terminal the newest ${defaultOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
   ],
   run: runHistoryList,
 });
@@ -99,7 +99,7 @@ export const createHistoryList = defineCommand({
 async function runHistoryList(context: Context, options: HistoryListOptions): Promise<void> {
   const { clock, directories, stdout, zone } = context;
   const onTerminal = stdout.isTerminal && fileOf(options) === undefined;
-  const limit = options.limit ?? (onTerminal ? usualOnTerminal : Number.POSITIVE_INFINITY);
+  const limit = options.limit ?? (onTerminal ? defaultOnTerminal : Number.POSITIVE_INFINITY);
   const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
   const isWanted = toFilter(options);
   const records: HistoryRecord[] = [];
@@ -136,7 +136,7 @@ function toFilter({ command, list, search }: HistoryListOptions) {
     (list === undefined || entry.record.list === list) &&
     (command === undefined || `${entry.record.command} `.startsWith(`${command} `)) &&
     (text === undefined ||
-      ('intent' in entry && saidIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
+      ('intent' in entry && recordedIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
 }
 
 /** Pure: checks the name of a command, with or without what the history shows behind it (`task run` is one). Throws UsageError. */

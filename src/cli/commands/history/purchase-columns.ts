@@ -51,8 +51,8 @@ function isFree(record: JsonView): boolean {
 
 function creditsOf(record: JsonView): string {
   if (isFree(record)) return 'free';
-  const most = memberText(record, 'credits_at_most');
-  return most === '' || most === '0' ? most : `≤ ${most}`;
+  const credits = memberText(record, 'credits_at_most');
+  return credits === '' || credits === '0' ? credits : `≤ ${credits}`;
 }
 
 function chargedOf(record: JsonView): string {

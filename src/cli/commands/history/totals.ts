@@ -94,7 +94,7 @@ const longestBar = 12;
 function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   // Compares credits or, where no price was known, purchases.
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
-  const most = Math.max(...totals.map((total) => total[measure] ?? 0));
+  const max = Math.max(...totals.map((total) => total[measure] ?? 0));
   const table: TableColumn[] = [
     memberColumn(by, { min: 10, max: 26, role: 'title' }),
     ...counts.map((name) => ({
@@ -108,7 +108,7 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
     },
     {
       ...{ header: 'bar', role: 'detail', yields: true, min: longestBar, max: longestBar },
-      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / most)),
+      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / max)),
     },
   ];
   return { ...memberLayout([by, ...counts, 'credits_at_most', 'unpriced', 'unsettled']), table: () => table };

@@ -27,7 +27,7 @@ export async function readTask(
 ): Promise<FollowedTask | undefined> {
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
-    most: request && (request.limit ?? limits.entityLimit.default),
+    limit: request && (request.limit ?? limits.entityLimit.default),
     printed(progress) {
       if (request !== undefined) return printedAs('task run', request);
       // Keep the columns of the earlier rows.
@@ -56,7 +56,7 @@ export function reportReading(
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
-  const again = toContinuation({ leadsSearchId, goOn: 'fetch', pts: 0, operationId: undefined }, route);
+  const again = toContinuation({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
   const isOver = terminalTaskStates.some((one) => one === state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
