@@ -183,10 +183,13 @@ export function claimLock(path: string, pid: number) {
     /** Ends the claim, and the lock if it has it. */
     release() {
       stop();
-      for (const at of [ready, path]) {
-        orElse(() => rmSync(join(at, owner), { force: true }), undefined, ['ENOTDIR']);
+      const remove = (at: string): true => {
+        rmSync(join(at, owner), { force: true });
         removeEmpty(at);
-      }
+        return true;
+      };
+      // A disk can fail once. If it fails again, what was done is done: the lock is nobody's when this process has ended.
+      for (const at of [ready, path]) orElse(() => remove(at), false) || orElse(() => remove(at), false);
     },
   };
 }

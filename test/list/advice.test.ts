@@ -57,8 +57,8 @@ describe('a list without a file and a name', () => {
     const there = pointedAt(lossy.url);
     write(input, rows('a'));
     const { stderr } = await leadpipe([...contact, '--input', input], '', there);
-    const [, advice = ''] = /run `leadpipe ([^`]+)` --retry-unknown/.exec(stderr) ?? [];
-    await leadpipe([...advice.split(' '), '--retry-unknown'], '', there);
+    const [, advice = ''] = /run `leadpipe ([^`]+ --retry-unknown)`/.exec(stderr) ?? [];
+    await leadpipe(advice.split(' '), '', there);
     await lossy.close();
     expect(lossy.charged.size).toBe(2);
   });

@@ -187,7 +187,7 @@ const hints: Hints = {
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${again}${again === theSame ? ' with' : ''} --retry-unknown.`,
+        `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`leadpipe resume ${operationId} --retry-unknown\``}.`,
       );
     }
     if (isIdle) says.push(startOver);

@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError } from '../../errors.ts';
-import { type HeldLock, lockFolder, noLock } from '../../files/folder-lock.ts';
+import { type HeldLock, LockLostError, lockFolder, noLock } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
@@ -48,11 +48,16 @@ async function openLocked(
   const entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  // Whoever has taken over the output before this operation could be found by it buys the same in an operation of its own.
   const held: HeldLock = {
     confirm() {
-      output.confirm();
       lock.confirm();
+      try {
+        output.confirm();
+      } catch (error) {
+        // Whoever has taken over the output before this operation could be found by it buys the same in an operation of its own. Where
+        // the output's folder is gone, nobody has: what arrives is still stored.
+        if (error instanceof LockLostError) throw error;
+      }
     },
   };
   const log = await openLog(path, which, what, held, ({ number, content }) => {
