@@ -87,16 +87,16 @@ describe('waiting for an answer', () => {
 
 it.each([
   [
-    { unit: 'lead', most: 30 },
+    { unit: 'lead', limit: 30 },
     5,
     'task running, 10 ready',
     12,
     '5 of 30 leads · task running, 10 ready · 12 s',
   ],
-  [{ unit: 'lead', most: 1 }, 1, 'searching', 0, '1 of 1 leads · searching'],
+  [{ unit: 'lead', limit: 1 }, 1, 'searching', 0, '1 of 1 leads · searching'],
   [{ unit: 'lead' }, 1, 'waiting', 65, '1 lead · waiting · 1 min 5 s'],
   // The service sent more than it was asked for.
-  [{ unit: 'lead', most: 3 }, 5, 'searching', 3, '5 leads · searching · 3 s'],
+  [{ unit: 'lead', limit: 3 }, 5, 'searching', 3, '5 leads · searching · 3 s'],
   [{ unit: 'row' }, 2, 'checking', 1, '2 rows · checking'],
 ] as const)('%j, %d of them while %s for %d s', (counted, count, label, seconds, text) => {
   expect(toCounted(counted, count, label, seconds)).toBe(text);
