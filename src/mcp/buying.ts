@@ -87,7 +87,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
     } finally {
       lock.release();
     }
-    terms.report('the same purchase is under way elsewhere');
+    terms.report('the same purchase is already running in another process');
     await pause(clock, lookAgainMs, signal);
   }
 }

@@ -144,7 +144,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
         }
         await (appended === undefined ? replace() : appended.add(handle, named, length, adding)).catch(
           (error: unknown) => {
-            const hint = `The rows are in ${named}. Mend that, and run the same command again: what arrived is not bought again.`;
+            const hint = `The rows are in ${named}. Fix that, and run the same command again: what arrived is not bought again.`;
             throw error instanceof LocalIoError ? error.with({ hint }) : error;
           },
         );

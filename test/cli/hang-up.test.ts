@@ -13,7 +13,7 @@ it.each(['', "trap '' HUP; "])(
     const { gate, open } = createGate();
     const service = await startRowService({ gate });
     const { cwd, env, files, history, pathOf, read, write, run } = createMachine(service.url);
-    write('in.csv', 'objective\nAda\nGrace\nAlan\nJoan\n');
+    write('in.csv', 'objective\nAda\nGrace\nAlan\nJoan\nMary\nKen\n');
     const list = 'contact email --input in.csv -o out.csv --concurrency 2';
     // The shell that leads the session is told of its end: it passes that on, and waits.
     const words = [process.execPath, command, ...toWords(list)];
@@ -26,10 +26,13 @@ it.each(['', "trap '' HUP; "])(
     open();
     await until(() => existsSync(pathOf('code')));
     expect(read('code')).toBe('129\n');
-    expect(readFileSync(pathOf('out.csv.part'), 'utf8').match(/@example.com/g)).toHaveLength(2);
+    // Node tells of a signal after the answers that came with it, which two more requests may follow. No answer is lost.
+    const sent = service.requests();
+    expect(sent).toBeLessThanOrEqual(4);
+    expect(readFileSync(pathOf('out.csv.part'), 'utf8').match(/@example.com/g)).toHaveLength(sent);
     expect(await history('list')).toMatchObject([{ state: 'interrupted' }]);
     expect((await run(list)).code).toBe(0);
-    expect(service.charged.size).toBe(4);
+    expect(service.charged.size).toBe(6);
     expect(files()).toEqual(['code', 'in.csv', 'out.csv', 'told']);
   },
 );

@@ -36,7 +36,7 @@ const context = { stdout: {} as OutputStream, signal, clock };
 const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {}, lock: noLock } as const;
 const read = (path = file) => readFileSync(path, 'utf8');
 const kept = (path: string) =>
-  `The rows are in ${path}.part. Mend that, and run the same command again: what arrived is not bought again.`;
+  `The rows are in ${path}.part. Fix that, and run the same command again: what arrived is not bought again.`;
 
 /** Writes a text, and puts it into place. */
 async function place(text: string, options?: SinkOptions): Promise<void> {

@@ -87,6 +87,8 @@ describe('any key', () => {
     );
     fc.assert(
       fc.property(written, fc.json(), fc.string(), ([plain, chosen], other, around) => {
+        // fast-check tries names such as toString as a key and as a member's name: there it is masked too, and rightly.
+        fc.pre(!other.includes(plain) && !around.includes(plain));
         const form = [...plain].map((one, at) => escapes[chosen[at] ?? 0]?.(one)).join('');
         // First, between other texts, and last.
         const between = `${form} ${JSON.stringify(around).slice(1, -1)} ${form} `;
