@@ -4,7 +4,7 @@
  *
  * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
  * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
- * SOAK_REAL of 1 are processes of their own, with the troubles of SOAK_ALSO too (test/soak/story.ts has their names); LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
+ * SOAK_REAL of 1 are processes of their own; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
  * LEADPIPE_KILLS is how often the local service is killed; LEADPIPE_EXHAUSTIVE=1 kills at every instant of every kind of run, and prints every odd answer in every format.
  */
 import { spawn } from 'node:child_process';
@@ -39,7 +39,7 @@ const soaks = [
   {
     name: 'random runs',
     args: ['test/soak'],
-    settings: { SOAK_SEEDS: '250', SOAK_RUNS: '85', SOAK_REAL: '0.02', SOAK_ALSO: '' },
+    settings: { SOAK_SEEDS: '250', SOAK_RUNS: '85', SOAK_REAL: '0.02' },
   },
   { name: 'random faults', args: ['test/chaos'], settings: { LEADPIPE_CHAOS_SECONDS: '3600' } },
 ];

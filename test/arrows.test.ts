@@ -26,18 +26,19 @@ const allowed = table(`
   errors: contract
   event-loop: errors
   context: clock
+  columns: json event-loop
   requests: contract files json errors
   files: clock digest json errors context
   transport: contract json clock errors context
   answers: transport contract json
   client: answers transport contract json errors
-  operations: answers clock digest event-loop connection requests files client transport contract json errors context
-  output: contract json files clock event-loop errors context
+  operations: answers clock columns digest event-loop connection requests files client transport contract json errors context
+  output: columns contract json files clock event-loop errors context
   config: requests output contract json files errors context
   local-service: contract json files clock digest
   connection: requests config client digest files transport contract errors context local-service
   mcp: answers clock digest config connection operations client transport contract json files errors context requests output
-  cli: answers mcp clock digest connection operations client transport contract json errors context requests files output config local-service
+  cli: answers mcp clock columns digest connection operations client transport contract json errors context requests files output config local-service
   library: operations answers requests transport contract json errors
   index: library config operations client answers requests clock transport contract json errors
   main: clock cli config context errors files

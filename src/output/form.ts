@@ -1,6 +1,6 @@
+import type { Layout } from '../columns/layout.ts';
 import { type JsonText, JsonView, type Records } from '../json/text.ts';
 import type { Styles } from './color.ts';
-import type { Layout } from './layout.ts';
 
 /** A format: makes the text of records piece by piece. */
 export interface WriterForm {

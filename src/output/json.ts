@@ -1,6 +1,6 @@
+import { toFlatObject } from '../columns/columns.ts';
 import { indented } from '../json/indent.ts';
 import { toLinePieces } from '../json/text.ts';
-import { toFlatObject } from './columns.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 
 /**

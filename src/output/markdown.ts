@@ -1,9 +1,9 @@
+import { findingsOf } from '../columns/record-parts.ts';
 import { indented } from '../json/indent.ts';
 import { type JsonText, kindOf, type Records, stringOf } from '../json/text.ts';
 import { toTerminalLines } from './clean.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { readable } from './readable.ts';
-import { findingsOf } from './record-parts.ts';
 
 /** A table with the columns of CSV. A research answer is prose with its sources. */
 export function createMarkdownForm(options: WriterOptions): WriterForm {

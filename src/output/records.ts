@@ -1,12 +1,12 @@
+import { pathLayout } from '../columns/columns.ts';
+import type { Layout, LayoutOf } from '../columns/layout.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { HeldLock } from '../files/folder-lock.ts';
 import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
-import { pathLayout } from './columns.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
-import type { Layout, LayoutOf } from './layout.ts';
 import { createStreamSink } from './sink.ts';
 import { createForm, type Format, writePieces } from './writer.ts';
 

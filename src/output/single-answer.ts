@@ -1,12 +1,12 @@
+import type { Column } from '../columns/layout.ts';
+import { findingsOf } from '../columns/record-parts.ts';
 import { indented } from '../json/indent.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import { toTerminalLines, toTerminalText } from './clean.ts';
 import { stylesOf } from './color.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 import { drawRows, type GridCell } from './grid.ts';
-import type { Column } from './layout.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
-import { findingsOf } from './record-parts.ts';
 import { cutTo, defaultWidth, gap, textWidth, wrapTo, wrapWords } from './text-width.ts';
 
 /** Lines of a value: nobody reads more in a table, and every other format has all of it. */

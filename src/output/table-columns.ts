@@ -1,7 +1,7 @@
+import type { Column, Link, TableColumn, Tone } from '../columns/layout.ts';
+import { enriched, scoreOf } from '../columns/record-parts.ts';
 import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
-import type { Column, Link, TableColumn, Tone } from './layout.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
-import { enriched, scoreOf } from './record-parts.ts';
 
 const cardLinks = 3;
 

@@ -1,4 +1,4 @@
-import type { TableColumn } from './layout.ts';
+import type { TableColumn } from '../columns/layout.ts';
 import { gap } from './text-width.ts';
 
 export interface PlannedColumn {

@@ -1,9 +1,9 @@
+import type { TableColumn } from '../columns/layout.ts';
 import { JsonView, kindOf, type Records } from '../json/text.ts';
 import { toTerminalText } from './clean.ts';
 import { type Styles, stylesOf } from './color.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 import { drawRows, type GridCell } from './grid.ts';
-import type { TableColumn } from './layout.ts';
 import { addressIn } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, type PlannedColumn, planTable, type Seen } from './table-plan.ts';

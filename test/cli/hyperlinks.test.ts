@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasHyperlinks } from '../../src/cli/records/record-output.ts';
+import { researchLayout } from '../../src/columns/entity-layout.ts';
 import type { Context } from '../../src/context.ts';
-import { researchLayout } from '../../src/output/paid-layouts.ts';
 import { addressIn } from '../../src/output/readable.ts';
 import { written } from '../output/gathering-sink.ts';
 

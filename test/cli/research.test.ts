@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { researchLayout } from '../../src/columns/entity-layout.ts';
 import { stylesOf } from '../../src/output/color.ts';
-import { researchLayout } from '../../src/output/paid-layouts.ts';
 import { runAnswered } from '../helpers/answered.ts';
 import { written } from '../output/gathering-sink.ts';
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { JsonView } from '../../src/json/text.ts';
 import {
   balanceLayout,
   memberLayout,
   pathLayout,
   taskStatusLayout,
   toFlatObject,
-} from '../../src/output/columns.ts';
-import type { Layout } from '../../src/output/layout.ts';
-import { contactLayout, entityLayout, researchLayout } from '../../src/output/paid-layouts.ts';
+} from '../../src/columns/columns.ts';
+import { contactLayout, entityLayout, researchLayout } from '../../src/columns/entity-layout.ts';
+import type { Layout } from '../../src/columns/layout.ts';
+import { JsonView } from '../../src/json/text.ts';
 
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {

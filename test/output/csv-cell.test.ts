@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { memberLayout } from '../../src/columns/columns.ts';
 import { unguarded } from '../../src/files/csv-guard.ts';
-import { memberLayout } from '../../src/output/columns.ts';
 import { csvCell, csvHeader } from '../../src/output/csv.ts';
 import { written } from './gathering-sink.ts';
 

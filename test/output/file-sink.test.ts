@@ -13,11 +13,11 @@ import {
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { memberLayout } from '../../src/columns/columns.ts';
+import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { OutputStream } from '../../src/context.ts';
 import { type Addition, completeAddition } from '../../src/files/addition.ts';
 import { LockLostError, noLock } from '../../src/files/folder-lock.ts';
-import { memberLayout } from '../../src/output/columns.ts';
-import { entityLayout } from '../../src/output/paid-layouts.ts';
 import { openRecords } from '../../src/output/records.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import { memberLayout } from '../../src/output/columns.ts';
+import { memberLayout } from '../../src/columns/columns.ts';
+import { researchLayout } from '../../src/columns/entity-layout.ts';
 import type { WriterOptions } from '../../src/output/form.ts';
-import { researchLayout } from '../../src/output/paid-layouts.ts';
 import { written as writtenAs } from './gathering-sink.ts';
 
 async function written(options: WriterOptions, ...records: string[]): Promise<string> {

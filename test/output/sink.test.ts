@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { entityLayout } from '../../src/output/paid-layouts.ts';
+import { entityLayout } from '../../src/columns/entity-layout.ts';
 import { createStreamSink } from '../../src/output/sink.ts';
 import { createForm, formats, writePieces } from '../../src/output/writer.ts';
 import { gatheringSink } from './gathering-sink.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { memberLayout, pathLayout } from '../../src/output/columns.ts';
-import type { Layout } from '../../src/output/layout.ts';
-import { entityLayout, researchLayout } from '../../src/output/paid-layouts.ts';
+import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
+import { entityLayout, researchLayout } from '../../src/columns/entity-layout.ts';
+import type { Layout } from '../../src/columns/layout.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
 import { written } from './gathering-sink.ts';

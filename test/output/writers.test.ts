@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLayout, pathLayout } from '../../src/output/columns.ts';
-import { enrichLayout, entityLayout, itemsLayout } from '../../src/output/paid-layouts.ts';
+import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
+import { enrichLayout, entityLayout, itemsLayout } from '../../src/columns/entity-layout.ts';
 import { type Format, formats } from '../../src/output/writer.ts';
 import { written } from './gathering-sink.ts';
 
@@ -194,8 +194,15 @@ it('JSONL and JSON load no library', () => {
       if (from?.startsWith('.')) visit(new URL(from, url));
     }
   };
-  for (const name of ['writer', 'json', 'columns', 'sink', 'file-sink', 'clean']) {
-    visit(new URL(`../../src/output/${name}.ts`, import.meta.url));
+  for (const name of [
+    'output/writer',
+    'output/json',
+    'columns/columns',
+    'output/sink',
+    'output/file-sink',
+    'output/clean',
+  ]) {
+    visit(new URL(`../../src/${name}.ts`, import.meta.url));
   }
   expect(seen.size).toBeGreaterThan(10);
 });

@@ -58,7 +58,7 @@ const disturbedRuns = 7;
 export async function live(seed: string, runs: number, realShare: number, told: Told): Promise<void> {
   const random = createRandom(seed);
   const service = await startCountingService(random() < 0.5);
-  const dayLimit = isTried('day') && random() < 0.7 ? 40 + Math.floor(random() * 150) : undefined;
+  const dayLimit = random() < 0.7 ? 40 + Math.floor(random() * 150) : undefined;
   const prices = { search: 1, task: 1, research: 1, enrich: 1, extract: 0.01 };
   const settings = {
     ...{ 'price.contact.email': 1, 'poll.interval': 0.1, 'poll.max': 0.1, 'retry.attempts': 3 },
@@ -222,12 +222,11 @@ async function runTogether(
 ): Promise<Result[]> {
   const { service, story, told, kept, random } = world;
   const before = service.purchases.length;
-  const happens = (trouble: Trouble, share: number): boolean =>
-    isTried(trouble) && !isCalm && random() < share;
+  const happens = (share: number): boolean => !isCalm && random() < share;
   /** At which purchase the index is copied, or before all of them; at which change of the file system a list is changed. */
-  const copiedAt = happens('copies', 0.15) ? Math.floor(random() * 3) : undefined;
+  const copiedAt = happens(0.15) ? Math.floor(random() * 3) : undefined;
   if (copiedAt === 0) world.copied = copyIndex(world);
-  const editedAt = !isCalm && random() < 0.1 ? 1 + Math.floor(random() * 60) : undefined;
+  const editedAt = happens(0.1) ? 1 + Math.floor(random() * 60) : undefined;
   let isChanged = false;
   const meanwhile =
     editedAt === undefined
@@ -239,7 +238,7 @@ async function runTogether(
             changeInputs(world, orders);
           },
         };
-  const isPaused = orders.length === 1 && !isReal && isTold(orders[0] as Order) && happens('pauses', 0.25);
+  const isPaused = orders.length === 1 && !isReal && isTold(orders[0] as Order) && happens(0.25);
   const takeovers: Run[] = [];
   /** The same command, while the first one is stopped. */
   const takeOver = async (order: Order): Promise<void> => {
@@ -327,9 +326,9 @@ async function runTogether(
     const isOver =
       result.code === null
         ? !over.has(order) && isComplete(world, run, known, others.join())
-        : result.code === 0 && !isUnstored(result);
+        : result.code === 0;
     if (!isOver) continue;
-    end(world, order);
+    end(world, order, isUnstored(result));
     over.add(order);
   }
   if (world.copied !== undefined) {
@@ -364,10 +363,10 @@ function changeInputs(world: World, orders: readonly Order[]): void {
 /** Whether it has said that the next run may bring the same again. */
 const isUnstored = ({ stderr }: Result): boolean => stderr.includes('may deliver and charge them again');
 
-/** What is ordered for another day begins anew. */
-function end(world: World, order: Order): void {
+/** The next order of the same is another purchase. Leads that could not be stored may come again. */
+function end(world: World, order: Order, mayComeAgain: boolean): void {
   // Also what a run brought that was killed behind its end.
-  if (order.list === undefined && order.output !== undefined) {
+  if (order.list === undefined && order.output !== undefined && !mayComeAgain) {
     for (const { name } of toRows(read(order.output), order.format))
       if (name.startsWith(`${order.name}/`)) order.delivered.add(name);
   }
@@ -485,18 +484,8 @@ async function inTime(ended: Promise<Result>, words: string): Promise<Result> {
 }
 
 const deaths = ['before', 'amid', 'behind'] as const;
-/**
- * Troubles that today's code does not survive yet: SOAK_ALSO names those that are tried too, or `all`. A disk that fails once
- * (`ENOSPC once`, `EIO`) or does not sync (`sync`); `copies`: the index of a live state folder was copied before its
- * journals; `pauses`: a process is stopped, another one takes over, and it wakes up; `day`: a day's limit.
- */
-const troubles = ['ENOSPC once', 'EIO', 'sync', 'copies', 'pauses', 'day'] as const;
-type Trouble = (typeof troubles)[number];
-const also = (process.env.SOAK_ALSO ?? '').split(',');
-const isTried = (trouble: Trouble): boolean => also.includes(trouble) || also.includes('all');
-const diskFaults = (['ENOSPC', 'ENOSPC once', 'EIO', 'sync'] as const).filter(
-  (mode) => mode === 'ENOSPC' || isTried(mode),
-);
+/** How a disk refuses: it is full for good or once, it fails once, or it does not sync. */
+const diskFaults = ['ENOSPC', 'ENOSPC once', 'EIO', 'sync'] as const;
 const possible = [0, 3, 5, 8, 75, 76, 130, 143];
 
 function checkExit(world: World, { order, plan, result }: Run, hasOthers: boolean, isCalm: boolean): void {

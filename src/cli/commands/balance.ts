@@ -1,6 +1,6 @@
+import { balanceLayout } from '../../columns/columns.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
-import { balanceLayout } from '../../output/columns.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';

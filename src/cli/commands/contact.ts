@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
+import { isContactFound } from '../../columns/record-parts.ts';
 import { contactTypes } from '../../contract/types.ts';
-import { isContactFound } from '../../output/record-parts.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';

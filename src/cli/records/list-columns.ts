@@ -1,7 +1,7 @@
+import { free, restColumn } from '../../columns/columns.ts';
+import { entityLayout } from '../../columns/entity-layout.ts';
+import type { Column, Layout, TableColumn } from '../../columns/layout.ts';
 import { type JsonText, objectMembers, objectOf } from '../../json/text.ts';
-import { free, restColumn } from '../../output/columns.ts';
-import type { Column, Layout, TableColumn } from '../../output/layout.ts';
-import { entityLayout } from '../../output/paid-layouts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
 

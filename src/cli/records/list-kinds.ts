@@ -1,3 +1,6 @@
+import { free, restColumn } from '../../columns/columns.ts';
+import type { Column, Layout, LayoutOf, TableColumn } from '../../columns/layout.ts';
+import { isContactFound } from '../../columns/record-parts.ts';
 import {
   arrayItems,
   type JsonText,
@@ -10,9 +13,6 @@ import {
 import type { AnswerKind, BodyOf } from '../../operations/kinds/kinds.ts';
 import type { RowOutcome } from '../../operations/kinds/list-outcome.ts';
 import type { RowRequest } from '../../operations/kinds/row-request.ts';
-import { free, restColumn } from '../../output/columns.ts';
-import type { Column, Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
-import { isContactFound } from '../../output/record-parts.ts';
 import { plainTable } from '../../output/table-columns.ts';
 import {
   toContactSearchRequest,

@@ -1,4 +1,12 @@
 import { resolve } from 'node:path';
+import { memberLayout } from '../../columns/columns.ts';
+import {
+  contactLayout,
+  enrichLayout,
+  entityLayout,
+  itemsLayout,
+  researchLayout,
+} from '../../columns/entity-layout.ts';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
@@ -11,14 +19,6 @@ import { toWorstCase } from '../../operations/money.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
 import type { Order } from '../../operations/run.ts';
 import { toSpending } from '../../operations/spending.ts';
-import { memberLayout } from '../../output/columns.ts';
-import {
-  contactLayout,
-  enrichLayout,
-  entityLayout,
-  itemsLayout,
-  researchLayout,
-} from '../../output/paid-layouts.ts';
 import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';

@@ -1,4 +1,5 @@
 import { toZonedTime, type Zone } from '../../clock.ts';
+import type { Layout, LayoutOf, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { type HeldLock, noLock, withOutputLock } from '../../files/folder-lock.ts';
@@ -6,7 +7,6 @@ import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
-import type { Layout, LayoutOf, TableColumn } from '../../output/layout.ts';
 import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';

@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { isContactFound } from '../../columns/record-parts.ts';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
@@ -7,7 +8,6 @@ import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts, RowFailure } from '../../operations/kinds/list-outcome.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
-import { isContactFound } from '../../output/record-parts.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';

@@ -1,7 +1,7 @@
+import { memberLayout } from '../../../columns/columns.ts';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { isObject } from '../../../json/object.ts';
-import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';

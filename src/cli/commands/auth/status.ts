@@ -1,8 +1,8 @@
+import { memberLayout } from '../../../columns/columns.ts';
 import { readProfile } from '../../../config/settings.ts';
 import { findTarget } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, StoppedError } from '../../../errors.ts';
-import { memberLayout } from '../../../output/columns.ts';
 import { toAddressText } from '../../../requests/address.ts';
 import { defineCommand } from '../../command.ts';
 import { addressOf } from '../../connect.ts';

@@ -1,3 +1,5 @@
+import { memberLayout } from '../../../columns/columns.ts';
+import type { Layout } from '../../../columns/layout.ts';
 import {
   readProfile,
   type SettingName,
@@ -7,8 +9,6 @@ import {
 } from '../../../config/settings.ts';
 import { settingsPath } from '../../../config/store.ts';
 import type { Context } from '../../../context.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { fromWallTime, type Zone } from '../../../clock.ts';
+import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
@@ -12,7 +13,6 @@ import {
   readHistory,
   recordedIn,
 } from '../../../operations/report/history.ts';
-import { memberLayout } from '../../../output/columns.ts';
 import { textOf } from '../../../output/table-columns.ts';
 import { checkNumber, checkOneOf } from '../../../requests/within-limits.ts';
 import { defineCommand } from '../../command.ts';

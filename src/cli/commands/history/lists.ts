@@ -1,4 +1,6 @@
 import { Argument } from 'commander';
+import { memberLayout } from '../../../columns/columns.ts';
+import type { Layout } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import {
   type ListedLead,
@@ -6,8 +8,6 @@ import {
   readListedLeads,
   readLists,
 } from '../../../operations/only-new/lists.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout } from '../../../output/layout.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';

@@ -1,10 +1,10 @@
+import { memberLayout } from '../../../columns/columns.ts';
+import type { Layout } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
 import { readNeeded } from '../../../operations/known-operations.ts';
 import { countOf } from '../../../operations/wording.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout } from '../../../output/layout.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';

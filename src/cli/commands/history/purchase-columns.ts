@@ -1,5 +1,5 @@
+import type { TableColumn } from '../../../columns/layout.ts';
 import type { JsonView } from '../../../json/text.ts';
-import type { TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { timeColumn } from '../../records/record-output.ts';

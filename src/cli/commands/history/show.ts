@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Argument, Option } from 'commander';
+import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
@@ -20,7 +21,6 @@ import {
 import { type Operation, readKnown } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf } from '../../../operations/wording.ts';
-import { memberLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { close } from '../../messages/closing-line.ts';

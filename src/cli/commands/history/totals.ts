@@ -1,4 +1,6 @@
 import { Option } from 'commander';
+import { memberLayout } from '../../../columns/columns.ts';
+import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import type { JsonView } from '../../../json/text.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -7,8 +9,6 @@ import { type KnownPurchase, readHistory } from '../../../operations/report/hist
 import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
 import { exact } from '../../../operations/spending.ts';
 import { countOf, toThem } from '../../../operations/wording.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';

@@ -1,4 +1,6 @@
 import { Option } from 'commander';
+import { memberLayout } from '../../../columns/columns.ts';
+import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import type { LeadpipeError } from '../../../errors.ts';
 import type { JsonView } from '../../../json/text.ts';
@@ -8,8 +10,6 @@ import { readNewest } from '../../../operations/known-operations.ts';
 import { type Operation, toDamageLine } from '../../../operations/operation.ts';
 import { refreshTasks, toKnownTasks } from '../../../operations/report/tasks.ts';
 import { countOf } from '../../../operations/wording.ts';
-import { memberLayout } from '../../../output/columns.ts';
-import type { Layout, TableColumn } from '../../../output/layout.ts';
 import { readable } from '../../../output/readable.ts';
 import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';

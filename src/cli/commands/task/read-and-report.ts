@@ -1,3 +1,4 @@
+import { entityLayout } from '../../../columns/entity-layout.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
@@ -5,7 +6,6 @@ import type { Buyer } from '../../../operations/buyer.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/money.ts';
 import type { Order } from '../../../operations/run.ts';
-import { entityLayout } from '../../../output/paid-layouts.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
 import { printedAs } from '../../records/orders.ts';

@@ -1,6 +1,6 @@
 import { toStatusRecord } from '../../../answers.ts';
+import { taskStatusLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
-import { taskStatusLayout } from '../../../output/columns.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';

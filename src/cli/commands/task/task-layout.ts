@@ -1,6 +1,6 @@
+import { entityLayout } from '../../../columns/entity-layout.ts';
+import type { Layout, LayoutOf } from '../../../columns/layout.ts';
 import { enrichFieldsOf } from '../../../operations/kinds/task-reading.ts';
-import type { Layout, LayoutOf } from '../../../output/layout.ts';
-import { entityLayout } from '../../../output/paid-layouts.ts';
 import type { RecordOptions } from '../../options/options.ts';
 
 /**
