@@ -26,7 +26,7 @@ export function garbled(
   call: Call,
   what: string,
   requestId: string | undefined,
-  more: { readonly cause?: unknown; readonly body?: string },
+  more: { readonly cause?: unknown; readonly body?: string; readonly answer?: string },
 ): RequestError {
   const details = { ...known(call, requestId), ...more };
   return new RequestError('garbled', call.endpoint, `the service sent ${what}`, details);

@@ -1,10 +1,12 @@
 import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorDetails, LeadpipeError, type Outcome, toAdvice } from '../errors.ts';
+import type { JsonText } from '../json/text.ts';
 import { type Fault, verdictOf } from './policy.ts';
 
 interface RequestErrorDetails extends ErrorDetails {
   readonly retryAfterMs?: number | undefined;
   readonly body?: string | undefined;
+  readonly answer?: JsonText | undefined;
   /** How the run ends, if not as the policy table says. */
   readonly outcome?: Outcome | undefined;
 }
@@ -16,9 +18,11 @@ export class RequestError extends LeadpipeError {
   readonly retryAfterMs: number | undefined;
   /** What came in place of the answer, as text, if it was read. */
   readonly body: string | undefined;
+  /** The answer, if it came whole and only its content type is wrong. */
+  readonly answer: JsonText | undefined;
 
   constructor(fault: Fault, endpoint: Endpoint, message: string, details: RequestErrorDetails = {}) {
-    const { retryAfterMs, body, outcome, ...rest } = details;
+    const { retryAfterMs, body, answer, outcome, ...rest } = details;
     const { charged, hint, ...verdict } = verdictOf(fault, endpoint);
     super(outcome ?? verdict.outcome, message, {
       type: fault,
@@ -29,6 +33,7 @@ export class RequestError extends LeadpipeError {
     this.fault = fault;
     this.retryAfterMs = retryAfterMs;
     this.body = body;
+    this.answer = answer;
   }
 }
 

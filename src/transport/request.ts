@@ -46,7 +46,7 @@ export function createTransport(options: TransportOptions) {
     signal,
   });
 
-  async function send(call: Call): Promise<Incoming> {
+  async function send(call: Call, isAnswer = (_body: string) => false): Promise<Incoming> {
     const { endpoint } = call;
     const url = urlOf(options.baseUrl, call);
     if (call.signal.aborted) throw toFailure(undefined, call, undefined, false);
@@ -72,20 +72,22 @@ export function createTransport(options: TransportOptions) {
     const incoming = { ...exchange, header, requestId };
     // rule: search.media-type
     if (status === 200 && isOfType(exchange.header('content-type'), endpoint.answer)) return incoming;
+    // What is paid for and can't be asked for again is kept, whatever it is called.
+    const isKept = status === 200 && !['free', 'replays'].includes(endpoint.repetition);
     // A body that nobody needs and that has no length may never end.
-    const hasEnd = status !== 200 || header('content-length') !== undefined;
-    const body = hasEnd ? await readBriefly(incoming, call) : '';
+    const hasEnd = isKept || status !== 200 || header('content-length') !== undefined;
+    const body = hasEnd ? await readOdd(incoming, call, isKept ? maxJsonBytes : maxRefusalBytes) : '';
     exchange.close();
     if (status !== 200) throw toRefusal(call, incoming, body, clock);
     const type = header('content-type') ?? 'none';
     const what = `an answer with the content type ${type} instead of ${endpoint.answer}`;
-    throw garbled(call, what, requestId, { body });
+    throw garbled(call, what, requestId, { body, ...(isAnswer(body) ? { answer: body } : {}) });
   }
 
   /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
-  async function readBriefly(incoming: Incoming, call: Call): Promise<string> {
+  async function readOdd(incoming: Incoming, call: Call, maxBytes: number): Promise<string> {
     try {
-      return await readText(piecesOf(incoming), maxRefusalBytes, false, mask);
+      return await readText(piecesOf(incoming), maxBytes, false, mask);
     } catch (error) {
       if (call.signal.aborted) throw toFailure(error, call, incoming);
       return '';
@@ -93,7 +95,8 @@ export function createTransport(options: TransportOptions) {
   }
 
   async function readJson<T extends object>(call: Call, read: Read<T>) {
-    const incoming = await send(call);
+    const check = (text: string): T | string => flawOfJson(text) ?? read(text);
+    const incoming = await send(call, (text) => typeof check(text) !== 'string');
     const { header, requestId } = incoming;
     let text: string;
     try {
@@ -107,7 +110,7 @@ export function createTransport(options: TransportOptions) {
     }
     // undici frees the connection one turn of the event loop later, and would open another one for a request that comes before.
     await new Promise((resolve) => setImmediate(resolve));
-    const value = flawOfJson(text) ?? read(text);
+    const value = check(text);
     if (typeof value === 'string') throw garbled(call, `an answer ${value}`, requestId, { body: text });
     // rule: common.key-generated, extract.key, create.headers
     const idempotencyKey = header(responseHeaders.idempotencyKey);

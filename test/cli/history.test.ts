@@ -119,6 +119,19 @@ describe.each(paid)('%s', (name, line, answer) => {
     expect(at.requests).toHaveLength(1);
   });
 
+  it('is stored where it came under another content type, and shown for nothing', async () => {
+    const other = await home(answer);
+    const { stdout } = await other.leadpipe(line);
+    const bytes = Buffer.from(answer).toString('latin1');
+    const renamed = bytes.replace(/^content-type: .*$/gim, 'Content-Type: text/plain');
+    const at = await home(Buffer.from(renamed, 'latin1'));
+    const refused = failing(8, 'with the content type text/plain', `for free: leadpipe history show op_`);
+    expect(await at.leadpipe(line)).toMatchObject(refused);
+    expect(await at.show()).toMatchObject({ code: 0, stdout });
+    expect((await at.history())[0]).toMatchObject({ charged: 'yes', request_id: 'req_test' });
+    expect(at.requests.filter(({ method }) => method === 'POST')).toHaveLength(name === 'extract' ? 2 : 1);
+  });
+
   it('is in the list, complete, with its IDs, and says its operation at the end', async () => {
     const at = await home(answer);
     const { stderr } = await at.leadpipe(line);

@@ -11,6 +11,8 @@ export interface RowServiceOptions {
   readonly mostAtOnce?: number;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
+  /** Every answer is called this. */
+  readonly contentType?: string;
   /** What a refusal of a request says of when to come again. */
   readonly retryAfter?: string;
   /** Objectives that are refused with 422, as long as they are in here. */
@@ -53,7 +55,11 @@ export async function startRowService(options: RowServiceOptions = {}) {
   let most = 0;
 
   function send(response: ServerResponse, body: object | string, status = 200, headers = {}): void {
-    const head = { 'content-type': 'application/json', 'x-request-id': `req_${requests}`, ...headers };
+    const head = {
+      'content-type': options.contentType ?? 'application/json',
+      'x-request-id': `req_${requests}`,
+      ...headers,
+    };
     response.writeHead(status, head);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }

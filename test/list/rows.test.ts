@@ -397,6 +397,16 @@ it('a named list whose output can not be written keeps what it has bought, for a
   expect(read('out.csv').trimEnd().split('\r\n')).toHaveLength(25);
 });
 
+it('an answer that is only called something else is the answer of its row', async () => {
+  await serve({ contentType: 'text/plain' });
+  write('list.txt', 'Ada\nBea\n');
+  expect(await contacts('--input', 'list.txt', '-f', 'jsonl')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/ada@example.com.*\n.*bea@example.com/),
+  });
+  expect(paid()).toEqual(['Ada', 'Bea']);
+});
+
 it('what came instead of an answer is kept', async () => {
   await serve({ garbled: true });
   write('list.txt', 'Ada\n');

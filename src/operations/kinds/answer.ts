@@ -22,6 +22,13 @@ export interface Bought {
   };
 }
 
+/** An answer, and why it is not delivered, if it is not what the interface promises. */
+interface Received {
+  readonly text: JsonText;
+  readonly requestId: string | undefined;
+  readonly refusal?: RequestError;
+}
+
 /** One whole answer. Where the answer to an earlier request was lost, that request is sent again with its key. */
 export async function plan({ buyer, order, operation }: PlanRequest): Promise<Plan<Bought>> {
   const kind = order.kind as AnswerKind;
@@ -55,19 +62,27 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
       yield { is: 'warning', line: `${(error as Error).message}; the answer can't be shown again` };
     }
   };
+  const toFacts = ({ ids }: Bought) => {
+    const replays = repetition === 'may-replay';
+    return { is: 'answer_undelivered', stored: isStored && folder !== undefined, replays, ...ids } as const;
+  };
   const delivery = await job.open('new');
   const client = (yield* begin())();
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<typeof client.enrich>;
   yield { is: 'stage', stage: 'asking' };
   try {
-    const { text, requestId } = await send(body, idempotencyKey, buyer.context.signal).catch(
-      async (thrown: unknown) => {
-        const error = isAgain ? toDoubtful(thrown) : thrown;
-        // The service's error matters more than a failure to write the journal.
-        await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
-        throw await keepGarbled(folder, error, journal);
-      },
-    );
+    const { text, requestId, refusal }: Received = await send(
+      body,
+      idempotencyKey,
+      buyer.context.signal,
+    ).catch(async (thrown: unknown) => {
+      const error = isAgain ? toDoubtful(thrown) : thrown;
+      if (error instanceof RequestError && error.answer !== undefined)
+        return { text: error.answer, requestId: error.details.requestId, refusal: error };
+      // The service's error matters more than a failure to write the journal.
+      await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
+      throw await keepGarbled(folder, error, journal);
+    });
     bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
     // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text, journal));
@@ -83,6 +98,7 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
       );
     }
     if (failure !== undefined) throw toNoResult(failure);
+    if (refusal !== undefined) throw refusal.with({ facts: toFacts(bought) });
     await delivery.write(records);
     await job.place();
     yield { is: 'ended' };
@@ -90,15 +106,7 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
   } catch (error) {
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
     // This error came after the answer, so the answer is paid for, unless the error says otherwise.
-    const { ids } = bought;
-    const replays = repetition === 'may-replay';
-    const facts = {
-      is: 'answer_undelivered',
-      stored: isStored && folder !== undefined,
-      replays,
-      ...ids,
-    } as const;
-    throw error.with({ charged: 'yes', facts, ...ids, ...error.details });
+    throw error.with({ charged: 'yes', facts: toFacts(bought), ...bought.ids, ...error.details });
   }
 }
 

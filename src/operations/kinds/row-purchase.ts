@@ -190,11 +190,12 @@ function isOfRow(error: unknown): error is RequestError {
 function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   const { outcome, message, details } = error;
   const { charged = 'maybe', requestId } = details;
+  const { answer, body }: Partial<RequestError> = error instanceof RequestError ? error : {};
+  if (answer !== undefined) return { state: 'answered', answer, requestId };
   if (charged === 'no' && outcome !== 'unknown')
     return { state: 'failed', outcome, message, requestId, charged };
   // The service has a request with this key, from an earlier run whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
-  const body = error instanceof RequestError ? error.body : undefined;
   const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
   const lost = `its answer was lost${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };

@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
+import { type SearchEvent, toSearchEvents } from '../../answers.ts';
 import type { Client } from '../../client.ts';
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
+import { framesOf } from '../../transport/frames.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { createSearchReading, type SearchReading } from './search-proof.ts';
@@ -88,6 +91,19 @@ export async function* searchEntities(
   // rule: search.up-to-limit
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; none is left out for that`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
+}
+
+/** The leads in the text of a stream, up to where it can be understood, and the ID of the search. */
+export async function readFrames(text: string) {
+  const reading = createSearchReading();
+  const leads: JsonText[] = [];
+  try {
+    for await (const frames of framesOf(Readable.from([Buffer.from(text)]), text.length))
+      leads.push(...reading.take(frames.flatMap<SearchEvent>(toSearchEvents)));
+  } catch {
+    // It was cut inside a frame.
+  }
+  return { leads, leadsSearchId: reading.summary().leadsSearchId };
 }
 
 /**

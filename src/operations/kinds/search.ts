@@ -3,6 +3,7 @@ import { LeadpipeError } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
 import type { Opening } from '../../files/target.ts';
 import type { Records } from '../../json/text.ts';
+import { RequestError } from '../../transport/request-error.ts';
 import type { Delivery } from '../delivery.ts';
 import { type LeftBehind, type Running, warningsOf } from '../events.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
@@ -14,7 +15,7 @@ import { toDoubtful, toFailedEntries } from './failed.ts';
 import type { Job, Plan, PlanRequest } from './job.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
-import { type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
+import { readFrames, type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
 
 export type BoughtSearch = SearchEnd & Listed;
 
@@ -255,6 +256,21 @@ async function* streamInto(
     });
   }
 
+  /** Stores the leads in what came under another content type: they are paid for. Returns the error with what is known then. */
+  async function keepLeads(error: unknown, operation: string): Promise<unknown> {
+    if (!(error instanceof RequestError) || !error.body) return error;
+    const { leads, leadsSearchId } = await readFrames(error.body);
+    if (leads.length === 0) return error;
+    const { isNew, count } = filter.check(leads);
+    await whileStored(async () => {
+      stored?.append(leads, isNew);
+      count(leadsSearchId);
+      await sync();
+    });
+    if (leadsSearchId !== undefined) await record(entry.created(leadsSearchId, error.details.requestId));
+    return error.with({ facts: { is: 'unplaced', operationId: operation, isStored } });
+  }
+
   try {
     const client = (yield* begin())();
     yield { is: 'stage', stage: 'searching' };
@@ -266,7 +282,7 @@ async function* streamInto(
       const isAgain = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey) === true;
       const error = isAgain ? toDoubtful(thrown) : thrown;
       await record(...toFailedEntries(error));
-      throw error;
+      throw operationId === undefined ? error : await keepLeads(error, operationId);
     }
     await syncing;
     await whileStored(sync);
