@@ -66,6 +66,8 @@ export interface Context {
     statusLine?: StatusLine;
     /** What reads standard input, in the user's words. It can be read only once. */
     inputTakenBy?: string;
+    /** Whether this run is a server that listens on standard input, which nobody may close. */
+    isServer?: true;
   };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;

@@ -117,7 +117,7 @@ async function run(): Promise<void> {
   };
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
-  if (isServer(argv)) {
+  if (context.run.isServer) {
     // A server that could not begin would keep listening.
     process.stdin.destroy();
     // A client that no longer reads never takes what is written.
@@ -146,11 +146,6 @@ function keepCompiled(folder: string): void {
   } catch {
     // If nothing can be stored, each run takes a little longer.
   }
-}
-
-/** Whether this command line starts the server that talks on standard input. */
-function isServer([command, ...words]: readonly string[]): boolean {
-  return command === 'mcp' && !words.some((word) => /^(?:-h|--help)$/.test(word));
 }
 
 /** As `performance.now()`, which takes longer to load than most of what is measured with it. */

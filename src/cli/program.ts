@@ -14,6 +14,7 @@ import {
   toTopicText,
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
+import { toCommandFirst } from './options/leading.ts';
 
 type Load = () => Promise<{ createCommand(context: Context): Command }>;
 
@@ -76,9 +77,11 @@ const help: CommandHelp = {
 export async function runProgram(context: Context, given: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
   let program: Command | undefined;
-  // After a command, -v means --verbose.
-  const argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
+  // With a command, -v means --verbose.
+  let argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   try {
+    program = await createProgram(context, argv);
+    argv = toCommandFirst(program, argv);
     const topic = argv[0] === 'help' ? topicNames.find((name) => name === argv[1]) : undefined;
     if (topic !== undefined) {
       const { topicTexts } = await import('./topics.ts');
@@ -86,7 +89,6 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
       stream.write(toTopicText(topicTexts[topic], columns));
       return exitCodeOf('complete');
     }
-    program = await createProgram(context, argv);
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
@@ -121,9 +123,12 @@ export async function reportThrown(context: Context, error: unknown, argv: reado
   return reportError(context, error, argv, ran);
 }
 
-/** The program with only the command that these words name; without words, with every command. */
-export async function createProgram(context: Context, words?: readonly string[]): Promise<Command> {
-  const chosen = words?.[0] === 'help' ? words[1] : words?.[0];
+/**
+ * The program with only the command that these words name. It has every command without words, and where the first word is an option: only the
+ * options of all commands tell which word is the command.
+ */
+export async function createProgram(context: Context, words: readonly string[] = ['-']): Promise<Command> {
+  const chosen = words[0] === 'help' ? words[1] : words[0];
   const program = new Command('leadpipe')
     .description(description)
     .version(context.version, '-V, --version', 'print the version')
@@ -151,7 +156,7 @@ export async function createProgram(context: Context, words?: readonly string[])
       getOutHasColors: () => false,
     });
   for (const [name, [summary, load]] of Object.entries<readonly [string, Load]>(commands)) {
-    const isLoaded = words === undefined || name === chosen;
+    const isLoaded = name === chosen || chosen?.startsWith('-');
     const command = isLoaded ? (await load()).createCommand(context) : new Command(name);
     adopt(program, command.summary(summary));
     program.addCommand(command);

@@ -157,7 +157,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     },
   ],
   options: [
-    'Several commands take these options. The help of a command names those that it takes.',
+    'Several commands take these options. They can stand before or after the command. The help of a command names those that it takes.',
     ...Object.values(groups).map((group) => ({
       heading: group.replace(/:$/, ''),
       rows: shared

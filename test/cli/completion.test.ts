@@ -20,6 +20,10 @@ describe('what can follow', () => {
     ['contact ', 'words email phone'],
     ['contact email ', 'words'],
     ['contact --dry-run ', 'words email phone'],
+    ['--dry-run contact ', 'words email phone'],
+    ['--profile search contact ', 'words email phone'],
+    ['-f ', 'words table cards jsonl json csv md xlsx'],
+    ['task -o ', 'files'],
     ['contact --profile contact ', 'words email phone'],
     ['contact --profile=x ', 'words email phone'],
     ['contact -- ', 'words email phone'],
@@ -59,6 +63,9 @@ describe('what can follow', () => {
     ['extract ', 'github_repo_stargazers'],
     ['config get ', 'timeout.event'],
     ['balance --', '--require'],
+    ['--', '--local'],
+    ['--', '--version'],
+    ['--local ', 'search'],
   ])('%j: %s among others', async (words, one) => {
     expect(await wordsAfter(words.split(' '))).toContain(one);
   });

@@ -56,7 +56,7 @@ const mistakes = String.raw`
   search company x --api-key=sk_1 => unknown option "--api-key"\n | leadpipe auth login | LEADPIPE_API_KEY
   search company x --limt=3 => unknown option "--limt"\n | --limit
   auth login sk_1 => too many arguments | < key.txt
-  -q => unknown option "-q"\nOptions come after the command.
+  -q => the command is missing\n | One of: search, task,
   search company x -n 5 => unknown option "-n"\n | Did you mean --limit?
   search company x -l 5 => unknown option "-l"\n | Did you mean --limit?
   search company x --input f.csv => unknown option "--input"\n | It is an option of contact, research, enrich, extract.
@@ -93,7 +93,10 @@ const mistakes = String.raw`
   planet => unknown command "planet"\n | One of:
   task status x --formta csv => unknown option "--formta" | Did you mean --format?
   balance --limit 5 => unknown option "--limit"
-  --local search company x => unknown option "--local" | Options come after the command.
+  --local serch company x => unknown command "serch": did you mean search?
+  --locl search company x => unknown option "--locl"\nDid you mean --local?\n
+  task --local => the command is missing\n | One of: run, create,
+  balance --json -f csv => --json means -f json, so -f csv can't be used with it\n
   balance -f cvs => unknown format "cvs": did you mean csv? | One of: table, cards, jsonl, json, csv, md, xlsx.
   search comp x => did you mean company?
   search shopify_stroe x => did you mean shopify_store?

@@ -13,7 +13,8 @@ import { countOf } from '../../operations/wording.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { checkOneOf } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
-import { topics } from '../help.ts';
+import { isShared, topics } from '../help.ts';
+import { optionsBelow, takesValue } from '../options/leading.ts';
 import { argumentOf } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
@@ -131,7 +132,7 @@ function toCompletion(program: Command, words: readonly string[]): Completion {
     const prefix = /^--[^=]+=/.exec(last)?.[0] ?? '';
     const option = optionOf(command, prefix.slice(0, -1));
     if (option !== undefined) return valuesOf(option, prefix, last.slice(prefix.length));
-    const options = command.createHelp().visibleOptions(command);
+    const options = visibleIn(command);
     return { candidates: options.map(({ description, flags, long }) => [long ?? flags, description]) };
   }
   if (command.commands.length > 0 && operands.length === 0) {
@@ -167,11 +168,18 @@ function toPlace(program: Command, words: readonly string[]) {
   return { command, awaiting, operands, isAfterDashes, isHelp };
 }
 
-/** The option of this name, if it takes a value. */
+/** The option of this name, if it takes a value; before a command, the option of any command. */
 function optionOf(command: Command, name: string): Option | undefined {
-  return command.options.find(
-    (option) => (option.long === name || option.short === name) && (option.required || option.optional),
+  return optionsBelow(command).find(
+    (option) => (option.long === name || option.short === name) && takesValue(option),
   );
+}
+
+/** The options that can stand here: before a command its own, and those that many commands share. */
+function visibleIn(command: Command): readonly Option[] {
+  const own = command.createHelp().visibleOptions(command);
+  const shared = command.commands.length === 0 ? [] : optionsBelow(command).filter(isShared);
+  return [...new Map([...own, ...shared].map((option) => [option.flags, option])).values()];
 }
 
 function valuesOf(part: Argument | Option, prefix: string, typed: string): Completion {

@@ -49,6 +49,7 @@ export const createCommand = defineCommand({
     'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
   ],
   async run(context, given: McpCommandOptions) {
+    context.run.isServer = true;
     const { say } = createNotes(context, given);
     const { confirm = false, files, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())

@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { nearest, wordsOf } from '../../requests/closed-list.ts';
 import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
+import { optionsBelow } from '../options/leading.ts';
 import { shellWord } from './quoted.ts';
 
 /** Arguments that are the user's own text. Without quotes they become several arguments. */
@@ -44,7 +45,6 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--max': '--limit',
   '--count': '--limit',
   '--out': '--output',
-  '--json': '--format json',
   '--csv': '--format csv',
   '--continue': 'leadpipe resume',
   '--resume': 'leadpipe resume',
@@ -138,6 +138,16 @@ async function toUnknownOption(
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
   const near = nearOptions[unknown];
   if (typed !== unknown && has(unknown)) return new UsageError(`${unknown} takes no value`);
+  const isGroup = command.commands.length > 0;
+  const below = isGroup ? optionsBelow(command) : [];
+  const flags = [...new Set(below.flatMap(({ long, short }) => [long, short]))].filter(
+    (one) => one !== undefined,
+  );
+  if (flags.includes(unknown)) {
+    const names = command.commands.map((one) => one.name());
+    return new UsageError('the command is missing', `One of: ${names.join(', ')}.`);
+  }
+  const meant = nearest(unknown, flags);
   const [named] = near?.split(' ') ?? [];
   const advice =
     named === 'leadpipe' || has(named)
@@ -146,9 +156,7 @@ async function toUnknownOption(
         ? 'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.'
         : /\s/.test(unknown)
           ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
-          : command.parent === null
-            ? 'Options come after the command.'
-            : (ownersIn(await loadAll(), unknown) ?? suggestion);
+          : (ownersIn(await loadAll(), unknown) ?? (meant && `Did you mean ${meant}?`) ?? suggestion);
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 

@@ -42,6 +42,7 @@ export interface PaidOptions {
 
 export interface RecordOptions {
   readonly format?: Format;
+  readonly json?: true;
   readonly output?: string;
   readonly append?: true;
   readonly columns?: string[];
@@ -150,6 +151,7 @@ const recordOptions = under(groups.output, [
     formats,
     formatWords,
   ),
+  new Option('--json', 'the same as -f json').implies({ format: 'json' }),
   option(
     '-o, --output <file>',
     'write to this file; it is created or replaced only when everything is there',
@@ -178,6 +180,12 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
   if (!taken.includes('records')) return;
   command.hook('preAction', async (_, action) => {
     const options = action.opts<RecordOptions>();
+    if (options.json && options.format !== 'json') {
+      throw new UsageError(
+        `--json means -f json, so -f ${options.format} can't be used with it`,
+        'Use only one of the two.',
+      );
+    }
     if (options.columns !== undefined) action.setOptionValue('columns', await readColumns(options.columns));
     // Before anything is read or opened. What the profile says is checked later.
     checkPositions(options, toFormat(options, false, undefined));
