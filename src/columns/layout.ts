@@ -5,6 +5,8 @@ export interface Column {
   readonly header: string;
   /** Where columns are chosen, its header means this column even if a record has a member with that name. */
   readonly overPath?: true;
+  /** In a table: left out where others would be cut, or always. */
+  readonly inTable?: 'yields' | 'never';
   value(record: JsonView): JsonText | undefined;
 }
 

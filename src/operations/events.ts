@@ -2,7 +2,8 @@ import type { TaskState } from '../contract/types.ts';
 import type { LeadpipeError } from '../errors.ts';
 import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
-import type { ListCounts, RowFailure } from './kinds/list-outcome.ts';
+import type { ListCounts } from './kinds/list-outcome.ts';
+import type { RowFailure } from './kinds/row-outcome.ts';
 import type { WorstCase } from './money.ts';
 import type { Operation } from './operation.ts';
 

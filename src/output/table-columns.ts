@@ -74,7 +74,8 @@ function toneOfScore(text: string): Tone | undefined {
 
 /** Columns without any special form. */
 export function plainTable(columns: readonly Column[]): TableColumn[] {
-  return columns.map((column) => ({
+  const shown = columns.filter(({ inTable }) => inTable !== 'never');
+  return shown.map((column) => ({
     header: column.header,
     min: Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
@@ -88,6 +89,7 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     // A score may be a string.
     value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
     ...(column.header === 'score' ? { tone: toneOfScore } : {}),
+    ...(column.inTable === 'yields' ? { yields: true } : {}),
   }));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasHyperlinks } from '../../src/cli/records/record-output.ts';
-import { researchLayout } from '../../src/columns/entity-layout.ts';
 import type { Context } from '../../src/context.ts';
+import { research } from '../../src/operations/kinds/research.ts';
 import { addressIn } from '../../src/output/readable.ts';
 import { written } from '../output/gathering-sink.ts';
 
@@ -46,7 +46,7 @@ describe('what a cell leads to', () => {
 
   it('stands around the text that is shown', async () => {
     const answer = { Result: 'x', Citations: ['https://a.example/b', 'a.example'] };
-    const options = { layout: researchLayout, shape: 'single', links: true } as const;
+    const options = { layout: research.layout(), shape: 'single', links: true } as const;
     expect((await written('table', options, [JSON.stringify({ answer })])).text).toBe(
       'x\n\n[1] \u001b]8;;https://a.example/b\u001b\\https://a.example/b\u001b]8;;\u001b\\\n[2] a.example\n',
     );

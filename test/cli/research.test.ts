@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { researchLayout } from '../../src/columns/entity-layout.ts';
+import { research } from '../../src/operations/kinds/research.ts';
 import { stylesOf } from '../../src/output/color.ts';
 import { runAnswered } from '../helpers/answered.ts';
 import { written } from '../output/gathering-sink.ts';
@@ -60,7 +60,7 @@ describe('research', () => {
 
 describe('a research answer on a terminal', () => {
   async function shown(answer: string, width: number, color = false): Promise<string> {
-    const options = { layout: researchLayout, shape: 'single', width, styles: stylesOf(color) } as const;
+    const options = { layout: research.layout(), shape: 'single', width, styles: stylesOf(color) } as const;
     return (await written('table', options, [`{"success":true,"answer":${answer}}`])).text;
   }
 

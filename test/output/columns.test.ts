@@ -6,9 +6,11 @@ import {
   taskStatusLayout,
   toFlatObject,
 } from '../../src/columns/columns.ts';
-import { contactLayout, entityLayout, researchLayout } from '../../src/columns/entity-layout.ts';
+import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Layout } from '../../src/columns/layout.ts';
 import { JsonView } from '../../src/json/text.ts';
+import { contact } from '../../src/operations/kinds/contact.ts';
+import { research } from '../../src/operations/kinds/research.ts';
 
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {
@@ -87,7 +89,7 @@ describe('answers', () => {
   it('contact', () => {
     const record =
       '{"object":"contact_search_result","request":{"contact_type":"email","objective":"o"},"result":{"content":null,"reference":"r"},"created_at":"t"}';
-    expect(values(contactLayout, record)).toEqual({
+    expect(values(contact.layout(), record)).toEqual({
       contact_type: '"email"',
       objective: '"o"',
       content: 'null',
@@ -103,7 +105,7 @@ describe('answers', () => {
     ['{"answer":"No result"}', '{"answer":"No result"}', undefined],
     ['[1]', '[1]', undefined],
   ])('research %s', (answer, result, citations) => {
-    expect(values(researchLayout, `{"success":true,"answer":${answer}}`)).toEqual({ result, citations });
+    expect(values(research.layout(), `{"success":true,"answer":${answer}}`)).toEqual({ result, citations });
   });
 
   it('others', () => {

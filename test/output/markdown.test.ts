@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { memberLayout } from '../../src/columns/columns.ts';
-import { researchLayout } from '../../src/columns/entity-layout.ts';
+import { research as researchKind } from '../../src/operations/kinds/research.ts';
 import type { WriterOptions } from '../../src/output/form.ts';
 import { written as writtenAs } from './gathering-sink.ts';
 
@@ -11,7 +11,7 @@ async function written(options: WriterOptions, ...records: string[]): Promise<st
 }
 
 const table = (...names: string[]): WriterOptions => ({ layout: memberLayout(names), shape: 'list' });
-const prose: WriterOptions = { layout: researchLayout, shape: 'single' };
+const prose: WriterOptions = { layout: researchKind.layout(), shape: 'single' };
 const research = (result: string, citations: unknown = []): string =>
   JSON.stringify({ success: true, answer: { Result: result, Citations: citations } });
 

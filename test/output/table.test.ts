@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
-import { entityLayout, researchLayout } from '../../src/columns/entity-layout.ts';
+import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Layout } from '../../src/columns/layout.ts';
+import { research as researchKind } from '../../src/operations/kinds/research.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapWords } from '../../src/output/text-width.ts';
 import { written } from './gathering-sink.ts';
@@ -340,9 +341,9 @@ describe('no line is wider than the terminal', () => {
     await fc.assert(
       fc.asyncProperty(research, fc.constantFrom(2, 20, 80, 200), async (answer, width) => {
         const sources = answer.Citations.length === 0 ? 0 : answer.Citations.length + 1;
-        const lines = (await shown([{ answer }], { layout: researchLayout, width, shape: 'single' })).split(
-          '\n',
-        );
+        const lines = (
+          await shown([{ answer }], { layout: researchKind.layout(), width, shape: 'single' })
+        ).split('\n');
         expect(lines.join('')).not.toMatch(obeyed);
         if (answer.Result.trim() === '') return;
         // An address in two pieces can't be followed: sources are as long as they are.

@@ -3,7 +3,9 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
-import { enrichLayout, entityLayout, itemsLayout } from '../../src/columns/entity-layout.ts';
+import { entityLayout } from '../../src/columns/entity-layout.ts';
+import { enrich } from '../../src/operations/kinds/enrich.ts';
+import { extract } from '../../src/operations/kinds/extract.ts';
 import { type Format, formats } from '../../src/output/writer.ts';
 import { written } from './gathering-sink.ts';
 
@@ -128,7 +130,7 @@ describe('CSV', () => {
 describe('much at once', () => {
   it('is never held in one piece: rows that each have columns of their own', async () => {
     const records = Array.from({ length: 800 }, (_, row) => `{"a${row}":1,"b${row}":2,"c${row}":3}`);
-    const layout = await itemsLayout(records);
+    const layout = await extract.layout()(records);
     const { writes, text } = await written('csv', { layout, shape: 'list' }, records);
     expect(text.length).toBeGreaterThan(800 * 2400);
     expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(1_100_000);
@@ -153,10 +155,14 @@ describe('much at once', () => {
     const members = Array.from({ length: 20_000 }, (_, at) => `"k${at}":${at}`).join(',');
     const record = `{"name":"n","links":{${members}},"answer":{${members}}}`;
     for (const format of formats) expect(await listed(format, [record])).not.toBe('');
-    const sheet = await written('table', { layout: enrichLayout(['k7']), shape: 'single' }, [record]);
+    const sheet = await written(
+      'table',
+      { layout: enrich.layout({ enrich_fields: { properties: { k7: {} } } } as never), shape: 'single' },
+      [record],
+    );
     expect(sheet.text).toMatch(/^k7 +7\nk0 +0\n/);
     expect(sheet.text.slice(-40)).toMatch(/\nk49… +4999\n…\n$/);
-    expect((await itemsLayout([`{${members}}`])).columns).toHaveLength(20_000);
+    expect((await extract.layout()([`{${members}}`])).columns).toHaveLength(20_000);
   });
 
   it('is nested more deeply than a stack is', async () => {

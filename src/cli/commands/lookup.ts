@@ -1,12 +1,11 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
-import type { RowRequest } from '../../operations/kinds/row-request.ts';
+import { type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { inputNames } from '../options/options.ts';
 import type { RowsOptions, Source } from '../options/rows.ts';
-import { toListOf } from '../records/list-kinds.ts';
 import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
 import { createReceived } from '../records/rows-report.ts';
 
@@ -36,7 +35,10 @@ export async function lookUp(
     return list && { found: list.found, ids: { operationId: list.operationId } };
   }
   const one = toListOf(request);
-  const body = one.toBody(await readTextArgument(context, inputNames[one.field], source.argument));
+  const body = one.toBody(
+    await readTextArgument(context, inputNames[one.field], source.argument),
+    inputNames,
+  );
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
   bought.close(toSummary(new JsonView(bought.text), bought));

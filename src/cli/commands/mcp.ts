@@ -6,7 +6,8 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/tool.ts';
-import { isKept, rowsOf } from '../../operations/kinds/kinds.ts';
+import { isKept, printedAs, rowsOf } from '../../operations/kinds/kinds.ts';
+import { answersAs } from '../../operations/kinds/row-request.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -84,7 +85,6 @@ function createSave(context: Context, folder: string): McpOptions['save'] {
     if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');
     }
-    const { answersAs, printedAs } = await import('../records/orders.ts');
     const { withOutput } = await import('../records/record-output.ts');
     const { command = '', body = '{}' } = intent ?? {};
     const row = rowsOf(command);

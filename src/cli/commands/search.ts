@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import type { Buyer } from '../../operations/buyer.ts';
+import { printedAs } from '../../operations/kinds/kinds.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
 import { toCostAtMost, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
@@ -23,7 +24,7 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/search-options.ts';
-import { type PurchaseOptions, printedAs, toBuyer, toOrder } from '../records/orders.ts';
+import { type PurchaseOptions, toBuyer, toOrder } from '../records/orders.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 
 interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {

@@ -8,7 +8,7 @@ import type { Buyer } from '../../operations/buyer.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import { type ListRows, type RowOrder, requestedRows } from '../../operations/kinds/list-rows.ts';
-import type { RowRequest } from '../../operations/kinds/row-request.ts';
+import { type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { exact } from '../../operations/spending.ts';
@@ -19,11 +19,10 @@ import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { fileOf, toFormat } from '../options/options.ts';
+import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
-import { toListOf } from './list-kinds.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
 import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
@@ -78,10 +77,10 @@ export async function buyList(
     const buyer = toBuyer(context, options, connection);
     const rowOrder = {
       kind: list.kind,
-      toBody: (record: JsonText) => list.toBody(toText(record)),
+      toBody: (record: JsonText) => list.toBody(toText(record), inputNames),
       source,
       shard,
-      worst: toWorstCase(list.kind, list.toBody(anyText), settings),
+      worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), settings),
     };
     if (options.dryRun) {
       await previewList(context, options, buyer, rowOrder);

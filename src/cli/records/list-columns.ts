@@ -1,24 +1,10 @@
 import { free, restColumn } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Column, Layout, TableColumn } from '../../columns/layout.ts';
-import { type JsonText, objectMembers, objectOf } from '../../json/text.ts';
+import { type JsonText, objectMembers } from '../../json/text.ts';
+import { numbered } from '../../operations/kinds/row-kind.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
-
-/** Pure: a name that is not taken: columns of the row keep their names, and ours get a number. */
-export function numbered(taken: ReadonlySet<string>, wanted: string): string {
-  let name = wanted;
-  for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
-  return name;
-}
-
-/** Pure: the record with these members at its end. Its own members keep their names. */
-export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
-  const own = new Set(objectMembers(record).keys());
-  const added = objectOf(members.map(([name, value]) => [numbered(own, name), value] as const)).slice(1);
-  const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
-  return own.size === 0 ? `${body}${added}` : `${body},${added}`;
-}
 
 export interface RecordColumns {
   readonly columns: readonly Column[];
@@ -82,6 +68,6 @@ export function layoutOf(
   return { columns, table: () => listTable(record.table(), added) };
 }
 
-export function toColumn(name: string): Column {
+function toColumn(name: string): Column {
   return { header: name, value: (record) => record.member(name) };
 }

@@ -1,20 +1,10 @@
 import { resolve } from 'node:path';
-import { memberLayout } from '../../columns/columns.ts';
-import {
-  contactLayout,
-  enrichLayout,
-  entityLayout,
-  itemsLayout,
-  researchLayout,
-} from '../../columns/entity-layout.ts';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import type { Intent } from '../../operations/journal/entries.ts';
 import type { Bought } from '../../operations/kinds/answer.ts';
-import { type AnswerKind, type BodyOf, kinds, type PaidKind } from '../../operations/kinds/kinds.ts';
-import { rowRequestOf } from '../../operations/kinds/row-request.ts';
+import { type AnswerKind, type BodyOf, type PaidKind, printedAs } from '../../operations/kinds/kinds.ts';
 import { toWorstCase } from '../../operations/money.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
 import type { Order } from '../../operations/run.ts';
@@ -31,7 +21,6 @@ import {
   toFormat,
 } from '../options/options.ts';
 import { runAndShow } from '../run-and-show.ts';
-import type { Printed } from './record-output.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
@@ -148,28 +137,4 @@ export async function buy<Kind extends AnswerKind>(
       }
     );
   });
-}
-
-type PrintedAs = Pick<Printed, 'shape' | 'layout'>;
-
-/** The layout of each paid kind, by its request. It is the same when the result is shown again. */
-const layouts: { readonly [Kind in PaidKind]: (body: BodyOf<Kind>) => PrintedAs['layout'] } = {
-  search: ({ enrich_fields }) => entityLayout(enrich_fields),
-  'task create': () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
-  'task run': ({ enrich_fields }) => entityLayout(enrich_fields),
-  contact: () => contactLayout,
-  research: () => researchLayout,
-  enrich: ({ enrich_fields: { properties } }) => enrichLayout(Object.keys(properties as object)),
-  extract: () => itemsLayout,
-};
-
-/** The layout of a list's answers when they are shown again, without the rows they were bought for. */
-export function answersAs(kind: AnswerKind, intent: Pick<Intent, 'row_request'>): PrintedAs['layout'] {
-  const toLayout: (body: never) => PrintedAs['layout'] = layouts[kind];
-  return toLayout(rowRequestOf(intent) as never);
-}
-
-/** Pure: how the records of a purchase are printed. */
-export function printedAs<Kind extends PaidKind>(kind: Kind, body: BodyOf<Kind>): PrintedAs {
-  return { shape: kinds[kind].prints, layout: layouts[kind](body) };
 }

@@ -2,10 +2,13 @@ import { extname } from 'node:path';
 import { isContactFound } from '../../columns/record-parts.ts';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
-import { type JsonText, JsonView } from '../../json/text.ts';
+import { type JsonText, JsonView, kindOf, objectMembers } from '../../json/text.ts';
 import type { AnswerKind } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import type { ListCounts, RowFailure } from '../../operations/kinds/list-outcome.ts';
+import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
+import { numbered, withLast } from '../../operations/kinds/row-kind.ts';
+import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
+import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
 import { openRecords } from '../../output/records.ts';
@@ -13,8 +16,7 @@ import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { waitedFor } from '../messages/status-line.ts';
-import { layoutOf, numbered, type RecordColumns, withLast } from './list-columns.ts';
-import { type ListOf, lackingIn } from './list-kinds.ts';
+import { layoutOf, type RecordColumns } from './list-columns.ts';
 
 const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 const maxFields = 5;
@@ -171,4 +173,10 @@ function toReceivedWords(
         ];
   const other = [withoutResult > 0 && `${withoutResult} without a result`, failed > 0 && `${failed} failed`];
   return [...receivedWords, ...other].filter((part) => part !== false).join(', ');
+}
+
+/** Pure: the requested fields that an answer lacks. */
+function lackingIn(fields: readonly string[], answer: string): string[] {
+  const found = objectMembers(objectMembers(answer).get('answer') ?? '{}');
+  return fields.filter((field) => kindOf(found.get(field) ?? 'null') === 'null');
 }

@@ -1,5 +1,11 @@
-import type { ContactSearchRequest } from '../../contract/types.ts';
+import { membersOf } from '../../columns/columns.ts';
+import type { Layout } from '../../columns/layout.ts';
+import { isContactFound } from '../../columns/record-parts.ts';
+import type { ContactSearchRequest, ContactType } from '../../contract/types.ts';
+import { type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { toContactSearchRequest } from '../../requests/lookups.ts';
 import type { Kind } from './kind.ts';
+import { joinWith } from './row-kind.ts';
 
 export const contact = {
   endpoint: 'contactSearch',
@@ -9,4 +15,40 @@ export const contact = {
   subject: 'contact_type',
   about: 'objective',
   tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
-} as const satisfies Kind<ContactSearchRequest>;
+  layout: () => contactLayout,
+  rows: ({ contact_type }) => ({
+    field: 'objective',
+    takesEntities: true,
+    toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
+    into: contact_type,
+    join: joinWith(toContact, (into) => [
+      [into, (found) => found.member('content')],
+      [`${into}_reference`, (found) => found.member('reference')],
+    ]),
+  }),
+} as const satisfies Kind<ContactSearchRequest, { readonly contact_type: ContactType }>;
+
+const contactLayout: Layout = {
+  columns: [
+    ...membersOf(['contact_type', 'objective'], 'request'),
+    ...membersOf(['content', 'reference'], 'result'),
+    ...membersOf(['created_at']),
+  ],
+  sheet: (record) => [
+    {
+      header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
+      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
+    },
+    ...membersOf(['reference'], 'result'),
+    ...membersOf(['objective'], 'request'),
+  ],
+};
+
+function toContact(answer: JsonView): JsonText {
+  const result = answer.inner('result');
+  const content = isContactFound(answer) ? result?.member('content') : undefined;
+  return objectOf([
+    ['content', content ?? 'null'],
+    ['reference', result?.member('reference') ?? 'null'],
+  ]);
+}

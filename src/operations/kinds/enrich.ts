@@ -1,5 +1,12 @@
+import { memberLayout, membersOf } from '../../columns/columns.ts';
+import type { Layout } from '../../columns/layout.ts';
 import type { EnrichRequest } from '../../contract/types.ts';
+import { kindOf } from '../../json/text.ts';
+import { toEnrichRequest } from '../../requests/lookups.ts';
 import { answerInAnswer, type Kind } from './kind.ts';
+import { joinWith } from './row-kind.ts';
+
+type Fields = Pick<EnrichRequest, 'enrich_fields'>;
 
 export const enrich = {
   endpoint: 'enrich',
@@ -10,4 +17,36 @@ export const enrich = {
   about: 'entity_context',
   tariff: () => ({ setting: 'price.enrich', units: 1 }),
   reasonIn: answerInAnswer,
-} as const satisfies Kind<EnrichRequest>;
+  layout: (request) => enrichLayout(fieldsOf(request)),
+  rows(request) {
+    const { enrich_fields } = request;
+    const fields = fieldsOf(request);
+    return {
+      field: 'entity_context',
+      takesEntities: true,
+      toBody: (entity_context, names) => toEnrichRequest({ entity_context, enrich_fields }, names),
+      into: 'enrich',
+      join: joinWith(
+        (answer) => answer.member('answer'),
+        () => fields.map((field) => [field, (found) => found.member(field)]),
+      ),
+      fields,
+    };
+  },
+} as const satisfies Kind<EnrichRequest, Fields>;
+
+function fieldsOf({ enrich_fields: { properties } }: Fields): string[] {
+  return Object.keys(properties as object);
+}
+
+/** The requested fields; for people also the others in the answer. */
+function enrichLayout(fields: readonly string[]): Layout {
+  return {
+    ...memberLayout(fields, 'answer'),
+    sheet(record) {
+      const answer = record.inner('answer');
+      if (kindOf(answer?.text ?? 'null') !== 'object') return membersOf(['answer']);
+      return membersOf(new Set([...fields, ...(answer?.names() ?? [])]), 'answer');
+    },
+  };
+}

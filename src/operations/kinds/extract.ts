@@ -1,8 +1,26 @@
+import { free, memberLayout, membersOf, restColumn } from '../../columns/columns.ts';
+import type { Column, Layout } from '../../columns/layout.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
-import type { ExtractRequest } from '../../contract/types.ts';
+import type { ExtractionType, ExtractRequest } from '../../contract/types.ts';
 import { createYielder } from '../../event-loop.ts';
-import { eachItem, type JsonText, objectMembers } from '../../json/text.ts';
+import {
+  arrayItems,
+  eachItem,
+  type JsonText,
+  kindOf,
+  objectMembers,
+  objectOf,
+  withMembers,
+} from '../../json/text.ts';
+import { toExtractRequest } from '../../requests/lookups.ts';
 import type { Kind } from './kind.ts';
+import type { RowOutcome } from './row-outcome.ts';
+
+export interface ExtractRows {
+  readonly type: ExtractionType;
+  readonly instruction?: string | undefined;
+  readonly limit?: number | undefined;
+}
 
 export const extract = {
   endpoint: 'extract',
@@ -17,7 +35,28 @@ export const extract = {
   }),
   recordsOf: itemsOf,
   reasonIn: (found) => objectMembers(found).get('data') ?? 'null',
-} as const satisfies Kind<ExtractRequest>;
+  layout: () => itemsLayout,
+  // Each item is a line of its own, with its row's type and target.
+  rows: (request) => ({
+    field: 'target',
+    takesEntities: false,
+    toBody: (target, names) => toExtractRequest({ ...request, target }, names),
+    into: 'extract',
+    join: () => ({
+      columns: [],
+      members: aboutItem,
+      toRecords: (_, outcome, sent) => toItems(request.type, outcome, sent),
+    }),
+    layout: itemsOfRowsLayout,
+  }),
+  sentOf: ({ type, instruction, limit = limits.extractLimit.default, ...rest }) => ({
+    ...rest,
+    type,
+    instruction: instruction?.trim(),
+    // The service ignores the limit of web2list.
+    limit: type === 'web2list' ? undefined : limit,
+  }),
+} as const satisfies Kind<ExtractRequest, ExtractRows>;
 
 /** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
 async function itemsOf(text: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
@@ -28,4 +67,71 @@ async function itemsOf(text: JsonText, signal?: AbortSignal): Promise<JsonText[]
     if (yielder.isDue()) await yielder.yield();
   }
   return items;
+}
+
+/** Items of an extraction: each field that any item has, in the order of appearance. */
+async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {
+  const names = new Set<string>();
+  let allObjects = true;
+  const yielder = createYielder(signal);
+  for (const item of items) {
+    for (const name of objectMembers(item).keys()) names.add(name);
+    allObjects &&= kindOf(item) === 'object';
+    if (yielder.isDue()) await yielder.yield();
+  }
+  const layout = memberLayout(names);
+  if (allObjects) return layout;
+  // The interface promises objects, but anything else is paid for as well, and shown.
+  const whole: Column = {
+    header: free(names, 'item', 'item'),
+    value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
+  };
+  return { ...layout, columns: [...layout.columns, whole] };
+}
+
+/** What stands beside an item, or in its place. */
+const aboutItem = ['type', 'target', 'extract_error'];
+
+/** Pure: the items of a row, one per line, after the type and the target that they belong to. */
+function toItems(type: string, { answer, failure }: RowOutcome, target: string): JsonText[] {
+  const about = [
+    ['type', JSON.stringify(type)],
+    ['target', JSON.stringify(target)],
+  ] as const;
+  if (answer === undefined) return [objectOf([...about, ['extract_error', JSON.stringify(failure.message)]])];
+  return arrayItems(objectMembers(answer).get('data') ?? '[]').map((item) =>
+    kindOf(item) === 'object' ? withMembers(about, withoutAbout(item)) : objectOf([...about, ['item', item]]),
+  );
+}
+
+function itemsOfRowsLayout(records: readonly JsonText[]): Layout {
+  const names = new Set(records.flatMap((record) => [...objectMembers(record).keys()]));
+  for (const name of aboutItem) names.delete(name);
+  const [type, target, error] = membersOf(aboutItem) as [Column, Column, Column];
+  const items = membersOf(names);
+  // The first rows decide the header. Fields that only later rows have go into this column.
+  const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
+  return {
+    columns: [
+      // On a screen the type is the same in each row, and failures are reported below.
+      { ...type, inTable: 'yields' },
+      target,
+      ...items,
+      { ...other, inTable: 'never' },
+      { ...error, inTable: 'yields' },
+    ],
+  };
+}
+
+/** An item whose members don't have the names of the columns beside it. */
+function withoutAbout(item: JsonText): JsonText {
+  const members = objectMembers(item);
+  if (!aboutItem.some((name) => members.has(name))) return item;
+  const taken = new Set(members.keys());
+  return objectOf(
+    [...members].map(([name, value]) => [
+      aboutItem.includes(name) ? free(taken, name, 'item', '_') : name,
+      value,
+    ]),
+  );
 }

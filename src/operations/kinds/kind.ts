@@ -1,5 +1,7 @@
+import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import type { Connection } from '../../connection/connection.ts';
 import { type JsonText, objectMembers } from '../../json/text.ts';
+import type { RowKind } from './row-kind.ts';
 
 /** Settings with the prices, which the service does not tell. */
 export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
@@ -12,8 +14,11 @@ export interface Tariff {
   readonly plain?: boolean;
 }
 
-/** Everything that differs between kinds of operations. */
-export interface Kind<Body = never> {
+/**
+ * Everything that differs between kinds of operations. `Rows` is what decides, together with a row of a list, what is sent for it: values
+ * only, never the name of a file.
+ */
+export interface Kind<Body = never, Rows = never> {
   /** The request that is paid for; null where nothing is paid for. */
   readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
   /** What this machine stores of the answer. The leads of a task stay at the service. */
@@ -26,6 +31,12 @@ export interface Kind<Body = never> {
   readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
   readonly prints: 'single' | 'list';
   readonly tariff: (body: Body) => Tariff;
+  /** How its records are shown. It is the same when they are shown again. */
+  readonly layout?: (body: Body) => Layout | LayoutOf;
+  /** For what can be bought for each row of a list. */
+  readonly rows?: (request: Rows) => RowKind<[Body] extends [never] ? object : Body>;
+  /** Pure: `Rows` without what makes no difference at the service; by default all of it. */
+  readonly sentOf?: (request: Rows) => object;
   /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
   /** The service's words where it finished without a result. */

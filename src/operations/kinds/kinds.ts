@@ -1,4 +1,7 @@
 import { type Client, requests } from '../../client.ts';
+import { memberLayout } from '../../columns/columns.ts';
+import { entityLayout } from '../../columns/entity-layout.ts';
+import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
@@ -11,7 +14,7 @@ import { research } from './research.ts';
 
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
 /** A list: many answers, one bought for each row, at the price of the row. */
-const rows = {
+const list = {
   endpoint: null,
   prints: 'list',
   keeps: 'rows',
@@ -30,6 +33,7 @@ const search = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length,
   }),
+  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
 } as const satisfies Kind<EntitySearchRequest>;
 
 const task = {
@@ -41,13 +45,22 @@ const task = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length && enable_web_search !== true,
   }),
+  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
+
+/** What is bought as one answer, or as a list with one for each row. */
+const lookups = { contact, research, enrich, extract } as const;
 
 /** Every kind of operation that leaves a record, by its name in the journal and the history. */
 // rule: general.reserve, general.contact-reserve
 export const kinds = {
   search,
-  'task create': { ...task, prints: 'single', isResumable: false },
+  'task create': {
+    ...task,
+    prints: 'single',
+    isResumable: false,
+    layout: () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
+  },
   'task run': { ...task, isResumable: true },
   'task wait': {
     ...leads,
@@ -58,15 +71,23 @@ export const kinds = {
     about: null,
     tariff: free,
   },
-  contact,
-  research,
-  enrich,
-  extract,
-  'contact list': { ...rows, subject: 'contact_type' },
-  'research list': { ...rows, subject: null },
-  'enrich list': { ...rows, subject: null },
-  'extract list': { ...rows, subject: 'type' },
+  ...lookups,
+  ...toLists(lookups),
 } as const satisfies Readonly<Record<string, Kind>>;
+
+type Lists<Answers> = {
+  readonly [Name in keyof Answers & string as `${Name} list`]: typeof list & {
+    readonly subject: Kind['subject'];
+  };
+};
+
+/** Pure: for each kind of answer the kind of its lists. */
+function toLists<Answers extends Readonly<Record<string, Pick<Kind, 'subject'>>>>(
+  answers: Answers,
+): Lists<Answers> {
+  const named = Object.entries(answers).map(([name, { subject }]) => [`${name} list`, { ...list, subject }]);
+  return Object.fromEntries(named);
+}
 
 /** A kind that is not paid for by itself. */
 function free(): never {
@@ -118,6 +139,15 @@ export async function recordsOf(
 ): Promise<readonly JsonText[]> {
   const { recordsOf: cut }: Kind = kinds[name];
   return cut === undefined ? [answer] : await cut(answer, signal);
+}
+
+/** Pure: how the records of a purchase are printed. */
+export function printedAs<Name extends PaidKind>(
+  name: Name,
+  body: BodyOf<Name>,
+): { readonly shape: Kind['prints']; readonly layout: Layout | LayoutOf } {
+  const { layout } = kinds[name] as { readonly layout: (body: BodyOf<Name>) => Layout | LayoutOf };
+  return { shape: kinds[name].prints, layout: layout(body) };
 }
 
 /** Pure: whether this kind makes a task at the service. */

@@ -1,22 +1,11 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
-import type { JsonText } from '../../json/text.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import { countOf, toThem } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
+import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row: how its request ended, or why it was never sent. */
 export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
-
-export interface RowFailure {
-  readonly message: string;
-  readonly requestId?: string | undefined;
-  readonly charged: Charged;
-}
-
-/** The result of a row: its answer, or why it has none. */
-export type RowOutcome =
-  | { readonly answer: JsonText; readonly failure?: undefined }
-  | { readonly answer?: undefined; readonly failure: RowFailure };
 
 /** Pure: from the end of its request. */
 export function toOutcome(kind: AnswerKind, result: RowResult): RowOutcome {

@@ -5,7 +5,7 @@ import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows
 import type { WorstCase } from '../money.ts';
 import type { Operation } from '../operation.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
-import type { RowOutcome } from './list-outcome.ts';
+import type { RowOutcome } from './row-outcome.ts';
 
 export interface RowSource {
   /** Whether they can be read several times, and so be counted before anything is sent. */

@@ -1,5 +1,8 @@
+import type { Layout } from '../../columns/layout.ts';
 import type { DeepSearchRequest } from '../../contract/types.ts';
+import { toDeepSearchRequest } from '../../requests/lookups.ts';
 import { answerInAnswer, type Kind } from './kind.ts';
+import { joinWith } from './row-kind.ts';
 
 export const research = {
   endpoint: 'deepSearch',
@@ -10,4 +13,36 @@ export const research = {
   about: 'query',
   tariff: () => ({ setting: 'price.research', units: 1 }),
   reasonIn: answerInAnswer,
+  layout: () => researchLayout,
+  rows: () => ({
+    field: 'query',
+    takesEntities: false,
+    toBody: (query, names) => toDeepSearchRequest({ query }, names),
+    into: 'research',
+    join: joinWith(
+      (answer) => answer.member('answer'),
+      (into) => [
+        [into, (found) => found.member('Result') ?? found.text],
+        [`${into}_citations`, (found) => found.member('Citations')],
+      ],
+    ),
+  }),
 } as const satisfies Kind<DeepSearchRequest>;
+
+/** An answer in another form than `{ Result, Citations }` is shown as it is. */
+const researchLayout: Layout = {
+  prose: true,
+  columns: [
+    {
+      header: 'result',
+      value: (record) => record.inner('answer')?.member('Result') ?? record.member('answer'),
+    },
+    {
+      header: 'citations',
+      value: (record) =>
+        record.inner('answer')?.member('Result') === undefined
+          ? undefined
+          : record.inner('answer')?.member('Citations'),
+    },
+  ],
+};

@@ -15,9 +15,11 @@ import {
   isKept,
   isTask,
   kinds,
+  printedAs,
   recordsOf,
   rowsOf,
 } from '../../../operations/kinds/kinds.ts';
+import { answersAs } from '../../../operations/kinds/row-request.ts';
 import { type Operation, readKnown } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf } from '../../../operations/wording.ts';
@@ -28,7 +30,6 @@ import { inDoubt } from '../../messages/hints.ts';
 import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
-import { answersAs, printedAs } from '../../records/orders.ts';
 import { withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };

@@ -1,6 +1,7 @@
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import type { OperationEvent } from '../../../operations/events.ts';
+import { printedAs } from '../../../operations/kinds/kinds.ts';
 import { toWorstCase } from '../../../operations/money.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
@@ -15,7 +16,7 @@ import {
   readTaskRequest,
   type TaskRequestOptions,
 } from '../../options/search-options.ts';
-import { type PurchaseOptions, printedAs, toBuyer, toOrder } from '../../records/orders.ts';
+import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
 import { runAndShow } from '../../run-and-show.ts';
 
 export const createTaskCreate = defineCommand({
