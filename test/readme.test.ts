@@ -95,11 +95,11 @@ describe.skipIf(!needs('bash', 'script', 'stty'))('the examples of the README', 
   });
 });
 
-describe('the README', () => {
+describe('the documentation', () => {
   it('shares a list between machines with options that there are, into one file for each', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'companies.csv'), 'objective\nCTO of Nordlicht Pay\nCTO of Eichwald Pay\n');
-    const text = textOf(readme)
+    const text = textOf(join(root, 'docs/many-machines.md'))
       .replaceAll('/data/', '')
       .replace(/\n +-o /, ' -o ');
     const lines = text.match(/leadpipe contact email --input .+ -o "?out-\S+/g) ?? [];
@@ -113,8 +113,16 @@ describe('the README', () => {
   });
 
   it('has settings for agents that are JSON', () => {
-    const [, settings = ''] = /^```json\n([\s\S]*?)^```$/m.exec(textOf(readme)) ?? [];
+    const [, settings = ''] = /^```json\n([\s\S]*?)^```$/m.exec(textOf(join(root, 'docs/agents.md'))) ?? [];
     expect(JSON.parse(settings).mcpServers.leadpipe.args).toContain('mcp');
+  });
+});
+
+describe('the README', () => {
+  it('fits two screens', () => {
+    const text = textOf(readme);
+    expect(text.length).toBeLessThanOrEqual(6000);
+    expect(text.split('\n').length).toBeLessThanOrEqual(111);
   });
 
   it('begins with the two commands that .ci/run takes', () => {

@@ -16,8 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.end());
 
-const fromReadme =
-  /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs/programs.md'), 'utf8'))?.[1] ?? '';
+const [fromPrograms, fromJobs] = ['programs.md', 'jobs.md'].map(
+  (name) => /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs', name), 'utf8'))?.[1] ?? '',
+) as [string, string];
 
 function write(name: string, text: string): string {
   const file = join(folder, name);
@@ -122,8 +123,10 @@ function compile(name: string, source: string, options: object): string {
 }
 
 describe('a program', () => {
-  it('of the README runs as it stands there, in JavaScript', () => {
-    expect(runNode(write('readme.mjs', fromReadme))).toMatchObject(threeLeads);
+  it('of the documentation runs as it stands there, in JavaScript', () => {
+    expect(runNode(write('programs.mjs', fromPrograms))).toMatchObject(threeLeads);
+    const job = { stdout: expect.stringMatching(/^(?:.+ https:\S+\n){3}$/), stderr: '', status: 0 };
+    expect(runNode(write('jobs.mjs', fromJobs))).toMatchObject(job);
   });
 
   it.each<[name: string, options: object]>([
@@ -147,9 +150,9 @@ describe('a program', () => {
   });
 
   it.each<Format>(['esm', 'cjs'])('bundled by esbuild as %s, alone in a folder', async (format) => {
-    const [, imports = '', rest = ''] = /^(import .*\n)([\s\S]*)$/.exec(fromReadme) ?? [];
+    const [, imports = '', rest = ''] = /^(import .*\n)([\s\S]*)$/.exec(fromPrograms) ?? [];
     // CommonJS has no await outside of a function.
-    const source = format === 'esm' ? fromReadme : `${imports}(async () => {${rest}})();`;
+    const source = format === 'esm' ? fromPrograms : `${imports}(async () => {${rest}})();`;
     const outfile = join(temporaryFolder(), `program.${format === 'esm' ? 'mjs' : 'cjs'}`);
     const entryPoints = [write(`bundled-${format}.mjs`, source)];
     await build({ entryPoints, outfile, bundle: true, platform: 'node', format });
