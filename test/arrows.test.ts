@@ -105,7 +105,7 @@ const harmless = words('buffer crypto events path stream timers/promises url uti
 /** Loaded when used: these must not be reached by static imports from the command line's start. Not chalk, which colours every error. */
 const lazyPackages = words(`
   ajv undici csv- @napi-rs/keyring @sqlite.org/sqlite-wasm string-width
-  cli-table3 ora read-excel-file fflate @modelcontextprotocol
+  cli-table3 ora saxen fflate @modelcontextprotocol
 `);
 
 const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -25,6 +25,9 @@ export interface Records {
   /** The columns in their order, if there are any. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
+  /** What the user should know before the rows are used: what is not read, and what can't be read right. */
+  readonly note?: string | undefined;
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface Reading {
@@ -40,6 +43,8 @@ export interface Reading {
   readonly what: string;
   /** Which array of a JSON object. */
   readonly table?: string | undefined;
+  /** Which sheet of a workbook, by name or number. */
+  readonly sheet?: string | undefined;
 }
 
 /**
@@ -55,11 +60,7 @@ export async function openRecords(
   const first = await source.next();
   const all = behind(first.done ? [] : [first.value], source);
   if (!first.done && Buffer.from(first.value).subarray(0, zipMark.length).equals(zipMark)) {
-    const [header = [], ...rows] = await readWorkbook(all, what);
-    return toRecords(
-      header,
-      rows.map((cells, at) => ({ line: at + 2, cells, flaw: undefined })),
-    );
+    return await openSheet(all, reading);
   }
   const isWorkbook = (format ?? extension.slice(1)) === 'xlsx';
   if (isWorkbook && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
@@ -254,7 +255,7 @@ async function openCsv(text: AsyncIterable<string>, delimiter: string, what: str
   return toRecords(header, parsed);
 }
 
-function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow> | readonly CsvRow[]): Records {
+function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow> | Iterable<CsvRow>): Records {
   const names = header.map((cell) => unguarded(cell.trim()));
   const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
   async function* rows(): AsyncGenerator<FileRecord> {
@@ -285,11 +286,11 @@ const most = 100 * 1024 * 1024;
 
 const zipMark = Buffer.from('PK\u0003\u0004');
 
-/**
- * The rows of the first sheet of a workbook, as texts, and of the next sheets that have the same header. The first row is the header.
- * Throws UsageError.
- */
-async function readWorkbook(bytes: AsyncIterable<Uint8Array | string>, what: string): Promise<string[][]> {
+/** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
+async function openSheet(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { what, sheet, wanted }: Reading,
+): Promise<Records> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of bytes) {
@@ -303,22 +304,16 @@ async function readWorkbook(bytes: AsyncIterable<Uint8Array | string>, what: str
     }
   }
   // Loaded here, since most inputs are not workbooks.
-  const { default: read } = await import('read-excel-file/node');
-  const sheets = await read(Buffer.concat(pieces)).catch(() => {
-    throw new UsageError(
-      `${what} can't be read as an Excel workbook (.xlsx)`,
-      'Save it as CSV (in Excel: "CSV UTF-8").',
-    );
-  });
-  const [first = [], ...others] = sheets.map(({ data }) => data.map((row) => row.map(toText)));
-  const header = JSON.stringify(first[0]);
-  return first.concat(
-    ...others.filter(([head]) => JSON.stringify(head) === header).map((rows) => rows.slice(1)),
-  );
-}
-
-function toText(cell: unknown): string {
-  if (cell === null || cell === undefined) return '';
-  if (!(cell instanceof Date)) return String(cell);
-  return cell.toISOString().replace(/T00:00:00\.000Z$/, '');
+  const { chooseSheet } = await import('./chosen-sheet.ts');
+  const chosen = chooseSheet(Buffer.concat(pieces), what, sheet, (cell) => isOneOf(cell, wanted));
+  const { before, width, note, warnings } = chosen;
+  function* rows(): Generator<CsvRow> {
+    for (const { line, cells } of chosen.rows()) {
+      if (cells.length > before) yield { line, cells: cells.slice(before), flaw: undefined };
+    }
+  }
+  const table = rows();
+  const { cells: header = [] } = table.next().value ?? {};
+  const columns = Array.from({ length: width - before }, (_, at) => header[at] ?? '');
+  return { ...toRecords(columns, table), note, warnings };
 }

@@ -21,10 +21,14 @@ export function readCatalogueFile(path: string) {
   }
 }
 
-/** Throws FileError, UsageError. */
-export async function* leadsOf({ path, kind, bytes }: CatalogueFile): AsyncGenerator<NewLead> {
+/** Tells what of the file is not read, or can't be read right. Throws FileError, UsageError. */
+export async function* leadsOf(
+  { path, kind, bytes }: CatalogueFile,
+  tell: (line: string) => void,
+): AsyncGenerator<NewLead> {
   const reading = { extension: kind, field: 'name', wanted: ['name'], what: path };
-  const { columns, rows } = await openRecords(piecesOf(bytes()), reading);
+  const { columns, rows, note, warnings = [] } = await openRecords(piecesOf(bytes()), reading);
+  for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !columns.includes('name')) {
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
   }

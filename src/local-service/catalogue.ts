@@ -12,15 +12,23 @@ import { apart, phrase, toIndexText } from './objective.ts';
 import { columnWeights, createSearch, typeWord } from './search.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
-const form = 12;
+const form = 13;
 /** So many indexes of recently used catalogues stay. */
 const indexesKept = 4;
 
 export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
 
 /** Opens the catalogue of the user's own file, or of the demonstration. */
-export async function openCatalogueOf(stateDir: string, file: string | undefined) {
-  const path = await indexOf(stateDir, file === undefined ? demonstrationFile() : readCatalogueFile(file));
+export async function openCatalogueOf(
+  stateDir: string,
+  file: string | undefined,
+  tell: (line: string) => void,
+) {
+  const path = await indexOf(
+    stateDir,
+    file === undefined ? demonstrationFile() : readCatalogueFile(file),
+    tell,
+  );
   const rows = openFile(path, 'immutable');
   const search = createSearch(rows);
   // WebAssembly is slow at first. With a large catalogue, that would hold up the first request and all others.
@@ -51,7 +59,7 @@ export async function openCatalogueOf(stateDir: string, file: string | undefined
  * The index of a catalogue, which is made if there is none for this content. It is written under another name, renamed when it is complete,
  * and never changed afterwards, so any number of processes may read it without a lock.
  */
-async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
+async function indexOf(stateDir: string, file: CatalogueFile, tell: (line: string) => void): Promise<string> {
   const content = digestOf(file.content, 64);
   const path = join(stateDir, `catalogue-${digestOf(`${form}:${file.kind}:${content}`)}.db`);
   if (existsSync(path)) return path;
@@ -60,7 +68,7 @@ async function indexOf(stateDir: string, file: CatalogueFile): Promise<string> {
     const rows = openFile(part);
     try {
       rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-      await writeCatalogue(rows, leadsOf(file));
+      await writeCatalogue(rows, leadsOf(file, tell));
       rows.exec('COMMIT');
     } finally {
       rows.close();

@@ -51,7 +51,7 @@ export async function startLocalService(options: LocalServiceOptions) {
     store.close();
   };
   try {
-    catalogue = await openCatalogueOf(stateDir, options.catalogFile);
+    catalogue = await openCatalogueOf(stateDir, options.catalogFile, (line) => hint?.(line));
     const now = () => clock.now().getTime();
     const answering = new Map<string, Promise<void>>();
     const service: Service = {

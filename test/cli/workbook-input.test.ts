@@ -4,6 +4,8 @@ import { writeWorkbook } from '../../src/output/workbook.ts';
 import { ending } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
 import { createMachine } from '../helpers/machine.ts';
+import { startRowService } from '../helpers/row-service.ts';
+import { makeWorkbook } from '../helpers/workbooks.ts';
 
 const { leadpipe, pathOf, write } = createMachine();
 
@@ -34,12 +36,58 @@ it.each(['rows.xlsx', 'rows'])('a workbook is read as CSV is: %s', async (name) 
   ]);
 });
 
-it('goes on with the next sheet, as the workbooks of leadpipe do', async () => {
-  const many = Array.from({ length: 5 }, (_, nth) => `["n${nth}"]`);
-  await workbook('sheets.xlsx', ['["name"]', ...many], {});
-  const search = 'search company x --dedup-custom-leads @sheets.xlsx --local --dry-run';
-  const { body } = JSON.parse((await leadpipe(search)).stdout);
-  expect(body.dedup_custom_leads).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
+const several = makeWorkbook({
+  sheets: [
+    { name: 'Do not contact', state: 'hidden', rows: [['name'], ['Mallory']] },
+    {
+      name: 'Leads',
+      rows: [
+        ['name', 'city'],
+        ['Ada', 'Rome'],
+      ],
+    },
+    { name: 'Others', rows: [['objective'], ['CTO of Nordlicht Pay'], ['Bob']] },
+  ],
+});
+
+it('of several sheets one is read, by every option that takes a list, and the others are named', async () => {
+  writeFileSync(pathOf('sheets.xlsx'), several);
+  const search = await leadpipe('search company x --dedup-custom-leads @sheets.xlsx --local --dry-run');
+  expect(JSON.parse(search.stdout).body.dedup_custom_leads).toEqual(['Ada']);
+  const note =
+    /^Only the sheet "Leads" of .*sheets\.xlsx is read, and not "Do not contact" \(hidden\), "Others"\.$/m;
+  expect(search.stderr).toMatch(note);
+  const list = await leadpipe('contact email --local -f jsonl --input sheets.xlsx --template {name}');
+  expect(recordsIn(list.stdout)).toMatchObject([{ name: 'Ada' }]);
+  expect(list.stderr).toMatch(note);
+  expect(await leadpipe('contact email --local --input sheets.xlsx --sheet 9')).toMatchObject(
+    ending(2, 'sheets.xlsx has no sheet "9"', 'It has "Do not contact" (hidden), "Leads", "Others".'),
+  );
+});
+
+it('resume reads the sheet that the list was begun with', async () => {
+  const refused = new Set(['Bob']);
+  const machine = createMachine((await startRowService({ refused })).url);
+  writeFileSync(machine.pathOf('sheets.xlsx'), several);
+  const begun = await machine.leadpipe('contact email --input sheets.xlsx --sheet 3 -o out.jsonl');
+  expect(begun).toMatchObject(ending(3, '1 failed'));
+  refused.clear();
+  const [operation] = await machine.history('list');
+  expect(await machine.leadpipe(`resume ${operation?.operation_id}`)).toMatchObject(ending(0, '"Others"'));
+  expect(recordsIn(machine.read('out.jsonl'))).toMatchObject([
+    { objective: 'CTO of Nordlicht Pay', email: { content: 'cto.of.nordlicht.pay@example.com' } },
+    { objective: 'Bob', email: { content: 'bob@example.com' } },
+  ]);
+});
+
+it('what a workbook lost is said before anything is bought', async () => {
+  const rows = [
+    ['name', 'id'],
+    ['Ada', { xml: '<v>12345678901234567</v>' }],
+  ];
+  writeFileSync(pathOf('lost.xlsx'), makeWorkbook({ sheets: [{ name: 'A', rows }] }));
+  const says = /warning: lost\.xlsx: a number has over 15 digits, in B2: 12345678901234567\./;
+  expect(await leadpipe(`${contact} lost.xlsx --dry-run`)).toMatchObject(ending(0, says));
 });
 
 it.each([

@@ -14,6 +14,24 @@ export function isInput(name: string): boolean {
   return inputFiles.includes(name);
 }
 
+/** Lines for the user. */
+interface InputNotes {
+  say(line: string): void;
+  warn(line: string): void;
+}
+
+/** Says what of an input is not read, or can't be read right. */
+export function tellOfInput(
+  { say, warn }: InputNotes,
+  {
+    note,
+    warnings = [],
+  }: { readonly note?: string | undefined; readonly warnings?: readonly string[] | undefined },
+): void {
+  if (note !== undefined) say(note);
+  for (const warning of warnings) warn(warning);
+}
+
 /** Standard input, for `name` only. Throws UsageError where something else reads it, too. */
 export function takeInput({ stdin, run }: Context, name: string): Readable {
   if (run.inputTakenBy !== undefined) {
@@ -43,11 +61,17 @@ export async function readTextArgument(context: Context, name: string, argument:
  * with a column of the given name, or JSONL with a field of that name. White space around items, empty items and repetitions
  * are dropped. Throws UsageError.
  */
-export async function readList(context: Context, option: string, column: string, values: readonly string[]) {
+export async function readList(
+  context: Context,
+  option: string,
+  column: string,
+  values: readonly string[],
+  notes: InputNotes,
+) {
   const items: string[] = [];
   for (const value of values) {
     if (value === '-' || value.startsWith('@')) {
-      items.push(...(await readListFile(context, value.replace(/^@/, ''), option, column)));
+      items.push(...(await readListFile(context, value.replace(/^@/, ''), option, column, notes)));
     } else items.push(...value.split(','));
   }
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
@@ -91,7 +115,13 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
  * The items in a file of a list option, read like rows: text with an item per line, CSV with a column of this name, JSONL with a field of
  * this name. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
  */
-async function readListFile(context: Context, path: string, option: string, column: string) {
+async function readListFile(
+  context: Context,
+  path: string,
+  option: string,
+  column: string,
+  notes: InputNotes,
+) {
   // Only loaded by lists that are in a file.
   const [{ bytesOf }, { openInput }, { memberIn, nameIn }] = await Promise.all([
     import('../../requests/file-bytes.ts'),
@@ -102,12 +132,14 @@ async function readListFile(context: Context, path: string, option: string, colu
   const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);
   const name = isPiped ? 'standard input' : path;
   const what = `${option}: ${name}`;
-  const { columns, rows } = await openInput(bytes, {
+  const input = await openInput(bytes, {
     name: path,
     field: column,
     wanted: [column],
     what,
   });
+  tellOfInput(notes, input);
+  const { columns, rows } = input;
   if (columns !== undefined && nameIn(columns, column) === undefined) {
     throw new UsageError(`${what} has no column "${column}"`);
   }

@@ -11,6 +11,7 @@ import { choice, numberIn, once, option, under } from './options.ts';
 export interface RowsOptions {
   readonly input?: string;
   readonly inputFormat?: InputFormat;
+  readonly sheet?: string;
   readonly table?: string;
   readonly template?: string;
   readonly into?: string;
@@ -61,6 +62,10 @@ export function createRowsOptions(into?: string): readonly Option[] {
       'the format of the input (default: found from its name or content)',
       'input format',
       inputFormats,
+    ),
+    new Option(
+      '--sheet <name>',
+      'which sheet of a workbook, by its name or number (default: the first with a table)',
     ),
     new Option('--table <name>', 'which array of a JSON object, if it has several'),
     new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),

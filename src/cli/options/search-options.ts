@@ -123,12 +123,13 @@ export async function readEntitySearchInput(
   objective: string,
   options: EntitySearchOptions & Partial<ReportOptions>,
 ) {
+  const notes = createNotes(context, options);
   const read = (name: string, column: string, values: readonly string[] = []) =>
-    readList(context, name, column, values);
+    readList(context, name, column, values, notes);
   const enrichFields = await read(inputNames.enrich_fields, 'name', options.enrichFields);
   const contacts = contactFieldsIn(enrichFields);
   if (contacts.length > 0) {
-    createNotes(context, options).warn(
+    notes.warn(
       `a search finds no email addresses or phone numbers, so ${contacts.join(', ')} will probably stay empty. To look them up: leadpipe contact email --input <file of leads>`,
     );
   }

@@ -19,6 +19,8 @@ import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
+
+import { tellOfInput } from '../options/inputs.ts';
 import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
@@ -68,6 +70,7 @@ export async function buyList(
   else checkUsable(input, list, toText);
   const { head, source } = input;
   const { warn, say } = createNotes(context, options);
+  tellOfInput({ warn, say }, input);
   const tellUnfound = (): void => {
     const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
     for (const path of unfound) warn(`--template: "${path}" is empty in every row`);
@@ -92,10 +95,11 @@ export async function buyList(
     const into = options.into ?? list.into;
     const join = list.join(into, new Set(own));
     const layout = list.layout ?? layoutOf(base, join.columns, join.members);
-    const { inputFormat, table, run } = options;
+    const { inputFormat, sheet, table, run } = options;
     const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),
       inputFormat,
+      sheet,
       table,
       into,
       run,

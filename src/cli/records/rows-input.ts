@@ -10,7 +10,7 @@ import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions } from '../options/rows.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
-export interface RowInput extends Pick<Input, 'columns' | 'format'> {
+export interface RowInput extends Pick<Input, 'columns' | 'format' | 'note' | 'warnings'> {
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
@@ -21,7 +21,7 @@ const maxLooked = 100;
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
   context: Context,
-  { input: name, inputFormat: format, table }: RowsOptions & { readonly input: string },
+  { input: name, inputFormat: format, sheet, table }: RowsOptions & { readonly input: string },
   field: string,
   wanted: readonly string[],
   isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
@@ -30,7 +30,7 @@ export async function openRows(
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(bytes, { name, format, field, wanted, what, table });
+    return openInput(bytes, { name, format, field, wanted, what, sheet, table });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());
@@ -45,7 +45,8 @@ export async function openRows(
     yield* (await open()).rows;
   };
   const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
-  return { columns: opened.columns, format: opened.format, what, head, source };
+  const { columns, format: found, note, warnings } = opened;
+  return { columns, format: found, note, warnings, what, head, source };
 }
 
 /** Rows that can be looked at before they are taken. Those that were looked at are kept in memory. */

@@ -1,0 +1,110 @@
+import { UsageError } from '../errors.ts';
+import { type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
+
+/** The rows of one sheet, and what has to be said of it before they are used. */
+export interface ChosenSheet {
+  readonly rows: () => Generator<SheetRow, void>;
+  /** Columns up to the last one with a cell, and empty ones before the first. */
+  readonly width: number;
+  readonly before: number;
+  /** Which sheet is read, if there are several. */
+  readonly note: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** Rows of a sheet that decide whether it has a table. */
+const looked = 100;
+/** As many names as a line has room for. */
+const maxNames = 5;
+
+/**
+ * The sheet of this name or number, else the first visible one that has a table: rows of several cells, or a column under a header that
+ * `isHeader` knows. `what` is the workbook in messages. Throws UsageError.
+ */
+export function chooseSheet(
+  bytes: Uint8Array,
+  what: string,
+  wanted: string | undefined,
+  isHeader: (cell: string) => boolean,
+): ChosenSheet {
+  const sheets = openWorkbook(bytes, what);
+  const chosen = wanted === undefined ? firstTable(sheets, isHeader) : named(sheets, wanted, what);
+  const rows = chosen === undefined ? function* () {} : () => chosen.rows();
+  const others = sheets.filter((sheet) => sheet !== chosen);
+  const note =
+    chosen === undefined || others.length === 0
+      ? undefined
+      : `Only the sheet "${chosen.name}" of ${what} is read, and not ${namesOf(others)}.`;
+  return { rows, note, ...lookThrough(rows(), what) };
+}
+
+function named(sheets: readonly Sheet[], wanted: string, what: string): Sheet {
+  const found =
+    sheets.find(({ name }) => name === wanted) ??
+    sheets.find(({ name }) => name.trim().toLowerCase() === wanted.trim().toLowerCase()) ??
+    (/^\d+$/.test(wanted) ? sheets[Number(wanted) - 1] : undefined);
+  if (found !== undefined) return found;
+  throw new UsageError(`${what} has no sheet "${wanted}"`, `It has ${namesOf(sheets)}.`);
+}
+
+function namesOf(sheets: readonly Sheet[]): string {
+  const names = sheets
+    .slice(0, maxNames)
+    .map(({ name, isHidden }) => `"${name}"${isHidden ? ' (hidden)' : ''}`);
+  return `${names.join(', ')}${sheets.length > maxNames ? ` and ${sheets.length - maxNames} more` : ''}`;
+}
+
+function firstTable(sheets: readonly Sheet[], isHeader: (cell: string) => boolean): Sheet | undefined {
+  const visible = sheets.filter(({ isHidden }) => !isHidden);
+  const lengths = new Map<Sheet, number>();
+  for (const sheet of visible) {
+    const head: string[][] = [];
+    for (const row of sheet.rows()) {
+      const cells = row.cells.filter((cell) => cell.trim() !== '');
+      if (cells.length > 0 && head.push(cells) === looked) break;
+    }
+    const isWide = head.filter((cells) => cells.length > 1).length > 1;
+    if (isWide || head.slice(0, -1).some((cells) => cells.some(isHeader))) return sheet;
+    lengths.set(sheet, head.length);
+  }
+  const atLeast = (length: number) => visible.find((sheet) => (lengths.get(sheet) ?? 0) >= length);
+  return atLeast(2) ?? atLeast(1) ?? visible[0];
+}
+
+/** One look at all rows: what is odd has to be known before anything is bought, and sheets say of themselves what is not true. */
+function lookThrough(
+  rows: Iterable<SheetRow>,
+  what: string,
+): Pick<ChosenSheet, 'width' | 'before' | 'warnings'> {
+  const found = new Map<Oddity['is'], { readonly first: Oddity; count: number }>();
+  let width = 0;
+  let before = Number.POSITIVE_INFINITY;
+  for (const { cells, oddities } of rows) {
+    width = Math.max(width, cells.length);
+    if (cells.length > 0)
+      before = Math.min(
+        before,
+        cells.findIndex((cell) => cell !== ''),
+      );
+    for (const oddity of oddities) {
+      const known = found.get(oddity.is);
+      if (known === undefined) found.set(oddity.is, { first: oddity, count: 1 });
+      else known.count += 1;
+    }
+  }
+  const warnings = [...found.values()].map(({ first, count }) => `${what}: ${inWords(first, count)}`);
+  return { width, before: Math.min(before, width), warnings };
+}
+
+function inWords({ is, cell, text }: Oddity, count: number): string {
+  const isOne = count === 1;
+  const place = isOne ? `in ${cell}` : `the first in ${cell}`;
+  switch (is) {
+    case 'rounded':
+      return `${isOne ? 'a number has' : `${count} numbers have`} over 15 digits, ${place}: ${text}. Excel keeps 15, so its last digits are probably wrong.`;
+    case 'unstored':
+      return `${isOne ? 'a formula has no stored result and counts' : `${count} formulas have no stored result and count`} as empty, ${place}. Open the file in Excel, and save it.`;
+    case 'error':
+      return `${isOne ? 'a cell has an error' : `${count} cells have an error`}, ${place}: ${text}`;
+  }
+}

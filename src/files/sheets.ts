@@ -1,0 +1,417 @@
+import { posix } from 'node:path';
+import { unzipSync } from 'fflate';
+import { Parser } from 'saxen';
+import { UsageError } from '../errors.ts';
+import { type Shows, toShows } from './cell-formats.ts';
+
+/** A sheet of a workbook, as a person sees its tab. */
+export interface Sheet {
+  readonly name: string;
+  readonly isHidden: boolean;
+  /** The rows that have a cell, each time from the first one. Throws UsageError. */
+  rows(): Generator<SheetRow, void>;
+}
+
+export interface SheetRow {
+  /** From 1. */
+  readonly line: number;
+  /** What the cells show, from column A to the last one that is filled. */
+  readonly cells: readonly string[];
+  /** What can't be known from the texts, by the name of the cell. */
+  readonly oddities: readonly Oddity[];
+}
+
+export interface Oddity {
+  /** An integer that Excel has rounded; a formula without its result; the name of an error. */
+  readonly is: 'rounded' | 'unstored' | 'error';
+  /** Such as C5. */
+  readonly cell: string;
+  readonly text: string;
+}
+
+/** Bytes of a part. A sheet of a million rows has about half of it. */
+const maxUnpacked = 1024 * 1024 * 1024;
+/** As Excel has them. */
+const [maxRows, maxColumns] = [1_048_576, 16_384];
+const pieceLength = 1 << 18;
+
+/**
+ * The sheets of a workbook in the order of their tabs. A sheet is unpacked whole, and its rows are read one by one. `what` is its name in
+ * messages. Throws UsageError.
+ */
+export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] {
+  const reading = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof UsageError ? error : unreadable(what);
+    }
+  };
+  return reading(() => {
+    const archive = openArchive(bytes, what);
+    const root = relationsOf(archive, '').find(({ type }) => type === 'officeDocument');
+    const main = root?.target ?? 'xl/workbook.xml';
+    const relations = relationsOf(archive, main);
+    const partOf = (type: string): Uint8Array | undefined => {
+      const found = relations.find((one) => one.type === type);
+      return found && archive.part(found.target);
+    };
+    const { tabs, is1904 } = readTabs(archive.part(main));
+    let strings: string[] | undefined;
+    let shows: Shows[] | undefined;
+    // The sheet that was read last is mostly the next one, too.
+    let unpacked: { readonly target: string; readonly xml: Uint8Array | undefined } | undefined;
+    return tabs.map(({ name, isHidden, id }) => {
+      const target = relations.find((one) => one.id === id && one.type === 'worksheet')?.target;
+      return {
+        name,
+        isHidden,
+        *rows() {
+          // A sheet with nothing but a chart has no cells.
+          if (target === undefined) return;
+          if (unpacked?.target !== target) unpacked = { target, xml: reading(() => archive.part(target)) };
+          const { xml } = unpacked;
+          if (xml === undefined) return;
+          strings ??= reading(() => readStrings(partOf('sharedStrings')));
+          shows ??= reading(() => readFormats(partOf('styles'), is1904));
+          const rows = readRows(xml, strings, shows);
+          for (let next = reading(() => rows.next()); !next.done; next = reading(() => rows.next())) {
+            yield next.value;
+          }
+        },
+      };
+    });
+  });
+}
+
+function unreadable(what: string): UsageError {
+  return new UsageError(
+    `${what} can't be read as an Excel workbook (.xlsx)`,
+    'Save it as CSV (in Excel: "CSV UTF-8").',
+  );
+}
+
+type Archive = ReturnType<typeof openArchive>;
+
+function openArchive(bytes: Uint8Array, what: string) {
+  /** The names as they are written, by what they mean: some programs write them with backslashes. */
+  const names = new Map<string, string>();
+  unzipSync(bytes, { filter: ({ name }) => void names.set(pathOf(name), name) as never });
+  return {
+    part(path: string): Uint8Array | undefined {
+      const name = names.get(path);
+      if (name === undefined) return undefined;
+      const filter = (file: { name: string; originalSize: number }): boolean => {
+        if (file.name !== name) return false;
+        if (file.originalSize <= maxUnpacked) return true;
+        throw new UsageError(
+          `${what} has more than ${maxUnpacked} bytes when it is unpacked, which is too much for a workbook`,
+          'Save it as CSV (in Excel: "CSV UTF-8").',
+        );
+      };
+      return unzipSync(bytes, { filter })[name];
+    },
+  };
+}
+
+/** Pure: a name in a zip file without what programs write in different ways. */
+function pathOf(name: string): string {
+  return name.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
+}
+
+interface Relation {
+  readonly id: string;
+  /** The last word of its type: the rest differs between the transitional and the strict form. */
+  readonly type: string;
+  readonly target: string;
+}
+
+/** What a part refers to; an empty path stands for the workbook as a whole. */
+function relationsOf(archive: Archive, path: string): Relation[] {
+  const [, folder = '', file = ''] = /^(.*\/)?([^/]*)$/.exec(path) ?? [];
+  const found: Relation[] = [];
+  readXml(archive.part(pathOf(`${folder}_rels/${file}.rels`)), {
+    open(name, attribute) {
+      if (name !== 'Relationship') return;
+      const target = attribute('Target') ?? '';
+      const [id = '', type = ''] = [attribute('Id'), attribute('Type')?.split('/').at(-1)];
+      found.push({ id, type, target: pathOf(posix.resolve(`/${folder}`, target)) });
+    },
+  });
+  return found;
+}
+
+function readTabs(xml: Uint8Array | undefined) {
+  if (xml === undefined) throw new TypeError('no workbook');
+  const tabs: { readonly name: string; readonly isHidden: boolean; readonly id: string }[] = [];
+  let is1904 = false;
+  readXml(xml, {
+    open(name, attribute) {
+      if (name === 'workbookPr') is1904 = isTrue(attribute('date1904'));
+      if (name !== 'sheet') return;
+      const isHidden = (attribute('state') ?? 'visible') !== 'visible';
+      tabs.push({ name: attribute('name') ?? '', isHidden, id: attribute('id') ?? '' });
+    },
+  });
+  return { tabs, is1904 };
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text === '1' || text === 'true' || text === 'on';
+}
+
+/** The texts that cells refer to by number. */
+function readStrings(xml: Uint8Array | undefined): string[] {
+  const strings: string[] = [];
+  let text = '';
+  let isText = false;
+  let isReading = false;
+  readXml(xml, {
+    open(name) {
+      if (name === 'si') text = '';
+      else if (name === 'rPh') isReading = true;
+      isText = name === 't' && !isReading;
+    },
+    text(piece) {
+      if (isText) text += piece;
+    },
+    close(name) {
+      if (name === 'si') strings.push(unescaped(text));
+      else if (name === 'rPh') isReading = false;
+      isText = false;
+    },
+  });
+  return strings;
+}
+
+/** How numbers are shown, by the style of a cell. */
+function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
+  const codes = new Map<number, string>();
+  const shows = new Map<number, Shows>();
+  const styles: Shows[] = [];
+  let list = '';
+  readXml(xml, {
+    open(name, attribute) {
+      if (name === 'numFmts' || name === 'cellXfs') list = name;
+      const id = Number(attribute('numFmtId') ?? 0);
+      if (list === 'numFmts' && name === 'numFmt') codes.set(id, attribute('formatCode') ?? '');
+      if (list !== 'cellXfs' || name !== 'xf') return;
+      const known = shows.get(id) ?? toShows(id, codes.get(id), is1904);
+      shows.set(id, known);
+      styles.push(known);
+    },
+    close(name) {
+      if (name === list) list = '';
+    },
+  });
+  return styles;
+}
+
+function* readRows(
+  xml: Uint8Array,
+  strings: readonly string[],
+  shows: readonly Shows[],
+): Generator<SheetRow, void> {
+  const general = toShows(0, undefined, false);
+  const merged = createMerged(xml);
+  let rows: SheetRow[] = [];
+  let line = 0;
+  let cells: string[] = [];
+  let oddities: Oddity[] = [];
+  let column = -1;
+  let type = 'n';
+  let style = 0;
+  let value: string | undefined;
+  let hasFormula = false;
+  let isReading = false;
+  let isValue = false;
+
+  const textOf = (): string => {
+    if (value === undefined || (value === '' && hasFormula && type !== 'str')) {
+      if (hasFormula) oddities.push({ is: 'unstored', cell: nameOf(column, line), text: '' });
+      return '';
+    }
+    switch (type) {
+      case 's':
+        return strings[Number(value)] ?? '';
+      case 'inlineStr':
+      case 'str':
+        return unescaped(value);
+      case 'b':
+        return isTrue(value) ? 'true' : 'false';
+      case 'e':
+        oddities.push({ is: 'error', cell: nameOf(column, line), text: value });
+        return value;
+      case 'd':
+        return value.replace(/T00:00:00(?:\.0+)?Z?$/, '').replace(/Z$/, '');
+      default: {
+        const number = Number(value);
+        const text = (shows[style] ?? general)(number, value);
+        if (isRounded(number)) oddities.push({ is: 'rounded', cell: nameOf(column, line), text });
+        return text;
+      }
+    }
+  };
+  const source = {
+    open(name: string, attribute: (name: string) => string | undefined) {
+      if (name === 'row') {
+        line = Number(attribute('r') ?? line + 1);
+        column = -1;
+        cells = [];
+        oddities = [];
+      } else if (name === 'c') {
+        column = columnOf(attribute('r')) ?? column + 1;
+        type = attribute('t') ?? 'n';
+        style = Number(attribute('s') ?? 0);
+        value = undefined;
+        hasFormula = false;
+      } else if (name === 'v' || (name === 't' && !isReading)) {
+        value ??= '';
+        isValue = true;
+      } else if (name === 'rPh') isReading = true;
+      else if (name === 'f') hasFormula = true;
+    },
+    text(piece: string) {
+      if (isValue) value += piece;
+    },
+    close(name: string) {
+      if (name === 'v' || name === 't') isValue = false;
+      else if (name === 'rPh') isReading = false;
+      else if (name === 'c' && column < maxColumns && line <= maxRows) {
+        const text = textOf();
+        if (text === '') return;
+        while (cells.length < column) cells.push('');
+        cells[column] = text;
+      } else if (name === 'row') {
+        merged.fill(line, cells);
+        if (cells.length > 0 || oddities.length > 0) rows.push({ line, cells, oddities });
+      }
+    },
+  };
+  for (const _ of xmlPieces(xml, source)) {
+    yield* rows;
+    rows = [];
+  }
+  yield* rows;
+}
+
+/** Whether it is a whole number of more digits than Excel keeps. */
+function isRounded(value: number): boolean {
+  return Math.abs(value) >= 1e15 && Number.isInteger(value);
+}
+
+/** Cells that are merged show the text of the first one. It counts for each row that it stands beside. */
+function createMerged(xml: Uint8Array) {
+  const bytes = Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength);
+  // They stand behind the rows.
+  const tail = bytes.toString('latin1', Math.max(0, bytes.lastIndexOf('sheetData>')));
+  const areas = [...tail.matchAll(/mergeCell\s[^>]*?\bref="([A-Z]+)(\d+):[A-Z]+(\d+)"/g)]
+    .map(([, column, first, last]) => ({
+      column: columnOf(column) ?? 0,
+      first: Number(first),
+      last: Number(last),
+      text: '',
+    }))
+    .filter(({ first, last }) => last > first)
+    .sort((a, b) => a.first - b.first);
+  let next = 0;
+  let open: typeof areas = [];
+  return {
+    fill(line: number, cells: string[]): void {
+      for (; (areas[next]?.first ?? line + 1) <= line; next++)
+        open.push(areas[next] as (typeof areas)[number]);
+      if (open.length === 0) return;
+      open = open.filter(({ last }) => last >= line);
+      for (const area of open) {
+        if (area.first === line) area.text = cells[area.column] ?? '';
+        else if (area.text !== '' && (cells[area.column] ?? '') === '') {
+          while (cells.length < area.column) cells.push('');
+          cells[area.column] = area.text;
+        }
+      }
+    },
+  };
+}
+
+/** The number of the column of a cell such as C5, from 0. */
+function columnOf(name: string | undefined): number | undefined {
+  const [letters = ''] = /^[A-Z]+/i.exec(name ?? '') ?? [];
+  if (letters === '') return undefined;
+  let number = 0;
+  for (const letter of letters.slice(0, 4).toUpperCase()) number = number * 26 + letter.charCodeAt(0) - 64;
+  return number - 1;
+}
+
+function nameOf(column: number, line: number): string {
+  let letters = '';
+  for (let rest = column + 1; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  }
+  return `${letters}${line}`;
+}
+
+/** Pure: a text without the form that characters have which XML can't hold, such as _x000D_. */
+function unescaped(text: string): string {
+  if (!text.includes('_x')) return text.replace(/\r\n/g, '\n');
+  return text
+    .replace(/_x([0-9a-f]{4})_/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/\r\n/g, '\n');
+}
+
+interface XmlEvents {
+  /** The name is without its prefix, and so is that of an attribute. */
+  open(name: string, attribute: (name: string) => string | undefined): void;
+  text?(piece: string): void;
+  close?(name: string): void;
+}
+
+/** Reads a part whole; one that is not there has nothing in it. Throws for what is not XML. */
+function readXml(xml: Uint8Array | undefined, events: XmlEvents): void {
+  for (const _ of xmlPieces(xml ?? new Uint8Array(), events));
+}
+
+/** The same in pieces, so that what was found can be taken in between. */
+function* xmlPieces(xml: Uint8Array, events: XmlEvents): Generator<void, void> {
+  if (xml.length === 0) return;
+  const isWide = (xml[0] === 0xff && xml[1] === 0xfe) || (xml[0] === 0xfe && xml[1] === 0xff);
+  const decoder = new TextDecoder(isWide ? (xml[0] === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8');
+  const parser = new Parser();
+  parser.on('openTag', (name: string, attributes: () => Readonly<Record<string, string>> | false) => {
+    events.open(local(name), (wanted) => {
+      const all = attributes() || {};
+      // The one attribute with a prefix, which is mostly r.
+      const name = wanted === 'id' ? Object.keys(all).find((one) => one.endsWith(':id')) : wanted;
+      const found = all[name ?? wanted];
+      return found === undefined ? undefined : decodedXml(found);
+    });
+  });
+  parser.on('text', (text: string) => events.text?.(decodedXml(text)));
+  parser.on('cdata', (text: string) => events.text?.(text));
+  parser.on('closeTag', (name: string) => events.close?.(local(name)));
+  parser.on('error', (error: Error) => {
+    throw error;
+  });
+  for (let at = 0; at < xml.length; at += pieceLength) {
+    parser.write(decoder.decode(xml.subarray(at, at + pieceLength), { stream: true }));
+    yield;
+  }
+  parser.write(decoder.decode());
+  parser.end();
+  yield;
+}
+
+function local(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Pure. The parser's own function knows no character above U+FFFF. */
+function decodedXml(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return entities[name] ?? whole;
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : '';
+  });
+}

@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openRecords } from '../../src/files/file-records.ts';
+import { type MadeCell, type MadeSheet, type MadeWorkbook, makeWorkbook } from '../helpers/workbooks.ts';
+
+async function read(made: MadeWorkbook | Buffer, sheet?: string) {
+  const bytes = Buffer.isBuffer(made) ? made : makeWorkbook(made);
+  async function* pieces() {
+    yield bytes;
+  }
+  const reading = { extension: '.xlsx', field: 'text', wanted: ['name'], what: 'a.xlsx', sheet };
+  const { rows, note, warnings } = await openRecords(pieces(), reading);
+  const records: Record<string, string>[] = [];
+  const lines: number[] = [];
+  for await (const { record, line } of rows) {
+    records.push(JSON.parse(record ?? 'null'));
+    lines.push(line);
+  }
+  return { records, lines, note, warnings };
+}
+
+const number = (value: number | string, style = 0): MadeCell => ({
+  attributes: `s="${style}"`,
+  xml: `<v>${value}</v>`,
+});
+
+/** What each cell of a column shows. */
+async function shown(
+  cells: readonly MadeCell[],
+  more: Partial<MadeWorkbook> = {},
+): Promise<(string | undefined)[]> {
+  const rows = [['name', 'value'], ...cells.map((cell, at) => [`row ${at}`, cell])];
+  const { records } = await read({ sheets: [{ name: 'A', rows }], ...more });
+  return records.map(({ value }) => value);
+}
+
+const day = 43861;
+const at1405 = 43861.586805555555;
+
+describe('a cell has what it shows', () => {
+  it.each<[format: string | number, value: number | string, shows: string]>([
+    ['yyyy-mm-dd hh:mm:ss', at1405, '2020-01-31T14:05:00'],
+    [22, at1405, '2020-01-31T14:05:00'],
+    ['dd/mm/yyyy', day, '2020-01-31'],
+    [14, at1405, '2020-01-31'],
+    ['[$-409]d\\-mmm\\-yy;@', day, '2020-01-31'],
+    ['[$-411]ge.m.d', day, '2020-01-31'],
+    ['mmm-yy', day, '2020-01'],
+    ['yyyy', day, '2020'],
+    ['dd.mm.yyyy\\ hh:mm', 43861.99999999, '2020-02-01T00:00:00'],
+    ['hh:mm:ss.000', 0.586793981, '14:04:59.000'],
+    [20, 0.395833333333333, '09:30:00'],
+    ['m/d/yy h:mm AM/PM', 0.395833333333333, '09:30:00'],
+    ['h:mm', at1405, '14:05:00'],
+    [45, 0.0035069444, '00:05:03'],
+    ['[h]:mm:ss', 1.50347222222222, '36:05:00'],
+    ['[mm]:ss', -0.0625, '-01:30:00'],
+    ['yyyy-mm-dd', 59, '1900-02-28'],
+    ['yyyy-mm-dd', 61, '1900-03-01'],
+    ['yyyy-mm-dd', -1, '-1'],
+    ['yyyy-mm-dd', 9e9, '9000000000'],
+    ['00000', 2139, '02139'],
+    ['00000', -42, '-00042'],
+    ['00000-0000', 21391234, '02139-1234'],
+    ['000-00-0000', 12345678, '012-34-5678'],
+    ['"ID-"0000', 42, 'ID-0042'],
+    ['+0', 493012345678, '+493012345678'],
+    ['[<=9999999]###-####;(###) ###-####', 5551234567, '(555) 123-4567'],
+    ['[<=9999999]###-####;(###) ###-####', 5551234, '555-1234'],
+    [9, 0.07, '7%'],
+    ['0.0%', 0.1234, '12.34%'],
+    ['0.0"%"', 12.5, '12.5%'],
+    ['#,##0.00', 1234.5, '1234.5'],
+    ['#,##0.00\\ "€"', 1234.5, '1234.5'],
+    ['"$"#,##0_);[Red]("$"#,##0)', -3, '-3'],
+    ['# ##0', 1234567, '1234567'],
+    ['0000.0', 42.5, '0042.5'],
+    ['0.00E+00', 12345, '12345'],
+    ['# ?/?', 0.5, '0.5'],
+    ['General', 0.30000000000000004, '0.3'],
+    ['General', '1.5E+3', '1500'],
+    ['@', 12, '12'],
+  ])('%s: %s', async (format, value, shows) => {
+    expect(await shown([number(value, 1)], { formats: [format] })).toEqual([shows]);
+  });
+
+  it('counts days from 1904 where the workbook does', async () => {
+    const formats = ['yyyy-mm-dd hh:mm:ss', 'hh:mm'];
+    const cells = [number(at1405 - 1462, 1), number(0, 1), number(0.5, 2)];
+    const texts = ['2020-01-31T14:05:00', '1904-01-01T00:00:00', '12:00:00'];
+    expect(await shown(cells, { formats, is1904: true })).toEqual(texts);
+  });
+
+  it.each<[name: string, cell: MadeCell, shows: string]>([
+    ['a shared text', { attributes: 't="s"', xml: '<v>0</v>' }, 'plain & "more" 😀'],
+    ['rich text, without how it is read', { attributes: 't="s"', xml: '<v>1</v>' }, 'bold and thin'],
+    [
+      'text in the cell',
+      { attributes: 't="inlineStr"', xml: '<is><r><t>a</t></r><r><t> b</t></r></is>' },
+      'a b',
+    ],
+    [
+      'lines',
+      { attributes: 't="inlineStr"', xml: '<is><t xml:space="preserve">a_x000D_\nb _x005F_x</t></is>' },
+      'a\nb _x',
+    ],
+    ['a formula of a text', { attributes: 't="str"', xml: '<f>A1&amp;""</f><v>a&lt;b</v>' }, 'a<b'],
+    ['a formula of a number', { xml: '<f>1+1</f><v>2</v>' }, '2'],
+    ['truth', { attributes: 't="b"', xml: '<v>1</v>' }, 'true'],
+    ['an error', { attributes: 't="e"', xml: '<v>#N/A</v>' }, '#N/A'],
+    [
+      'a date in ISO form',
+      { attributes: 't="d"', xml: '<v>2020-01-31T14:05:00Z</v>' },
+      '2020-01-31T14:05:00',
+    ],
+    ['CDATA', { attributes: 't="str"', xml: '<v><![CDATA[a & b]]></v>' }, 'a & b'],
+  ])('%s', async (_, cell, shows) => {
+    const strings = [
+      '<t>plain &amp; &quot;more&quot; &#128512;</t>',
+      '<r><t>bold</t></r><r><t xml:space="preserve"> and thin</t></r><rPh sb="0" eb="1"><t>reading</t></rPh>',
+    ];
+    for (const more of [{}, { isStrict: true }, { prefix: 'x' }]) {
+      expect(await shown([cell], { strings, ...more })).toEqual([shows]);
+    }
+  });
+
+  it('an oddity is counted, and the first one is named', async () => {
+    const noResult: MadeCell = { xml: '<f>SUM(A1)</f>' };
+    const rows = [
+      ['name', 'value'],
+      ['a', number('12345678901234567890')],
+      ['b', number('1.2345678901234E+19')],
+      ['c', noResult],
+      ['d', { attributes: 't="e"', xml: '<v>#REF!</v>' }],
+      ['e', number('900719925474099')],
+    ];
+    const { records, warnings } = await read({ sheets: [{ name: 'A', rows }] });
+    expect(records.map(({ value }) => value)).toEqual([
+      '12345678901234567890',
+      '12345678901234000000',
+      '',
+      '#REF!',
+      '900719925474099',
+    ]);
+    expect(warnings).toEqual([
+      'a.xlsx: 2 numbers have over 15 digits, the first in B2: 12345678901234567890. Excel keeps 15, so its last digits are probably wrong.',
+      'a.xlsx: a formula has no stored result and counts as empty, in B4. Open the file in Excel, and save it.',
+      'a.xlsx: a cell has an error, in B5: #REF!',
+    ]);
+  });
+});
+
+describe('a sheet', () => {
+  const leads: MadeSheet = {
+    name: 'Leads',
+    rows: [
+      ['name', 'city'],
+      ['Ada', 'Rome'],
+      ['Bob', 'Bonn'],
+    ],
+  };
+  const notes: MadeSheet = { name: 'Notes', rows: [['Made by hand']] };
+  const secret: MadeSheet = { name: 'Do not contact', state: 'hidden', rows: leads.rows };
+  const cover: MadeSheet = { name: 'Cover', rows: [['Leads of May'], ['do not share']] };
+  const gone: MadeSheet = {
+    name: '2',
+    state: 'veryHidden',
+    rows: [
+      ['name', 'x'],
+      ['Eve', '1'],
+    ],
+  };
+
+  it.each<
+    [
+      name: string,
+      sheets: readonly MadeSheet[],
+      wanted: string | undefined,
+      first: string,
+      note: string | undefined,
+    ]
+  >([
+    ['alone', [leads], undefined, 'Ada', undefined],
+    [
+      'the first visible one',
+      [secret, leads, notes],
+      undefined,
+      'Ada',
+      '"Leads" of a.xlsx is read, and not "Do not contact" (hidden), "Notes"',
+    ],
+    [
+      'the first with a table',
+      [notes, cover, leads],
+      undefined,
+      'Ada',
+      '"Leads" of a.xlsx is read, and not "Notes", "Cover"',
+    ],
+    [
+      'with one column',
+      [notes, { name: 'L', rows: [['name'], ['Ada']] }, { ...leads, state: 'hidden' }],
+      undefined,
+      'Ada',
+      '"L"',
+    ],
+    ['by name', [leads, gone], 'leads', 'Ada', '"Leads" of a.xlsx is read, and not "2" (hidden)'],
+    ['by a number, with hidden ones', [secret, leads], '2', 'Ada', '"Leads"'],
+    ['by a name that is a number', [leads, leads, gone], '2', 'Eve', '"2"'],
+  ])('is read: %s', async (_, sheets, wanted, first, note) => {
+    const found = await read({ sheets }, wanted);
+    expect(found.records[0]?.name).toBe(first);
+    if (note === undefined) expect(found.note).toBeUndefined();
+    else expect(found.note).toContain(note);
+  });
+
+  it('that is not there is refused with the names of those that are', async () => {
+    await expect(read({ sheets: [leads, secret] }, 'X')).rejects.toMatchObject({
+      message: 'a.xlsx has no sheet "X"',
+      details: { hint: 'It has "Leads", "Do not contact" (hidden).' },
+    });
+  });
+
+  it('is read from its own cells, whatever it says of its size, with a merged cell for each row beside it', async () => {
+    const before = '<dimension ref="A1"/>';
+    const after = '<mergeCells count="1"><mergeCell ref="B3:B4"/></mergeCells>';
+    const rows = [['company', 'name'], ['Acme', 'Ada'], [null, 'Bob'], [], [null, 'Eve']];
+    const { records, lines } = await read({
+      sheets: [{ name: 'A', rows, before, after, firstRow: 2, firstColumn: 'B' }],
+    });
+    expect(records).toEqual([
+      { company: 'Acme', name: 'Ada' },
+      { company: 'Acme', name: 'Bob' },
+      { company: '', name: 'Eve' },
+    ]);
+    expect(lines).toEqual([3, 4, 6]);
+  });
+
+  it('gives the texts that stand in it, however its cells hold them', async () => {
+    const text = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((one) => !/[\p{C}\r]/u.test(one) && one.trim() === one);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(text, fc.boolean()), { minLength: 1, maxLength: 8 }),
+        fc.record({ isStrict: fc.boolean(), prefix: fc.constantFrom('', 'x') }),
+        async (texts, more) => {
+          const strings: string[] = [];
+          const escaped = (one: string): string =>
+            one
+              .replaceAll('&', '&amp;')
+              .replaceAll('<', '&lt;')
+              .replace(/_(?=x)/g, '_x005F_');
+          const cells = texts.map(
+            ([one, isShared]): MadeCell =>
+              isShared
+                ? { attributes: 't="s"', xml: `<v>${strings.push(`<t>${escaped(one)}</t>`) - 1}</v>` }
+                : { attributes: 't="inlineStr"', xml: `<is><t>${escaped(one)}</t></is>` },
+          );
+          expect(await shown(cells, { strings, ...more })).toEqual(texts.map(([one]) => one));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('of any bytes is read or refused', async () => {
+    const good = makeWorkbook({ sheets: [leads] });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+        async (changes) => {
+          const bytes = Buffer.from(good);
+          for (const [at, byte] of changes) bytes[at] = byte;
+          bytes.write('PK\u0003\u0004', 'latin1');
+          await read(bytes).catch((error) => expect(error).toMatchObject({ outcome: 'usage' }));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
