@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { behindDelimiters, isFormula } from '../files/csv-guard.ts';
+import { changedBehind, guarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
@@ -49,20 +49,16 @@ export function csvCell(value: JsonText | undefined, raw: boolean): string {
 // No formula, nothing to remove and no delimiter. Most cells are like this.
 const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
 const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-const phoneNumber = /^\+[1-9]\d{6,14}$/;
 
 function textCell(text: string, raw: boolean): string {
   if (plain.test(text)) return text;
   if (raw) return text.toWellFormed();
-  const clean = text.replace(dropped, '').toWellFormed();
-  if (phoneNumber.test(clean)) return clean;
-  const safe = behindDelimiters(clean, (start) => `'${start}`);
-  return isFormula(clean) ? `'${safe}` : safe;
+  return guarded(text.replace(dropped, '').toWellFormed());
 }
 
 /** The same JSON, with the beginnings of formulas as \uXXXX: after a delimiter, these are always inside a string. */
 function jsonCell(line: JsonText): string {
-  return behindDelimiters(
+  return changedBehind(
     line.replaceAll('\t', ' '),
     (start) => `\\u${start.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

