@@ -32,6 +32,15 @@ export interface StatusLine {
   pause(): void;
 }
 
+/** What is known of a run so far. Its last line, its error and its summary take it from here, so that they say the same. */
+export interface RunFacts {
+  /** A request that can cost credits is recorded, and goes out. */
+  isSent?: true;
+  /** The balance, if it was asked for: before the first request, and after the last. */
+  creditsBefore?: number;
+  creditsAfter?: number;
+}
+
 /** The operating system's store for secrets. Every method throws ConfigurationError when it can't be used. */
 export interface Keychain {
   get(account: string): Promise<string | undefined>;
@@ -68,6 +77,7 @@ export interface Context {
     inputTakenBy?: string;
     /** Whether this run is a server that listens on standard input, which nobody may close. */
     isServer?: true;
+    facts?: RunFacts;
   };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;

@@ -5,7 +5,6 @@ import {
   type RouteStart,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
-import { LeadpipeError } from '../errors.ts';
 import type { Fault } from '../transport/policy.ts';
 import type { RequestError } from '../transport/request-error.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
@@ -27,10 +26,6 @@ export async function withConnection<T>(
   try {
     const route = { ...options, address: addressOf(options) };
     return await connect(context, route, { say, ...trace, ...waiting }, work, start);
-  } catch (error) {
-    // With --local nothing is charged, even if the local service has prices.
-    const isFree = options.local && error instanceof LeadpipeError && error.details.charged !== undefined;
-    throw isFree ? error.with({ charged: 'no' }) : error;
   } finally {
     stop();
   }

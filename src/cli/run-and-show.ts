@@ -18,6 +18,7 @@ import { type Order, type Results, type Runnable, run } from '../operations/run.
 import { countOf, createWarnings, toThem } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
 import { toWaitReason } from './connect.ts';
+import { learn } from './facts.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';
 import { printPreview } from './records/preview.ts';
@@ -102,6 +103,7 @@ export async function show<T>(
     toProgress ? first : stage && toCounted({ unit: 'lead', limit }, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
+    learn(context, event);
     // First, since it may ask a question whose answer is no.
     await on?.(event, warnLater);
     switch (event.is) {

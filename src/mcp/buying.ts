@@ -44,8 +44,9 @@ export interface Bought {
   readonly answer?: JsonText | undefined;
   /** Leads that arrived and could not be stored: the call must return them. */
   readonly unrecorded?: readonly JsonText[] | undefined;
-  /** Why this is not all of it. */
+  /** Why this is not all of it, and whether this purchase brought nothing. */
   readonly error?: LeadpipeError | undefined;
+  readonly isEmpty?: true | undefined;
 }
 
 /** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
@@ -101,7 +102,8 @@ async function settleAs(
   begun = (): void => {},
 ): Promise<Bought | Unbought> {
   if (earlier.is === 'stored') return await toStored(buyer, earlier);
-  if (earlier.is === 'lost') throw toLost(earlier);
+  const isFree = buyer.connection.origin === 'local';
+  if (earlier.is === 'lost') throw toLost(earlier, isFree);
   const { kind, body } = wanted;
   const resumed = earlier.is === 'resume' ? earlier.operation : undefined;
   const received = resumed ? resumed.progress.delivered + resumed.progress.excluded : 0;
@@ -109,7 +111,7 @@ async function settleAs(
     const { limit } = body as { readonly limit?: number };
     const isRest = kind === 'search' && received > 0 && resumed?.isInDoubt === false;
     const left = isRest ? { ...body, limit: (limit ?? limits.entityLimit.default) - received } : body;
-    const worst = toWorstCase(kind, left as BodyOf<ToolKind>, buyer.connection.settings);
+    const worst = toWorstCase(kind, left as BodyOf<ToolKind>, buyer.connection);
     const key = resumed?.isInDoubt ? resumed.parts.at(-1)?.idempotencyKey : undefined;
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
   }
@@ -130,12 +132,13 @@ async function settleAs(
   try {
     result = await follow(kind === 'search' ? 'searching' : 'at work', operation, show);
   } catch (thrown) {
-    error = toPartial(kind, thrown, resumed !== undefined && received > 0);
+    const hasSome = (end?.leads ?? 0) > 0 || (resumed !== undefined && received > 0);
+    error = toPartial(kind, thrown, hasSome);
   }
-  if (kind === 'task create') return { operationId: task, charged: 'maybe', warnings };
+  if (kind === 'task create') return { operationId: task, charged: isFree ? 'no' : 'maybe', warnings };
   if (kind !== 'search') {
     const { text = 'null', ids } = result as BoughtAnswer;
-    return { operationId: ids.operationId, charged: 'yes', answer: text, warnings };
+    return { operationId: ids.operationId, charged: isFree ? 'no' : 'yes', answer: text, warnings };
   }
   // The leads are read from where they are stored.
   const { leads = 0, excluded = 0 } = end ?? {};
@@ -144,19 +147,20 @@ async function settleAs(
   const kept = await countStoredLeads(folder).catch(() => undefined);
   return {
     operationId,
-    charged: error?.details.charged ?? (leads > 0 ? 'yes' : 'no'),
+    charged: error?.details.charged ?? (leads > 0 && !isFree ? 'yes' : 'no'),
     unrecorded: (kept?.delivered ?? 0) < leads - excluded + received ? delivered : undefined,
     error,
+    isEmpty: leads === 0 || undefined,
     warnings,
   };
 }
 
 /** The error of a search that has brought something: it belongs to the result. Throws every other one. */
-function toPartial(kind: ToolKind, thrown: unknown, isRest: boolean): LeadpipeError {
+function toPartial(kind: ToolKind, thrown: unknown, hasSome: boolean): LeadpipeError {
   if (!(thrown instanceof LeadpipeError)) throw thrown;
   const { charged, operationId } = thrown.details;
   // If the rest fails, what arrived before stays valid.
-  if (kind === 'search' && operationId !== undefined && (charged === 'yes' || isRest)) return thrown;
+  if (kind === 'search' && operationId !== undefined && hasSome) return thrown;
   const { repetition } = endpoints[kinds[kind].endpoint];
   const isAnswerLost = isGone(thrown, repetition) && charged === 'maybe';
   throw isAnswerLost ? thrown.with({ facts: { is: 'key_used' } }) : thrown;
@@ -208,11 +212,11 @@ async function toStored(
 }
 
 /** The error with which the operation ended, again. */
-function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>): LeadpipeError {
+function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;
   return new LeadpipeError(outcome, message, {
-    charged: charged ?? 'maybe',
+    charged: isFree ? 'no' : (charged ?? 'maybe'),
     retryable: false,
     operationId: operation.operationId,
     idempotencyKey,

@@ -120,7 +120,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       const outcome = outcomes.get(bodies[at] ?? '') as Outcome;
       const isError = outcome instanceof LeadpipeError;
       if (isError && !isRows) throw outcome;
-      const hasFailed = isError || (outcome.error !== undefined && outcome.charged !== 'yes');
+      const hasFailed = isError || (outcome.error !== undefined && outcome.isEmpty === true);
       const result = isError
         ? { error: describe(outcome) }
         : await toResult(tool, one, outcome, caller.signal);

@@ -145,7 +145,10 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
   const same = answers.length > 0 ? undefined : await findSame(asking);
   // The rows of a list are not compared here.
   const isOther = left !== undefined || rowsOf(order.kind) !== undefined;
-  const recent = isOther ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
+  // Who asks for new leads alone, or pays nothing, need not hear that it was bought before.
+  const isExpected = order.list?.onlyNew === true || ordered.origin === 'local';
+  const recent =
+    isOther || isExpected ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
   return {
     is: 'new',
     same,

@@ -19,8 +19,8 @@ export type OperationEvent =
       readonly worst: WorstCase;
       readonly available: number | undefined;
     }
-  /** The request is stored and goes out. From now on the operation can be found. */
-  | { readonly is: 'begun' }
+  /** The request is stored and goes out. From now on the operation can be found. `isPaid`: what goes out can cost. */
+  | { readonly is: 'begun'; readonly isPaid: boolean }
   /** What the operation now waits for. */
   | { readonly is: 'stage'; readonly stage: Stage }
   /** This many more records are in the output. */
@@ -45,6 +45,8 @@ export type OperationEvent =
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
   /** The run was stopped, and waits up to `seconds` for so many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
+  /** The balance before and after a purchase, where a limit asks for it; `after` is undefined where the service did not answer at once. */
+  | { readonly is: 'balance'; readonly before: number; readonly after: number | undefined }
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly received?: Received };
 

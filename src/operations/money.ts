@@ -10,12 +10,15 @@ import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
 import { countOf, toThem } from './wording.ts';
 
-export type Prices = Pick<Connection['settings'], PriceName>;
+type Prices = Pick<Connection['settings'], PriceName>;
 
-/** The most that a purchase can cost; null where it is not known, because `setting`, its price, is not set. */
+/** The most that a purchase can cost; null where it is not known: it pays for so many units, whose price, `setting`, is not set. */
 export type WorstCase =
   | { readonly credits: number }
-  | { readonly credits: null; readonly setting: PriceName };
+  | { readonly credits: null; readonly setting: PriceName; readonly units: number };
+
+/** What a purchase can cost depends on the service, and on the prices in the settings. */
+export type Priced = Pick<Connection, 'origin'> & { readonly settings: Prices };
 
 /** Pure: how many units a purchase pays for at most, and the setting with their price. */
 function tariffOf<Name extends PaidKind>(kind: Name, body: BodyOf<Name>): Tariff {
@@ -30,16 +33,18 @@ function tariffOf<Name extends PaidKind>(kind: Name, body: BodyOf<Name>): Tariff
 export function toWorstCase<Name extends PaidKind>(
   kind: Name,
   body: BodyOf<Name>,
-  prices: Prices,
+  { origin, settings }: Priced,
 ): WorstCase {
+  // The local service is free, whatever the prices say.
+  if (origin === 'local') return { credits: 0 };
   const { setting, units, plain } = tariffOf(kind, body);
-  const price = plain ? Math.max(1, prices[setting] ?? 1) : prices[setting];
-  return price === undefined ? { credits: null, setting } : { credits: exact(units * price) };
+  const price = plain ? Math.max(1, settings[setting] ?? 1) : settings[setting];
+  return price === undefined ? { credits: null, setting, units } : { credits: exact(units * price) };
 }
 
 /**
  * Pure: what a purchase has cost at most, once it is over. Only of searches does the interface say that they are settled by
- * what they brought; of all others the worst case holds, unless nothing was charged.
+ * what they brought; of all others the worst case holds, unless nothing was charged. Null where it is not known.
  */
 // rule: general.settle, general.task-settles, contact.charged
 export function toCostAtMost(
@@ -51,8 +56,20 @@ export function toCostAtMost(
   const { charged, complete, leads } = ended;
   if (charged === 'no') return 0;
   const isSettled = (kind === 'search' || kind === 'task run') && complete && leads !== null;
+  if (isSettled && leads === 0) return 0;
   if (worst === null || !isSettled) return worst;
   return exact(worst * Math.min(1, leads / (body.limit ?? limits.entityLimit.default)));
+}
+
+/** Pure: the same, with the setting that is missing where it is not known. */
+export function toCost(
+  kind: PaidKind,
+  body: { readonly limit?: number | undefined },
+  worst: WorstCase,
+  ended: Parameters<typeof toCostAtMost>[3],
+): WorstCase {
+  const credits = toCostAtMost(kind, body, worst.credits, ended);
+  return credits === null ? worst : { credits };
 }
 
 /** How long to wait for the balance where nothing depends on it. */

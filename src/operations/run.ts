@@ -1,13 +1,13 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
 import { digestOf } from '../digest.ts';
-import { LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import { type HeldLock, lockOutput, noLock } from '../files/folder-lock.ts';
 import { realPathOf } from '../files/target.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier } from './earlier.ts';
-import { type BoughtTask, type LeftBehind, type Running, warningsOf } from './events.ts';
+import { type BoughtTask, type EarlierRuns, type LeftBehind, type Running, warningsOf } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
@@ -38,7 +38,7 @@ export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, Fi
 export type Runnable = keyof Results;
 
 /** How long the end of a run may wait for the balance, in milliseconds. */
-const balanceMs = 300;
+export const balanceMs = 300;
 
 /**
  * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will
@@ -67,9 +67,12 @@ export async function* run<Kind extends Runnable>(
       const result = yield* resume<Kind>(buyer, order, place, resumed, journal);
       if (!('left' in result)) return result.result;
       if (!earlier.mayStartOver) throw toLeftError(result.left);
-      yield { is: 'earlier', runs: { left: result.left } };
-    } else if (earlier.is === 'new') yield { is: 'earlier', runs: earlier };
-    return yield* begin<Kind>(buyer, order, place, 'answers' in earlier ? earlier.answers : []);
+      return yield* begin<Kind>(buyer, order, place, earlier.answers, { left: result.left });
+    }
+    if (earlier.is === 'new') return yield* begin<Kind>(buyer, order, place, earlier.answers, earlier);
+    return yield* begin<Kind>(buyer, order, place, [], {});
+  } catch (error) {
+    throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
     lock?.release();
     if (order.keep && !order.isPreview) await pruneIfDue(context);
@@ -91,6 +94,7 @@ async function* begin<Kind extends Runnable>(
   order: Order<Kind>,
   place: Place,
   answers: readonly Operation[],
+  earlier: EarlierRuns,
 ): Running<Results[Kind] | undefined> {
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
@@ -125,7 +129,7 @@ async function* begin<Kind extends Runnable>(
     admit !== undefined,
   );
   const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
-  const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit };
+  const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit, earlier };
   return yield* work(buyer, order, planned, place, begun);
 }
 
@@ -157,7 +161,7 @@ async function* resume<Kind extends Runnable>(
     const reservation = await reserve(buyer, planned.costs, idempotencyKey);
     const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available, admit !== undefined);
     isOpen = false;
-    const begun = { journal, reservation, operation, idempotencyKey, beginning, admit };
+    const begun = { journal, reservation, operation, idempotencyKey, beginning, admit, earlier: {} };
     return {
       result: (yield* work(buyer, order, planned as Plan<Results[Kind]>, place, begun)) as Results[Kind],
     };
@@ -177,6 +181,8 @@ interface Begun {
   /** What the journal says before anything is sent, and what refuses that where the limit of the day does not cover it. */
   readonly beginning: readonly JournalEntry[];
   readonly admit: Admit | undefined;
+  /** What is told of earlier runs once nothing refuses this one. */
+  readonly earlier: EarlierRuns;
 }
 
 /** Performs the plan: from the open journal to the output in its place. Closes the journal. */
@@ -185,7 +191,7 @@ async function* work<Result>(
   order: Order,
   planned: Plan<Result>,
   place: Place,
-  { journal, reservation, operation, idempotencyKey, beginning, admit }: Begun,
+  { journal, reservation, operation, idempotencyKey, beginning, admit, earlier }: Begun,
 ): Running<Result> {
   const { connection, context } = buyer;
   const isNew = operation === undefined;
@@ -194,7 +200,11 @@ async function* work<Result>(
   const late = [...beginning];
   let delivery: Delivery | undefined;
   let isBegun = false;
-  let isBalanceKnown = reservation.available === undefined || operationId === undefined;
+  const { available: before } = reservation;
+  /** Whether there is a second balance to ask for, and to tell. */
+  const isBalanceWanted = before !== undefined && operationId !== undefined;
+  let isBalanceAsked = !isBalanceWanted;
+  let after: number | undefined;
 
   const append = (...entries: JournalEntry[]): Promise<void> =>
     journal.begin(admit, ...entries).catch((error: unknown) => {
@@ -203,11 +213,11 @@ async function* work<Result>(
 
   /** Asks for the balance before the last entry, so that nothing is waited for once everything is in its place. */
   async function writeBalance(): Promise<void> {
-    if (isBalanceKnown) return;
-    isBalanceKnown = true;
-    const credits = await readBalanceSoon(buyer, balanceMs);
+    if (isBalanceAsked) return;
+    isBalanceAsked = true;
+    after = await readBalanceSoon(buyer, balanceMs);
     // A balance that can't be read or written down is never a reason to fail.
-    if (credits !== undefined) await journal.append(entry.balance(credits)).catch(() => undefined);
+    if (after !== undefined) await journal.append(entry.balance(after)).catch(() => undefined);
   }
 
   const job: Job = {
@@ -236,7 +246,8 @@ async function* work<Result>(
       const output = isNew ? undefined : place.output;
       await append(...late.splice(0), ...entry.opened(delivery?.length, output), ...sent);
       isBegun = true;
-      yield { is: 'begun' };
+      yield { is: 'earlier', runs: earlier };
+      yield { is: 'begun', isPaid: planned.costs.is !== 'nothing' };
       return (waits?: WaitListener): PayingClient =>
         createPayingClient(connection, journal, waits ?? buyer.waits);
     },
@@ -270,6 +281,7 @@ async function* work<Result>(
     if (isNew && !isBegun) await journal.discard();
     else await writeBalance();
     await journal.close();
+    if (isBegun && isBalanceWanted) yield { is: 'balance', before, after };
   }
 }
 
@@ -386,6 +398,12 @@ function toLeftError({ operation: { operationId }, why }: LeftBehind): unknown {
   if (typeof why !== 'string') return why;
   const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'nothing of it has arrived';
   return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+}
+
+/** Pure: the same error, of a purchase of the local service: it charges nothing, whatever happened. */
+function toFree(error: unknown): unknown {
+  const isPaid = error instanceof LeadpipeError && error.details.charged !== undefined;
+  return isPaid ? error.with({ charged: 'no' }) : error;
 }
 
 /** Pure: the error of something that could not be written down, before anything was sent. */

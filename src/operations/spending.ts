@@ -36,15 +36,16 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
 }
 
 /**
- * The limit for all purchases of a run: the given one, else that of the settings, which does not apply to what is free. Undefined where
- * there is no limit.
+ * The limit for all purchases of a run: the given one, else that of the settings. Undefined where there is no limit, and with the local
+ * service, which is free.
  */
 export function toSpending(
   requested: number | undefined,
   { origin, settings: { max_credits: limit } }: Pick<Connection, 'origin' | 'settings'>,
 ): Spending | undefined {
+  if (origin === 'local') return undefined;
   if (requested !== undefined) return createSpending(requested);
-  return limit === undefined || origin === 'local' ? undefined : createSpending(limit, 'max_credits');
+  return limit === undefined ? undefined : createSpending(limit, 'max_credits');
 }
 
 /** Pure: a sum without the errors of binary fractions: prices have six decimals at most. */

@@ -1,27 +1,48 @@
 import { expect, it } from 'vitest';
-import { type Closing, toClosingLine } from '../../src/cli/messages/closing-line.ts';
+import { toClosingLine } from '../../src/cli/messages/closing-line.ts';
 import { toStopReason } from '../../src/operations/wording.ts';
 
-const ids = {};
+const unpriced = { credits: null, setting: 'price.contact.email', units: 1 } as const;
 
-it.each<[Omit<Closing, 'ids'>, string | undefined, string]>([
+it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
-    { leads: 20, stopReason: 'limit', limit: 20, costAtMost: 20 },
+    { leads: 20, stopReason: 'limit', limit: 20, cost: { credits: 20 } },
     'leads.csv',
     '20 leads in leads.csv · limit of 20 reached · cost at most 20 credits',
   ],
   [
-    { leads: 1, stopReason: 'source_finished', costAtMost: 1 },
+    { leads: 1, stopReason: 'source_finished', cost: { credits: 1 } },
     undefined,
     '1 lead · no more matches · cost at most 1 credit',
   ],
   [
-    { leads: 0, stopReason: 'source_finished', costAtMost: 0 },
+    { leads: 0, stopReason: 'source_finished', cost: { credits: 0 } },
+    'a.csv',
+    '0 leads · no more matches · cost at most 0 credits',
+  ],
+  // With --local alone it says so.
+  [
+    { leads: 0, stopReason: 'source_finished', cost: { credits: 0 }, isLocal: true },
     'a.csv',
     '0 leads · no more matches · cost nothing',
   ],
-  // Of an enriched search nobody knows the price.
-  [{ leads: 3, stopReason: 'limit', limit: 20, costAtMost: null }, undefined, '3 leads · limit reached'],
+  // What is always free says nothing about its cost, wherever it runs.
+  [{ leads: 2, isLocal: true, creditsBefore: 3 }, undefined, '2 leads'],
+  [
+    { what: 'email found', cost: unpriced, creditsBefore: 50, creditsAfter: 48 },
+    undefined,
+    'email found · charged; price unknown (set it: leadpipe config set price.contact.email <credits>) · balance 50 before, 48 after',
+  ],
+  [
+    { what: 'task created', cost: { ...unpriced, later: true } },
+    undefined,
+    'task created · can be charged; price unknown (set it: leadpipe config set price.contact.email <credits>)',
+  ],
+  [
+    { what: 'task created', cost: { credits: 5, later: true }, creditsBefore: 9 },
+    undefined,
+    'task created · can cost at most 5 credits · balance 9 before; the balance after is left out: no answer within 0.3 s',
+  ],
   [
     { leads: 3, excluded: 2, stopReason: 'limit', limit: 5, state: 'done' },
     'my leads.csv',
@@ -30,7 +51,7 @@ it.each<[Omit<Closing, 'ids'>, string | undefined, string]>([
   [{ leads: 35, state: 'running' }, undefined, '35 leads · task running'],
   [{ what: 'email found' }, undefined, 'email found'],
 ])('%j in %s', (closing, file, line) => {
-  expect(toClosingLine({ ...closing, ids }, file)).toBe(line);
+  expect(toClosingLine(closing, file)).toBe(line);
 });
 
 it.each([
@@ -42,7 +63,7 @@ it.each([
 ])('%s is %s', (reason, words) => expect(toStopReason(reason)).toBe(words));
 
 it('what is added to a file counts what was stored before', () => {
-  const closing: Closing = { leads: 30, before: { received: 20, delivered: 20 }, ids: {} };
+  const closing = { leads: 30, before: { received: 20, delivered: 20 } };
   expect(toClosingLine(closing, 'c.csv', 'added to', true)).toBe(
     '50 leads added to c.csv, 20 of them stored earlier',
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { kinds } from '../../src/operations/kinds/kinds.ts';
 import { ending, failing } from '../helpers/ending.ts';
-import { errorAnswer, jsonAnswer, wholeAnswer } from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { resultOf } from '../helpers/run.ts';
 
@@ -28,6 +28,8 @@ interface Row {
   /** The answer, unless it is given. */
   readonly stdout?: string;
   readonly closing: string;
+  /** The setting with its price. */
+  readonly price: string;
   /** `success: false`, and its text. */
   readonly failure?: readonly [answer: string, text: string];
 }
@@ -49,6 +51,7 @@ const commands: Readonly<Record<string, Row>> = {
     body: { contact_type: 'email', objective: 'x' },
     answer: contactAnswer,
     closing: 'email found',
+    price: 'price.contact.email',
   },
   research: {
     line: 'research x',
@@ -56,6 +59,7 @@ const commands: Readonly<Record<string, Row>> = {
     body: { query: 'x' },
     answer: '{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}',
     closing: 'answered, 1 citation',
+    price: 'price.research',
     failure: noResult('deep search'),
   },
   enrich: {
@@ -67,6 +71,7 @@ const commands: Readonly<Record<string, Row>> = {
     },
     answer: '{"success":true,"answer":{"city":"Berlin"}}',
     closing: '1 of 1 fields filled',
+    price: 'price.enrich',
     failure: noResult('enrich'),
   },
   extract: {
@@ -76,6 +81,7 @@ const commands: Readonly<Record<string, Row>> = {
     answer: extractAnswer,
     stdout: '{"id":12345678901234567890}\n',
     closing: '1 item',
+    price: 'price.extract',
     failure: ['{"success":false,"data":"the account is\\u001b[2J private"}', 'the account is[2J private'],
   },
 };
@@ -86,111 +92,121 @@ it('is every kind whose answer is kept', () => {
   expect(kept.map(([name]) => name).filter((name) => !(name in commands))).toEqual([]);
 });
 
-describe.each(rows)('%s', (name, { line, path, body, closing, stdout = `${commands[name]?.answer}\n` }) => {
-  const buy = (more = '') => at.leadpipe(`${line} ${more}`);
-  beforeEach(() => {
-    answer = ok(commands[name]?.answer ?? '');
-  });
+describe.each(rows)(
+  '%s',
+  (name, { line, path, body, closing, price, stdout = `${commands[name]?.answer}\n` }) => {
+    const buy = (more = '') => at.leadpipe(`${line} ${more}`);
+    beforeEach(() => {
+      answer = ok(commands[name]?.answer ?? '');
+    });
 
-  it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
-    // The key is for -v: nobody needs it after a success.
-    const stderr = expect.stringMatching(RegExp(`^${closing}\nrequest req_test · operation op_test_\\d+\n$`));
-    expect(await buy()).toEqual({ code: 0, stdout, stderr });
-    const [request, ...others] = at.requests;
-    expect(others).toEqual([]);
-    expect(request).toMatchObject({
-      method: 'POST',
-      path,
-      headers: {
-        authorization: 'Bearer test-key-0123456789',
-        'idempotency-key': 'test-1',
-        'content-type': 'application/json',
+    it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
+      // The key is for -v: nobody needs it after a success.
+      const stderr = expect.stringMatching(
+        RegExp(
+          `^${closing} · charged; price unknown \\(set it: leadpipe config set ${price} <credits>\\)\nrequest req_test · operation op_test_\\d+\n$`,
+        ),
+      );
+      expect(await buy()).toEqual({ code: 0, stdout, stderr });
+      const [request, ...others] = at.requests;
+      expect(others).toEqual([]);
+      expect(request).toMatchObject({
+        method: 'POST',
+        path,
+        headers: {
+          authorization: 'Bearer test-key-0123456789',
+          'idempotency-key': 'test-1',
+          'content-type': 'application/json',
+        },
+      });
+      expect(JSON.parse(request?.body ?? '')).toEqual(body);
+    });
+
+    it('takes a key, and -q silences the closing line', async () => {
+      expect((await buy('--idempotency-key mine -q')).stderr).toBe('');
+      expect(at.requests[0]?.headers['idempotency-key']).toBe('mine');
+    });
+
+    it('--dry-run shows the request, and asks for nothing but the balance', async () => {
+      const shown = await buy('--dry-run -o /nowhere/x');
+      expect(shown.code).toBe(0);
+      expect(JSON.parse(shown.stdout)).toMatchObject({ url: `${at.url}${path}`, body });
+      expect(shown.stdout).not.toContain('test-key-0123456789');
+      const asked = at.requests.map((request) => `${request.method} ${request.path}`);
+      expect([...new Set(asked)]).toEqual(['GET /v1/credit/balance']);
+    });
+
+    const isExtract = name === 'extract';
+    /** Every other fault is in test/matrix, and with every command in every-command.test.ts. */
+    it.each([
+      ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), 5, 'no', 1],
+      ['no answer', '', 8, 'maybe', 2],
+      ['no JSON', ok('{"success":tru'), 8, 'yes', isExtract ? 2 : 1],
+    ])(
+      '%s: says how it ends and what it cost, and leaves no file',
+      async (_, fault, exit, charged, requests) => {
+        answer = fault;
+        const { stderr, ...end } = await buy('--json-errors -o out.json');
+        expect(end).toEqual({ code: exit, stdout: '' });
+        expect(JSON.parse(stderr).error).toMatchObject({ exit, charged, idempotency_key: 'test-1' });
+        expect(at.files()).toEqual([]);
+        // A refusal for want of credits is told with the balance; repetitions have the same key.
+        const sent = bought().map((one) => `${one.headers['idempotency-key']} ${one.body}`);
+        expect([sent.length, new Set(sent).size]).toEqual([requests, 1]);
       },
+    );
+
+    it.each([
+      ['folder', 2],
+      ['nowhere/out.csv', 74],
+    ])('a wrong -o (%s) is found before anything is sent', async (target, exit) => {
+      mkdirSync(at.pathOf('folder'));
+      expect((await buy(`-o ${target}`)).code).toBe(exit);
+      expect(at.requests).toEqual([]);
     });
-    expect(JSON.parse(request?.body ?? '')).toEqual(body);
-  });
 
-  it('takes a key, and -q silences the closing line', async () => {
-    expect((await buy('--idempotency-key mine -q')).stderr).toBe('');
-    expect(at.requests[0]?.headers['idempotency-key']).toBe('mine');
-  });
-
-  it('--dry-run shows the request, and asks for nothing but the balance', async () => {
-    const shown = await buy('--dry-run -o /nowhere/x');
-    expect(shown.code).toBe(0);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ url: `${at.url}${path}`, body });
-    expect(shown.stdout).not.toContain('test-key-0123456789');
-    const asked = at.requests.map((request) => `${request.method} ${request.path}`);
-    expect([...new Set(asked)]).toEqual(['GET /v1/credit/balance']);
-  });
-
-  const isExtract = name === 'extract';
-  /** Every other fault is in test/matrix, and with every command in every-command.test.ts. */
-  it.each([
-    ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), 5, 'no', 1],
-    ['no answer', '', 8, 'maybe', 2],
-    ['no JSON', ok('{"success":tru'), 8, 'yes', isExtract ? 2 : 1],
-  ])(
-    '%s: says how it ends and what it cost, and leaves no file',
-    async (_, fault, exit, charged, requests) => {
-      answer = fault;
-      const { stderr, ...end } = await buy('--json-errors -o out.json');
-      expect(end).toEqual({ code: exit, stdout: '' });
-      expect(JSON.parse(stderr).error).toMatchObject({ exit, charged, idempotency_key: 'test-1' });
-      expect(at.files()).toEqual([]);
-      // A refusal for want of credits is told with the balance; repetitions have the same key.
-      const sent = bought().map((one) => `${one.headers['idempotency-key']} ${one.body}`);
-      expect([sent.length, new Set(sent).size]).toEqual([requests, 1]);
-    },
-  );
-
-  it.each([
-    ['folder', 2],
-    ['nowhere/out.csv', 74],
-  ])('a wrong -o (%s) is found before anything is sent', async (target, exit) => {
-    mkdirSync(at.pathOf('folder'));
-    expect((await buy(`-o ${target}`)).code).toBe(exit);
-    expect(at.requests).toEqual([]);
-  });
-
-  const again = isExtract ? /run it with --idempotency-key test-1/ : /can't be fetched again/;
-  it.each([
-    ['', '-f jsonl', operation],
-    ['', '-f csv', operation],
-    [' that was not kept: extract alone may give it again', '-f jsonl --no-history', again],
-  ])('a full disk after the answer%s: 74, charged, with the IDs (%s)', async (_, options, hint) => {
-    const { code, stderr } = await buy(`-o /dev/full ${options} --json-errors`);
-    expect(code).toBe(74);
-    expect(JSON.parse(stderr).error).toMatchObject({
-      charged: 'yes',
-      request_id: 'req_test',
-      idempotency_key: 'test-1',
-      hint: expect.stringMatching(hint),
+    const again = isExtract ? /run it with --idempotency-key test-1/ : /can't be fetched again/;
+    it.each([
+      ['', '-f jsonl', operation],
+      ['', '-f csv', operation],
+      [' that was not kept: extract alone may give it again', '-f jsonl --no-history', again],
+    ])('a full disk after the answer%s: 74, charged, with the IDs (%s)', async (_, options, hint) => {
+      const { code, stderr } = await buy(`-o /dev/full ${options} --json-errors`);
+      expect(code).toBe(74);
+      expect(JSON.parse(stderr).error).toMatchObject({
+        charged: 'yes',
+        request_id: 'req_test',
+        idempotency_key: 'test-1',
+        hint: expect.stringMatching(hint),
+      });
     });
-  });
 
-  it('a reader that is gone ends it silently with 141', async () => {
-    const child = at.start(line);
-    child.stdout.destroy();
-    expect(await resultOf(child)).toMatchObject({ code: 141, stderr: '' });
-  });
+    it('a reader that is gone ends it silently with 141', async () => {
+      const child = at.start(line);
+      child.stdout.destroy();
+      expect(await resultOf(child)).toMatchObject({ code: 141, stderr: '' });
+    });
 
-  it('Ctrl-C while it waits says that it may have cost something', async () => {
-    const silent = await machineWith(() => {});
-    const child = silent.start(`${line} --json-errors`);
-    const ended = resultOf(child);
-    await expect.poll(() => silent.requests.length, { timeout: 10_000 }).toBe(1);
-    child.kill('SIGINT');
-    const { code, stderr } = await ended;
-    expect(code).toBe(130);
-    expect(JSON.parse(stderr).error).toMatchObject({ charged: 'maybe', idempotency_key: expect.any(String) });
-  });
+    it('Ctrl-C while it waits says that it may have cost something', async () => {
+      const silent = await machineWith(() => {});
+      const child = silent.start(`${line} --json-errors`);
+      const ended = resultOf(child);
+      await expect.poll(() => silent.requests.length, { timeout: 10_000 }).toBe(1);
+      child.kill('SIGINT');
+      const { code, stderr } = await ended;
+      expect(code).toBe(130);
+      expect(JSON.parse(stderr).error).toMatchObject({
+        charged: 'maybe',
+        idempotency_key: expect.any(String),
+      });
+    });
 
-  it('appends to a file of its own kind', async () => {
-    for (const _time of [1, 2]) expect((await buy('-o out.jsonl --append')).code).toBe(0);
-    expect(at.read('out.jsonl')).toBe(stdout.repeat(2));
-  });
-});
+    it('appends to a file of its own kind', async () => {
+      for (const _time of [1, 2]) expect((await buy('-o out.jsonl --append')).code).toBe(0);
+      expect(at.read('out.jsonl')).toBe(stdout.repeat(2));
+    });
+  },
+);
 
 const without = rows.flatMap(([name, { line, failure }]) =>
   failure === undefined ? [] : [{ name, line, said: failure[0], text: failure[1] }],
@@ -252,7 +268,8 @@ describe('the same again', () => {
       at.write('rows.txt', name);
       expect(await told('contact email --input rows.txt')).toBe(false);
     }
-    const search = 'search company fintech --local --limit';
+    answer = wholeStream(searchFrames([['{"name":"a"}']])).toString();
+    const search = 'search company fintech --limit';
     const again = [await told(`${search} 2`), await told(`${search} 4`), await told(`${search} 2`)];
     expect(again).toEqual([false, false, true]);
   });

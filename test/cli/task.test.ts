@@ -59,7 +59,7 @@ describe('a task at the local service', () => {
     const { leads_search_id: id, request_id, idempotency_key } = record;
     expect(created.stderr).toMatch(
       new RegExp(
-        `^task created · it can cost at most 100 credits\ntask ${id} · request ${request_id} · operation op_\\S+\n$`,
+        `^task created · can cost at most 100 credits\ntask ${id} · request ${request_id} · operation op_\\S+\n$`,
       ),
     );
 

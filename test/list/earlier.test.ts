@@ -211,7 +211,7 @@ describe('a named run', () => {
     const { code, stderr } = await named('-o', 'whole.csv', '--max-credits', '0');
     expect(read('whole.csv')).toBe(csvOf(all));
     expect(service.requests()).toBe(8);
-    expect({ code, stderr }).toMatchObject(ending(0, 'cost nothing'));
+    expect({ code, stderr }).toMatchObject(ending(0, 'cost at most 0 credits'));
   });
 
   it('of a killed shard is gone on with by another, with the keys that were sent', async () => {

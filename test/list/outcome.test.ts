@@ -153,8 +153,8 @@ describe('rows without a result', () => {
 
   it.each([
     [['Ada', 'nobody', 'nobody'], 0, '1 found, 2 not found · 1 duplicate row, bought once'],
-    [['nobody', 'nobody2'], 7, '2 not found\n'],
-    [['nobody', 'broken'], 3, '1 not found, 1 failed\n'],
+    [['nobody', 'nobody2'], 7, '2 not found · charged'],
+    [['nobody', 'broken'], 3, '1 not found, 1 failed · charged'],
   ])('of a contact were not found: %j', async (rows, code, came) => {
     const result = await withRows('contact email', rows, '--exit-status');
     expect(result).toMatchObject({ code, stderr: expect.stringContaining(came) });
@@ -191,7 +191,7 @@ describe('a row that can not be sent', () => {
     expect({ ...anew, sent: service.requests.length }).toMatchObject({ code: 0, sent: 6 });
     const named = await withRows('contact email', corrected, ...args, '--run', 'anew');
     expect(named.stderr).toContain(
-      '3 already bought, not charged again · nothing was left to send · cost nothing',
+      '3 already bought, not charged again · nothing was left to send · cost at most 0 credits',
     );
     expect(service.requests.length).toBe(6);
   });

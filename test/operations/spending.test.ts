@@ -4,7 +4,7 @@ import type { EntityType, StreamEntityType } from '../../src/contract/types.ts';
 import { LeadpipeError } from '../../src/errors.ts';
 import type { BodyOf, PaidKind } from '../../src/operations/kinds/kinds.ts';
 import {
-  type Prices,
+  type Priced,
   toCostAtMost,
   toNotCovered,
   toOverLimit,
@@ -24,7 +24,7 @@ type Row = {
   [Kind in PaidKind]: readonly [
     kind: Kind,
     body: BodyOf<Kind>,
-    prices: Prices,
+    prices: Priced['settings'],
     worst: number | `price.${string}`,
   ];
 }[PaidKind];
@@ -63,9 +63,11 @@ const rows: readonly Row[] = [
 ];
 
 it.each(rows)('the worst case of %s %j at %j is %s', (kind, body, prices, worst) => {
-  expect(toWorstCase(kind, body as BodyOf<typeof kind>, prices)).toEqual(
+  const at = (origin: string) => toWorstCase(kind, body as BodyOf<typeof kind>, { origin, settings: prices });
+  expect(at('https://a.example')).toMatchObject(
     typeof worst === 'number' ? { credits: worst } : { credits: null, setting: worst },
   );
+  expect(at('local')).toEqual({ credits: 0 });
 });
 
 const yes = { charged: 'yes', complete: true } as const;
@@ -80,6 +82,7 @@ it.each([
   ['a contact its price', 'contact', 5, { ...yes, leads: null }, 5],
   ['an extraction its worst case', 'extract', 100, { ...yes, leads: 3 }, 100],
   ['what has no known worst case is not known', 'search', null, { ...yes, leads: 3 }, null],
+  ['unless nothing was found', 'search', null, { ...yes, leads: 0 }, 0],
   ['unless nothing was charged', 'contact', null, { charged: 'no', complete: false, leads: null }, 0],
 ] as const)('what it has cost at most, once it is over: %s', (_, kind, worst, ended, cost) => {
   expect(toCostAtMost(kind, { limit: 20 }, worst, ended)).toBe(cost);

@@ -5,7 +5,7 @@ import { type EntitySearchRequest, streamEntityTypes } from '../../contract/type
 import type { Buyer } from '../../operations/buyer.ts';
 import { printedAs } from '../../operations/kinds/kinds.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
-import { toCostAtMost, toWorstCase } from '../../operations/money.ts';
+import { toCost, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
@@ -85,7 +85,7 @@ export async function buySearch(
   const leads = end.leads - excluded;
   // What was bought now: the rest, where a search was resumed.
   const bought = { ...request, limit: limit - (before?.received ?? 0) };
-  const { credits } = toWorstCase('search', bought, buyer.connection.settings);
+  const worst = toWorstCase('search', bought, buyer.connection);
   const ended = { charged: null, complete: true, leads: end.leads };
   close(context, options, {
     leads,
@@ -93,10 +93,7 @@ export async function buySearch(
     excluded,
     stopReason,
     limit,
-    costAtMost:
-      before !== undefined && end.leads === 0 && bought.limit <= 0
-        ? 0
-        : toCostAtMost('search', bought, credits, ended),
+    cost: toCost('search', bought, worst, ended),
     ids: end,
     why: list && toNothingNew(leads, list),
     next: toSaving(

@@ -1,8 +1,11 @@
-import type { Context } from '../../context.ts';
+import type { Context, RunFacts } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
+import type { WorstCase } from '../../operations/money.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
+import { balanceMs } from '../../operations/run.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
+import { factsOf } from '../facts.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
@@ -22,8 +25,8 @@ export interface Closing {
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
   readonly limit?: number | undefined;
-  /** Credits; null where this is not known. */
-  readonly costAtMost?: number | null;
+  /** What a purchase cost at most; absent for what is always free. `later`: the service charges it later. */
+  readonly cost?: WorstCase & { readonly later?: true };
   readonly ids: {
     /** What the search ID belongs to. */
     readonly of?: 'task';
@@ -49,8 +52,7 @@ export function close(
   // Nobody waits for what follows.
   context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
-  // With --local nothing is charged, even if the local service has prices.
-  const paid = options.local && closing.costAtMost !== undefined ? { ...closing, costAtMost: 0 } : closing;
+  const paid = { ...closing, isLocal: options.local === true, ...factsOf(context) };
   const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
@@ -60,8 +62,12 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
-export function toClosingLine(closing: Closing, file?: string, place = 'in', append = false): string {
-  const { what, also, leads, excluded = 0, state, stopReason, limit, costAtMost = null } = closing;
+/** What a closing line says, and what the run knows of its balance. */
+type ToldLast = Omit<Closing, 'ids'> &
+  Pick<RunFacts, 'creditsBefore' | 'creditsAfter'> & { readonly isLocal?: boolean };
+
+export function toClosingLine(closing: ToldLast, file?: string, place = 'in', append = false): string {
+  const { what, also, leads, excluded = 0, state, stopReason, limit, cost, isLocal } = closing;
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
@@ -77,12 +83,23 @@ export function toClosingLine(closing: Closing, file?: string, place = 'in', app
     excluded > 0 && `${excluded} left out (delivered before)`,
     state !== 'done' && state && `task ${state}`,
     stopReason && toStopReason(stopReason, isFull ? limit : undefined),
-    costAtMost !== null && toCost(costAtMost),
+    cost && (isLocal ? 'cost nothing' : toCost(cost)),
+    cost && toBalance(closing),
   ]);
 }
 
-function toCost(credits: number): string {
-  return credits === 0 ? 'cost nothing' : `cost at most ${countOf(credits, 'credit')}`;
+function toCost(cost: NonNullable<Closing['cost']>): string {
+  if (cost.credits !== null)
+    return `${cost.later ? 'can cost' : 'cost'} at most ${countOf(cost.credits, 'credit')}`;
+  return `${cost.later ? 'can be charged' : 'charged'}; price unknown (set it: leadpipe config set ${cost.setting} <credits>)`;
+}
+
+/** Pure: the balance before and after, where both were asked for. */
+function toBalance({ creditsBefore, creditsAfter }: ToldLast): string | undefined {
+  if (creditsBefore === undefined) return undefined;
+  if (creditsAfter === undefined)
+    return `balance ${creditsBefore} before; the balance after is left out: no answer within ${balanceMs / 1000} s`;
+  return `balance ${creditsBefore} before, ${creditsAfter} after`;
 }
 
 function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {

@@ -20,9 +20,8 @@ export function tellEarlier(context: Context, options: ReportOptions, runs: Earl
       `A run like this is unfinished: ${toName(same)} of ${timeOf(context, same)}. This is a new purchase. To resume that one: leadpipe resume ${same.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
-    const cost = recent.intent.origin === 'local' ? '' : ' This run will be charged again.';
     say(
-      `You already bought this at ${timeOf(context, recent)}.${cost} To print that one, for free: leadpipe history show ${recent.operationId}`,
+      `You already bought this at ${timeOf(context, recent)}. This run will be charged again. To print that one, for free: leadpipe history show ${recent.operationId}`,
     );
   }
 }

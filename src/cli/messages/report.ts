@@ -1,9 +1,17 @@
-import type { Context } from '../../context.ts';
-import { ConfigurationError, LeadpipeError, LocalIoError, type Outcome, UsageError } from '../../errors.ts';
+import type { Context, RunFacts } from '../../context.ts';
+import {
+  type Charged,
+  ConfigurationError,
+  LeadpipeError,
+  LocalIoError,
+  type Outcome,
+  UsageError,
+} from '../../errors.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
+import { factsOf } from '../facts.ts';
 import { type Ran, toHint } from './hints.ts';
 
 /**
@@ -22,7 +30,7 @@ export function reportError(
   const { stream } = context.stderr;
   const { jsonErrors, verbose } = toReportOptions(argv, ran);
   if (jsonErrors) {
-    stream.write(`${JSON.stringify({ error: toErrorFields(error, ran) })}\n`);
+    stream.write(`${JSON.stringify({ error: toErrorFields(error, ran, factsOf(context)) })}\n`);
   } else {
     stream.write((context.run.statusLine?.flushGap() ?? '') + toText(context, error, argv, ran));
   }
@@ -95,7 +103,7 @@ function toText(
 const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
 
 /** Pure: an error as programs get it. */
-export function toErrorFields(thrown: unknown, ran?: Ran) {
+export function toErrorFields(thrown: unknown, ran?: Ran, facts: RunFacts = {}) {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const { outcome, details } = error;
   const clean = (text: string | undefined): string | null =>
@@ -108,10 +116,26 @@ export function toErrorFields(thrown: unknown, ran?: Ran) {
     request_id: clean(details.requestId),
     operation_id: clean(details.operationId),
     idempotency_key: clean(details.idempotencyKey),
-    charged: details.charged ?? (unsent.includes(outcome) ? 'no' : null),
+    charged: details.charged ?? toCharged(outcome, ran, facts),
     retryable: details.retryable,
-    hint: toHint(error, ran)?.split('\n').map(toTerminalText).join('\n') ?? null,
+    hint: toOneSentence(toHint(error, ran)),
   };
+}
+
+/** Pure: what an error that does not say it means for the cost. Null for what a free command sends. */
+function toCharged(outcome: Outcome, ran: Ran | undefined, { isSent }: RunFacts): Charged | null {
+  if (isSent) return 'maybe';
+  return unsent.includes(outcome) || ran?.has('--max-credits') ? 'no' : null;
+}
+
+/** Pure: a hint without the line breaks and columns that people read. */
+function toOneSentence(hint: string | undefined): string | null {
+  const lines = hint?.split('\n').map((line) => toTerminalText(line).replace(/\s+/g, ' ').trim());
+  return (
+    lines
+      ?.map((line, at) => (at === lines.length - 1 || /[.;:,!?]$/.test(line) ? line : `${line};`))
+      .join(' ') ?? null
+  );
 }
 
 function toBug(thrown: unknown): LeadpipeError {

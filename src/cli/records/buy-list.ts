@@ -83,7 +83,7 @@ export async function buyList(
       toBody: (record: JsonText) => list.toBody(toText(record), inputNames),
       source,
       shard,
-      worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), settings),
+      worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), connection),
     };
     if (options.dryRun) {
       await previewList(context, options, buyer, rowOrder);
@@ -157,7 +157,7 @@ export async function buyList(
       errors?.end(),
     )) as FinishedList;
     tellUnfound();
-    close(context, options, toSummary(list.kind, finished, received, rowOrder.worst.credits, options.errors));
+    close(context, options, toSummary(list.kind, finished, received, rowOrder.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.isIdle) say(startOver);
     return { found: received.found, operationId: finished.operationId };

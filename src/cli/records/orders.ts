@@ -126,13 +126,13 @@ export async function buy<Kind extends AnswerKind>(
     const order = toOrder(context, options, connection, kind, body);
     const printed = () => printedAs(kind, body);
     const bought = await runAndShow(context, options, buyer, order, { label: asking, printed });
-    const { credits } = toWorstCase(kind, body, connection.settings);
+    const cost = toWorstCase(kind, body, connection);
     return (
       bought && {
         ...(bought as Bought),
         notes: createNotes(context, options),
         close(summary) {
-          close(context, options, { what: summary, costAtMost: credits, ids: (bought as Bought).ids });
+          close(context, options, { what: summary, cost, ids: (bought as Bought).ids });
         },
       }
     );

@@ -9,6 +9,7 @@ import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import { numbered, withLast } from '../../operations/kinds/row-kind.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
+import type { WorstCase } from '../../operations/money.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
 import { openRecords } from '../../output/records.ts';
@@ -125,15 +126,15 @@ function toLacking({ lacked, lacking }: Received): string {
   return `${countOf(lacking, 'row')} ${toThem(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
-/** Pure: the result of a list. `price` is the most that a row costs, null where not known. */
+/** Pure: the result of a list. `price` is the most that a row costs. */
 export function toSummary(
   kind: AnswerKind,
   { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
   received: Received,
-  price: number | null,
+  price: WorstCase,
   errors: string | undefined,
 ): Closing {
-  const { done, duplicates, earlier, failed, withoutResult, there } = counts;
+  const { duplicates, earlier, failed, withoutResult, there } = counts;
   const also = [
     there > 0 && `${countOf(there, 'row')} stood there already`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
@@ -148,7 +149,10 @@ export function toSummary(
     what: toReceivedWords(kind, counts, received),
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
-    costAtMost: cost.bought === 0 && done > 0 ? 0 : price === null ? null : exact(price * cost.bought),
+    cost:
+      cost.bought === 0 || price.credits !== null
+        ? { credits: exact((price.credits ?? 0) * cost.bought) }
+        : price,
     // The error tells the ID, too.
     ids: missing === undefined ? { operationId } : {},
   };

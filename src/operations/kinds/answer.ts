@@ -34,7 +34,7 @@ export async function plan({ buyer, order, operation }: PlanRequest): Promise<Pl
   const kind = order.kind as AnswerKind;
   const sent = operation?.parts.at(-1);
   const body = sent === undefined ? order.body : JSON.parse(sent.body);
-  const worst = toWorstCase(kind, body as BodyOf<AnswerKind>, buyer.connection.settings);
+  const worst = toWorstCase(kind, body as BodyOf<AnswerKind>, buyer.connection);
   return {
     purchase: { body, again: sent?.idempotencyKey },
     costs: { is: 'once', worst },

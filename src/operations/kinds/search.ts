@@ -30,12 +30,11 @@ export async function plan(
   planRequest: PlanRequest<EntitySearchRequest>,
 ): Promise<Plan<BoughtSearch> | LeftBehind> {
   const { buyer, order, operation, isOurs, isSameOutput, warn } = planRequest;
-  const { settings } = buyer.connection;
   if (operation === undefined) {
     const { body, list, intent } = await toListed(buyer, order, planRequest.openIndex, warn);
     return {
       purchase: { body },
-      costs: { is: 'once', worst: toWorstCase('search', body, settings) },
+      costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
       intent,
       async *perform(job) {
         await job.open('new');
@@ -50,7 +49,7 @@ export async function plan(
     const list = await listOf(buyer, operation, warn);
     return {
       purchase: { body, again: last.idempotencyKey },
-      costs: { is: 'once', worst: toWorstCase('search', body, settings) },
+      costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
       async *perform(job) {
         await job.open('new');
         return yield* streamInto(job, body, list);
@@ -86,7 +85,7 @@ export async function plan(
     rest,
   );
   const others = await listOf(buyer, operation, warn);
-  const worst = toWorstCase('search', body, settings);
+  const worst = toWorstCase('search', body, buyer.connection);
   return {
     purchase: { body },
     costs: { is: 'once', worst },

@@ -43,7 +43,7 @@ async function planCreation(planRequest: PlanRequest<CreateTaskRequest>): Promis
   const body: CreateTaskRequest = listed?.body ?? JSON.parse(sent?.body ?? '{}');
   return {
     purchase: { body, again: sent?.idempotencyKey },
-    costs: { is: 'once', worst: toWorstCase('task create', body, buyer.connection.settings) },
+    costs: { is: 'once', worst: toWorstCase('task create', body, buyer.connection) },
     ...(listed === undefined ? {} : { intent: listed.intent }),
     ...(operation === undefined ? {} : { resuming: { operation, credits: 0 } }),
     perform: (job) => create(job, body, list, sent !== undefined),
@@ -138,12 +138,11 @@ export async function createTask(
  */
 async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
   const { buyer, operation, order, warn } = planRequest;
-  const { settings } = buyer.connection;
   if (operation === undefined) {
     const { body, list, intent } = await toListed(buyer, order, planRequest.openIndex, warn);
     return {
       purchase: { body },
-      costs: { is: 'once', worst: toWorstCase('task run', body, settings) },
+      costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
       intent,
       perform: (job) => follow(job, planRequest, list),
     };
@@ -162,7 +161,7 @@ async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Pla
   const body: CreateTaskRequest = JSON.parse(sent.body);
   return {
     purchase: { body, again: sent.idempotencyKey },
-    costs: { is: 'once', worst: toWorstCase('task run', body, settings) },
+    costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
     resuming,
     perform,
   };

@@ -1,9 +1,8 @@
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
-import type { OperationEvent } from '../../../operations/events.ts';
+import type { BoughtTask, OperationEvent } from '../../../operations/events.ts';
 import { printedAs } from '../../../operations/kinds/kinds.ts';
 import { toWorstCase } from '../../../operations/money.ts';
-import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -43,14 +42,15 @@ async function runTaskCreate(
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
   await withConnection(context, options, async (connection) => {
-    const { credits } = toWorstCase('task create', request, connection.settings);
+    const worst = toWorstCase('task create', request, connection);
+    let created: BoughtTask | undefined;
     const on = (event: OperationEvent): void => {
-      if (event.is !== 'created') return;
-      const { leadsSearchId, requestId, operationId } = event.task;
+      if (event.is === 'created') created = event.task;
+    };
+    const report = ({ leadsSearchId, requestId, operationId }: BoughtTask): void => {
       close(context, options, {
         what: 'task created',
-        also:
-          credits === null || options.local ? undefined : `it can cost at most ${countOf(credits, 'credit')}`,
+        cost: { ...worst, later: true },
         // On a terminal, the next step names it.
         ids: {
           of: 'task',
@@ -64,6 +64,11 @@ async function runTaskCreate(
     const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
     const printed = () => printedAs('task create', request);
-    await runAndShow(context, options, buyer, order, { printed, on });
+    try {
+      await runAndShow(context, options, buyer, order, { printed, on });
+    } finally {
+      // Also if the output failed, so that the ID is not lost.
+      if (created !== undefined) report(created);
+    }
   });
 }

@@ -54,7 +54,7 @@ async function runTaskFetch(
       const found = await show(context, options, fetching, {}).catch((error: unknown) =>
         throwExplained(error, context, connection, id),
       );
-      reportReading(context, options, found, undefined, settings);
+      reportReading(context, options, found, undefined, connection);
       return found;
     });
     const { state, position: pts } = reading.summary;

@@ -5,7 +5,7 @@ import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/ty
 import type { Buyer } from '../../../operations/buyer.ts';
 import { printedAs } from '../../../operations/kinds/kinds.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
-import { type Prices, toCostAtMost, toWorstCase } from '../../../operations/money.ts';
+import { type Priced, toCost, toWorstCase, type WorstCase } from '../../../operations/money.ts';
 import type { Order } from '../../../operations/run.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toContinuation } from '../../messages/hints.ts';
@@ -41,7 +41,7 @@ export async function readTask(
     | FollowedTask
     | undefined;
   if (reading === undefined) return undefined;
-  reportReading(context, options, reading, request, buyer.connection.settings);
+  reportReading(context, options, reading, request, buyer.connection);
   return reading;
 }
 
@@ -51,7 +51,7 @@ export function reportReading(
   options: ReadOptions,
   reading: FollowedTask,
   request: CreateTaskRequest | undefined,
-  prices: Prices,
+  service: Priced,
 ): void {
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
@@ -66,7 +66,7 @@ export function reportReading(
     state,
     stopReason,
     limit: request && (request.limit ?? limits.entityLimit.default),
-    ...(request && { costAtMost: toCost(request, prices, leads + excluded) }),
+    ...(request && { cost: toTaskCost(request, service, leads + excluded) }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNothingNew(leads, list) : undefined,
     next: isPast
@@ -77,9 +77,9 @@ export function reportReading(
   });
 }
 
-function toCost(request: CreateTaskRequest, prices: Prices, leads: number): number | null {
-  const { credits } = toWorstCase('task run', request, prices);
-  return toCostAtMost('task run', request, credits, { charged: null, complete: true, leads });
+function toTaskCost(request: CreateTaskRequest, service: Priced, leads: number): WorstCase {
+  const worst = toWorstCase('task run', request, service);
+  return toCost('task run', request, worst, { charged: null, complete: true, leads });
 }
 
 /** With `--exit-status`, throws where a task has brought nothing. */

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
+import { createMachine, type Machine } from '../helpers/machine.ts';
+import { type RowService, startRowService } from '../helpers/row-service.ts';
+import { writeSettings } from '../helpers/settings.ts';
+
+/** What a purchase cost is said every time; and what is free, or was not sent, is never said to cost. */
+
+let service: RowService;
+let at: Machine;
+beforeEach(async () => {
+  service = await startRowService({ credits: 50, lost: new Set(['lost']) });
+  at = createMachine(service.url);
+  at.write('rows.csv', 'objective\na\nb\n');
+  at.write('none.csv', 'objective\nlost\n');
+});
+
+describe('the last line of a purchase', () => {
+  const unknown = 'charged; price unknown (set it: leadpipe config set price.contact.email <credits>)';
+  it.each<[string, string, object, ...string[]]>([
+    ['an answer without a price', 'contact email a', {}, `email found · ${unknown}\n`],
+    ['an answer', 'contact email a', { 'price.contact.email': 3 }, 'email found · cost at most 3 credits\n'],
+    ['a list without a price', 'contact email --input rows.csv', {}, `2 found · ${unknown}\n`],
+    ['a list', 'contact email --input rows.csv', { 'price.contact.email': 3 }, '· cost at most 6 credits\n'],
+    [
+      'a limited one',
+      'contact email --input rows.csv --max-credits 9',
+      { 'price.contact.email': 3 },
+      'cost at most 6 credits · balance 50 before, 48 after\n',
+    ],
+    ['a free one', 'contact email "CTO of Nordlicht Pay" --local', {}, 'email found · cost nothing\n'],
+  ])('says what it cost: %s', async (_, line, settings, ...says) => {
+    writeSettings(at.env, settings);
+    expect(await at.leadpipe(line)).toMatchObject(ending(0, ...says));
+  });
+});
+
+describe('with --local', () => {
+  it.each([
+    ['--max-credits without a price', 'contact email a --local --max-credits 0', {}],
+    [
+      '--max-credits below what it would cost elsewhere',
+      'search company fintech --local --max-credits 0',
+      {},
+    ],
+    ['max_credits', 'contact email a --local', { max_credits: 0 }],
+    ['max_credits_per_day', 'contact email --input rows.csv --local', { max_credits_per_day: 0 }],
+  ])('%s refuses nothing', async (_, line, settings) => {
+    writeSettings(at.env, settings);
+    expect(await at.leadpipe(line)).toMatchObject(ending(0, 'cost nothing'));
+  });
+});
+
+describe('an error of a paid command where nothing was sent', () => {
+  it.each([
+    ['a folder that is not there', 'contact email a -o no/such/out.csv', {}, 74],
+    ['a limit', 'contact email a --max-credits 1', {}, 5],
+    ['an input that is not there', 'contact email --input no.csv', {}, 2],
+    ['no address', 'contact email a', { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' }, 78],
+    ['an option that is not known', 'contact email a --nothing', {}, 2],
+    ['a number that is none', 'search company x --limit many', {}, 2],
+  ])('says that nothing was charged: %s', async (_, line, env, exit) => {
+    const { code, stderr } = await at.leadpipe(`${line} --json-errors`, { env });
+    expect({ code, ...JSON.parse(stderr).error }).toMatchObject({ code: exit, charged: 'no' });
+    expect(service.charged.size).toBe(0);
+  });
+
+  it('has a hint of one line, without the columns that people read', async () => {
+    const env = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
+    const { stderr } = await at.leadpipe('contact email a --json-errors', { env });
+    expect(JSON.parse(stderr).error.hint).toMatch(
+      /^With an account, run: leadpipe auth login; in a script\S*(?: ?\S+)+$/,
+    );
+  });
+});
+
+describe('"You already bought this"', () => {
+  const terminal = { stderrIsTerminal: true, columns: 200 };
+  const told = 'You already bought this';
+  it.each([
+    ['is said before what is charged again', 'contact email a', 'contact email a', true],
+    ['not before a refusal', 'contact email a', 'contact email a --max-credits 1', false],
+    [
+      'not by --only-new',
+      'search company fintech --local',
+      'search company fintech --local --only-new',
+      false,
+    ],
+    ['not with --local', 'search company fintech --local', 'search company fintech --local', false],
+  ])('%s', async (_, first, second, isSaid) => {
+    expect((await at.leadpipe(first)).code).toBe(0);
+    writeSettings(at.env, { 'price.contact.email': 3 });
+    expect((await at.leadpipe(second, terminal)).stderr.includes(told)).toBe(isSaid);
+  });
+
+  it('not before a refusal by the limit of the day', async () => {
+    writeSettings(at.env, { 'price.contact.email': 3, max_credits_per_day: 4 });
+    expect((await at.leadpipe('contact email a')).code).toBe(0);
+    const { code, stderr } = await at.leadpipe('contact email a', terminal);
+    expect({ code, isSaid: stderr.includes(told) }).toEqual({ code: 5, isSaid: false });
+  });
+});
