@@ -3,6 +3,7 @@ import { ending } from '../helpers/ending.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
+import { startAgent } from '../mcp/agent.ts';
 
 /** What a purchase cost is said every time; and what is free, or was not sent, is never said to cost. */
 
@@ -49,6 +50,17 @@ describe('with --local', () => {
     writeSettings(at.env, settings);
     expect(await at.leadpipe(line)).toMatchObject(ending(0, 'cost nothing'));
   });
+
+  it('agents pay nothing either, whatever the limit of the session is', async () => {
+    const agent = await startAgent({ args: ['--local', '--max-credits', '0'], env: at.env });
+    const asked: [string, object][] = [
+      ['search', { entity_type: 'company', objective: 'fintech', limit: 2 }],
+      ['task_create', { entity_type: 'company', objective: 'fintech' }],
+      ['contact', { contact_type: 'email', objective: 'CTO of Nordlicht Pay' }],
+    ];
+    for (const [tool, args] of asked) expect(await agent.ask(tool, args)).toMatchObject({ charged: 'no' });
+    await agent.close();
+  });
 });
 
 describe('an error of a paid command where nothing was sent', () => {
@@ -69,7 +81,7 @@ describe('an error of a paid command where nothing was sent', () => {
     const env = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
     const { stderr } = await at.leadpipe('contact email a --json-errors', { env });
     expect(JSON.parse(stderr).error.hint).toMatch(
-      /^With an account, run: leadpipe auth login; in a script\S*(?: ?\S+)+$/,
+      /^With an account, run: leadpipe auth login; in a script, set: .*[^ ]$/,
     );
   });
 });

@@ -130,11 +130,12 @@ function toCharged(outcome: Outcome, ran: Ran | undefined, { isSent }: RunFacts)
 
 /** Pure: a hint without the line breaks and columns that people read. */
 function toOneSentence(hint: string | undefined): string | null {
-  const lines = hint?.split('\n').map((line) => toTerminalText(line).replace(/\s+/g, ' ').trim());
-  return (
-    lines
-      ?.map((line, at) => (at === lines.length - 1 || /[.;:,!?]$/.test(line) ? line : `${line};`))
-      .join(' ') ?? null
+  if (hint === undefined) return null;
+  const lines = hint.split('\n').map((line) => toTerminalText(line).replace(/\s+/g, ' ').trim());
+  return lines.reduce((before, line) =>
+    /[.!?]$/.test(before)
+      ? `${before} ${line}`
+      : `${before}; ${line.charAt(0).toLowerCase()}${line.slice(1)}`,
   );
 }
 
