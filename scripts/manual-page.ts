@@ -2,7 +2,6 @@
 import { type Command, Help, type Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, isShared, outcomesOf, type Topic } from '../src/cli/help.ts';
-import { toOptionText } from '../src/cli/options/facts.ts';
 
 /** The manual page before it has a form. */
 export interface Manual {
@@ -82,7 +81,8 @@ function topicBlocks({ name, topic }: NamedTopic): ManualBlock[] {
 }
 
 function optionItem(option: Option): ManualBlock {
-  return item([option.flags, toOptionText(option)]);
+  const choices = option.argChoices === undefined ? '' : `; one of ${option.argChoices.join(', ')}`;
+  return item([option.flags, `${option.description}${choices}`]);
 }
 
 function section(text: string): ManualBlock {

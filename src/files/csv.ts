@@ -7,21 +7,6 @@ export interface CsvRow {
   readonly flaw: string | undefined;
 }
 
-const delimiters = [',', ';', '\t', '|'];
-
-/** Pure: the delimiter of a header: the one that gives it a wanted cell, else the one that occurs most often. */
-export function delimiterOf(header: string, isWanted: (cell: string) => boolean = () => false): string {
-  const counts = delimiters.map((one) => header.split(one).length);
-  const mostFrequent = delimiters[counts.indexOf(Math.max(...counts))] as string;
-  const has = (one: string): boolean => headerCells(header, one).some(isWanted);
-  return has(mostFrequent) ? mostFrequent : (delimiters.find(has) ?? mostFrequent);
-}
-
-/** Pure: the cells of a first line, as far as they can be told before it is parsed. */
-export function headerCells(header: string, delimiter: string): string[] {
-  return header.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
-}
-
 /** The most characters of a row, in any input: no file may fill the memory. */
 export const longestRow = 4 * 1024 * 1024;
 /** The most characters that are collected for a row that never ends. */

@@ -1,51 +1,12 @@
 import { UsageError } from '../errors.ts';
 import { allMembers, type JsonText, kindOf, objectOf, piecesOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
-import { type CsvRow, delimiterOf, headerCells, lengthFlaw, longestRow, readCsv } from './csv.ts';
-import { unguarded } from './csv-guard.ts';
+import { type CsvRow, lengthFlaw, longestRow, readCsv } from './csv.ts';
 import { decoded } from './decoded.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
-
-export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'xlsx'] as const;
-export type RecordFormat = (typeof recordFormats)[number];
-
-/** A record of a file, or why there is none. */
-export interface FileRecord {
-  /** The line on which it begins, from 1. */
-  readonly line: number;
-  /** A JSON object; where there are columns, their texts. Undefined for what can't be read. */
-  readonly record: JsonText | undefined;
-  /** Why it can't be used, to be shown after `line 3`. */
-  readonly flaw?: string;
-}
-
-export interface Records {
-  /** What the records have: columns, the members of JSON, or one text each. */
-  readonly format: 'csv' | 'jsonl' | 'text';
-  /** The columns in their order, if there are any. */
-  readonly columns: readonly string[] | undefined;
-  readonly rows: AsyncIterable<FileRecord>;
-  /** What the user should know before the rows are used: what is not read, and what can't be read right. */
-  readonly note?: string | undefined;
-  readonly warnings?: readonly string[] | undefined;
-}
-
-export interface Reading {
-  /** Undefined: find out from the content, then from the extension. */
-  readonly format?: RecordFormat | undefined;
-  /** In small letters and with its dot; empty if there is none. */
-  readonly extension: string;
-  /** The name for the text of a plain line. */
-  readonly field: string;
-  /** Columns to look for: if the first line has one of them, it is the header of CSV. */
-  readonly wanted: readonly string[];
-  /** The name of the file in messages. */
-  readonly what: string;
-  /** Which array of a JSON object. */
-  readonly table?: string | undefined;
-  /** Which sheet of a workbook, by name or number. */
-  readonly sheet?: string | undefined;
-}
+import { type FileRecord, isColumnName, type Reading, type RecordFormat, type Records } from './reading.ts';
+import { openTable } from './table-records.ts';
+import { isTable, rowsOfHead, type TableView, viewAsTable } from './text-table.ts';
 
 /**
  * The records of a file in any format. Reads as much as is needed to know the format. Throws UsageError for an unusable header, or for what is
@@ -68,38 +29,67 @@ export async function openRecords(
 }
 
 async function openText(text: AsyncGenerator<string>, reading: Reading): Promise<Records> {
-  const { extension, field, wanted, what } = reading;
+  const { extension, field, headerRow, what } = reading;
   let head = '';
   let isOver = false;
-  const readOn = async (isEnough: (head: string) => boolean): Promise<void> => {
-    while (!isOver && !isEnough(head) && head.length <= longestRow) {
-      const { done, value = '' } = await text.next();
-      isOver = done === true;
-      head += value;
-    }
+  const readMore = async (): Promise<void> => {
+    const { done, value = '' } = await text.next();
+    isOver = done === true;
+    head += value;
   };
+  const readOn = async (isEnough: (head: string) => boolean): Promise<void> => {
+    while (!isOver && !isEnough(head) && head.length <= longestRow) await readMore();
+  };
+  // A last line that may go on says nothing yet.
+  const view = (): Promise<TableView> =>
+    viewAsTable(
+      isOver ? head : head.slice(0, 1 + Math.max(head.lastIndexOf('\n'), head.lastIndexOf('\r'))),
+      reading,
+    );
   await readOn((found) => linesIn(found, 1));
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
-  const isWanted = (cell: string): boolean => isOneOf(cell, wanted);
-  const delimiter = delimiterOf(firstLine, isWanted);
   const toFormat = async (): Promise<RecordFormat> => {
     if (/^\s*\[\s*([{"[\]]|$)/.test(head)) return 'json';
     if (firstLine.startsWith('{')) {
       if (extension === '.json' || !isJson(firstLine)) await readOn((found) => linesIn(found, 2));
       return isDocument(head, extension, isOver) ? 'json' : 'jsonl';
     }
-    if (extension === '.csv' || extension === '.tsv') return 'csv';
+    if (extension === '.csv' || extension === '.tsv' || headerRow !== undefined) return 'csv';
     if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
     if (extension === '.json' && head.trim() !== '') return 'json';
-    return headerCells(firstLine, delimiter).some(isWanted) ? 'csv' : 'text';
+    return isTable(await view(), reading) ? 'csv' : 'text';
   };
   const format = reading.format ?? (await toFormat());
+  // An empty file has no header.
+  const isEmpty = head.trim() === '';
+  if (format === 'csv' && !isEmpty) {
+    let table = await view();
+    // A pipe may bring a line at a time. A header that is not known is compared with the rows below it.
+    while (!isOver && head.length < enough && !(table.place?.is === 'header' && table.place.known > 0)) {
+      await readMore();
+      table = await view();
+    }
+    return await openCsv(behind([head], text), table, reading);
+  }
+  if (headerRow !== undefined && !isEmpty) {
+    const found = format === 'text' ? 'plain lines' : 'JSON';
+    throw new UsageError(`${what} has no line with a header: it has ${found}`);
+  }
   const pieces = behind([head], text);
   if (format === 'json') return await openJson(pieces, reading);
-  // An empty file has no header.
-  if (format === 'csv' && head.trim() !== '') return await openCsv(pieces, delimiter, what);
   if (format === 'jsonl') return { format, columns: undefined, rows: lineRows(pieces, toJsonRow) };
   return { format: 'text', columns: undefined, rows: lineRows(pieces, toTextRow(field)) };
+}
+
+/** Characters in which the header of a table is looked for. */
+const enough = 1 << 16;
+
+async function openCsv(text: AsyncIterable<string>, table: TableView, reading: Reading): Promise<Records> {
+  const { delimiter, head, isSaid } = table;
+  async function* rows(): AsyncGenerator<CsvRow> {
+    for await (const row of readCsv(text, delimiter)) if (!isSaid || row.line > 1) yield row;
+  }
+  return await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading);
 }
 
 /** Pure: whether a text has so many lines that are not empty, with their ends. */
@@ -127,12 +117,6 @@ function isDocument(head: string, extension: string, isWhole: boolean): boolean 
 async function* behind<T>(first: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T> {
   yield* first;
   yield* { [Symbol.asyncIterator]: () => rest };
-}
-
-/** Whether a column contains one of these paths. */
-function isOneOf(cell: string, paths: readonly string[]): boolean {
-  const name = cell.toLowerCase();
-  return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
 }
 
 type ToRow = (line: string) => Omit<FileRecord, 'line'>;
@@ -247,50 +231,14 @@ function linesBefore(text: string, part: string): number {
   return text.slice(0, text.indexOf(part)).match(/\r\n|[\r\n]/g)?.length ?? 0;
 }
 
-async function openCsv(text: AsyncIterable<string>, delimiter: string, what: string): Promise<Records> {
-  const parsed = readCsv(text, delimiter);
-  const first = await parsed.next();
-  const { cells: header = [], line = 1, flaw = undefined } = first.done ? {} : first.value;
-  if (flaw !== undefined) throw new UsageError(`the header of ${what} can't be read: line ${line} ${flaw}`);
-  return toRecords(header, parsed);
-}
-
-function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow> | Iterable<CsvRow>): Records {
-  const names = header.map((cell) => unguarded(cell.trim()));
-  const columns = names.map((name, at) => distinct(name || `column ${at + 1}`, names.slice(0, at)));
-  async function* rows(): AsyncGenerator<FileRecord> {
-    for await (const { cells, line, flaw } of parsed) {
-      if (flaw !== undefined) yield { line, ...unreadable(flaw) };
-      // What a spreadsheet saves for an empty line.
-      else if (cells.some((cell) => cell.trim() !== '')) {
-        const members = columns.map(
-          (name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const,
-        );
-        const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
-        const more = cells.length > columns.length ? { flaw: tooMany } : {};
-        yield { line, record: objectOf(members), ...more };
-      }
-    }
-  }
-  return { format: 'csv', columns, rows: rows() };
-}
-
-/** Names a second column with the same name differently: in an object it would replace the first. */
-function distinct(name: string, before: readonly string[]): string {
-  const times = before.filter((one) => one === name).length;
-  return times === 0 ? name : `${name} (${times + 1})`;
-}
-
 /** Bytes. A workbook is read as a whole, and its content is ten times as large. */
 const most = 100 * 1024 * 1024;
 
 const zipMark = Buffer.from('PK\u0003\u0004');
 
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
-async function openSheet(
-  bytes: AsyncIterable<Uint8Array | string>,
-  { what, sheet, wanted }: Reading,
-): Promise<Records> {
+async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Reading): Promise<Records> {
+  const { what, sheet } = reading;
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of bytes) {
@@ -305,15 +253,17 @@ async function openSheet(
   }
   // Loaded here, since most inputs are not workbooks.
   const { chooseSheet } = await import('./chosen-sheet.ts');
-  const chosen = chooseSheet(Buffer.concat(pieces), what, sheet, (cell) => isOneOf(cell, wanted));
+  const chosen = chooseSheet(Buffer.concat(pieces), what, sheet, (cell) =>
+    isColumnName(reading, cell.trim()),
+  );
   const { before, width, note, warnings } = chosen;
   function* rows(): Generator<CsvRow> {
     for (const { line, cells } of chosen.rows()) {
-      if (cells.length > before) yield { line, cells: cells.slice(before), flaw: undefined };
+      const filled = Array.from({ length: width - before }, (_, at) => cells[before + at] ?? '');
+      if (cells.length > before) yield { line, cells: filled, flaw: undefined };
     }
   }
-  const table = rows();
-  const { cells: header = [] } = table.next().value ?? {};
-  const columns = Array.from({ length: width - before }, (_, at) => header[at] ?? '');
-  return { ...toRecords(columns, table), note, warnings };
+  const head: CsvRow[] = [];
+  for (const row of rows()) if (head.push(row) === rowsOfHead) break;
+  return { ...(await openTable(rows(), head, reading, 'row')), note, warnings };
 }

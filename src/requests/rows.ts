@@ -1,12 +1,13 @@
 import { extname } from 'node:path';
+import { openRecords } from '../files/file-records.ts';
 import {
   type FileRecord,
-  openRecords,
   type Reading,
   type RecordFormat,
   type Records,
   recordFormats,
-} from '../files/file-records.ts';
+} from '../files/reading.ts';
+import { isKnownColumn } from './column-meanings.ts';
 
 export const inputFormats = recordFormats;
 export type InputFormat = RecordFormat;
@@ -24,9 +25,10 @@ export interface Input extends Records {
 /** The records of a file, numbered. `name` is where its extension stands. Throws UsageError. */
 export async function openInput(
   bytes: AsyncIterable<Uint8Array | string>,
-  { name, ...reading }: Omit<Reading, 'extension'> & { readonly name: string },
+  { name, ...reading }: Omit<Reading, 'extension' | 'isKnown'> & { readonly name: string },
 ): Promise<Input> {
-  const opened = await openRecords(bytes, { ...reading, extension: extname(name).toLowerCase() });
+  const extension = extname(name).toLowerCase();
+  const opened = await openRecords(bytes, { ...reading, extension, isKnown: isKnownColumn });
   async function* rows(): AsyncGenerator<InputRow> {
     let number = 0;
     for await (const row of opened.rows) yield { number: ++number, ...row };

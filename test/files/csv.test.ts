@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type CsvRow, delimiterOf, readCsv } from '../../src/files/csv.ts';
+import { type CsvRow, readCsv } from '../../src/files/csv.ts';
 
 async function rowsOf(pieces: readonly string[], delimiter = ','): Promise<CsvRow[]> {
   async function* text() {
@@ -116,15 +116,4 @@ it('reads what is written', async () => {
     ),
     { numRuns: 300 },
   );
-});
-
-it.each([
-  ['a,b;c,d', ','],
-  ['name;city, street', ';'],
-  ['name|a,b,c', '|'],
-  ['"name"\tx', '\t'],
-  ['name', ','],
-  ['', ','],
-])('the delimiter of the header %j is %j', (header, expected) => {
-  expect(delimiterOf(header, (cell) => cell === 'name')).toBe(expected);
 });

@@ -85,6 +85,19 @@ describe('resume of a list', () => {
     expect(service.requests()).toBe(before);
   });
 
+  it.each([
+    ['list.json', '{"a":[{"objective":"x"}],"b":[{"objective":"Ada"},{"objective":"Bo"}]}', ['--table', 'b']],
+    ['list.csv', 'Ada,1\nBo,2\n', ['--header-row', '0', '--template', '{column 1}']],
+  ])('of %s reads it in the way that was said', async (name, text, how) => {
+    const refused = new Set(['Bo']);
+    await serve({ refused });
+    write(name, text);
+    expect(await contacts('--input', name, ...how, '-o', 'out.jsonl')).toMatchObject({ code: 3 });
+    refused.clear();
+    expect(await leadpipe(['resume', ...operations()])).toMatchObject({ code: 0 });
+    expect(paid()).toEqual(['Ada', 'Bo']);
+  });
+
   it('goes on with an extraction', async () => {
     write('list.txt', lines(people(0, 6)));
     const args = ['extract', 'x_followers', '--limit', '5', '--input', 'list.txt', '-o', 'out.jsonl', ...one];

@@ -64,6 +64,21 @@ describe('an input', () => {
       '{"a":[{}],"b":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
       ['--table', 'b'],
     ],
+    ['csv below a title', 'list.csv', 'Prospects\n\nobjective;id\nAda;1\nBo, Berlin;2\n', []],
+    ['csv that says its delimiter', 'list', 'sep=;\r\nobjective;id\r\nAda;1\r\nBo, Berlin;2\r\n', []],
+    [
+      'csv without a header',
+      'list.csv',
+      'Ada,1\n"Bo, Berlin",2\n',
+      ['--header-row', '0', '--template', '{column 1}'],
+    ],
+    [
+      'csv whose header is said',
+      'list.csv',
+      'x\ny,objective\n1,Ada\n2,"Bo, Berlin"\n',
+      ['--header-row', '2'],
+    ],
+    ['tab-separated text', 'list.txt', 'wer\tNr\nAda\t1\nBo, Berlin\t2\n', ['--template', '{wer}']],
     ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
     ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
     ['lines, because it is said', 'list.csv', 'Ada\nBo, Berlin\n', ['--input-format', 'text']],
@@ -150,7 +165,7 @@ describe('an input', () => {
 
   it("of leadpipe's own CSV is read as it was found, with the JSON in its cells", async () => {
     const links = JSON.stringify({ website: 'https://nord.example', more: ['a', 'b'] }).replaceAll('"', '""');
-    write('list.csv', `name,description,links\n'@nord,'=x,"${links}"\n'-ost,"a;'+b",\nC,,{}\n`);
+    write('list.csv', `name,description,links\n@nord,'=x,"${links}"\n'-ost,"a;'+b",\nC,,{}\n`);
     const template = ['--template', '{Name}: {description} {links.website} {links.more.1}{links.mroe}'];
     const dry = await contacts('--input', 'list.csv', ...template, '--dry-run');
     expect(JSON.parse(dry.stdout).body.objective).toBe('@nord: =x https://nord.example b');
@@ -423,6 +438,10 @@ it.each([
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
   [['--input', 'arrays.json'], 'has several arrays: leads, others'],
   [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
+  [['--input', 'titled.csv'], 'If it is the header: --header-row 2. If there is none: --header-row 0'],
+  [['--input', 'bare.csv'], 'seems to have no header: line 1 looks like a row (Ada, ada@a.example)'],
+  [['--input', 'bare.csv', '--header-row', '3'], 'has no header in line 3'],
+  [['--input', 'list.jsonl', '--header-row', '1'], 'has no line with a header: it has JSON'],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
@@ -442,6 +461,8 @@ it.each([
   write('list.txt', 'Ada\n');
   write('list.csv', 'name,site\nAda,a\n');
   write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
+  write('titled.csv', 'Prospects,\nKunde,Rang\nAda,x\nBo,y\n');
+  write('bare.csv', 'Ada,ada@a.example\nBo,bo@b.example\n');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);

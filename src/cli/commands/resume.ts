@@ -61,7 +61,7 @@ export const createCommand = defineCommand({
   options: [
     new Option('--yes', 'buy the rest without a question; it is only asked on a terminal'),
     createMaxCreditsOption(
-      'stop, before it starts, if the rest could cost more than n (by default, the limit of that run)',
+      'stop if the rest could cost more than n credits, before it starts (default: the limit of the interrupted run)',
     ),
     retryUnknownOption,
     ...waitingOptions,
@@ -238,7 +238,8 @@ async function resumeList(
   given: ResumeOptions & { readonly history: boolean },
   shown: (order: Order) => Pick<Shown, 'on' | 'earlier'>,
 ): Promise<void> {
-  const { input, inputFormat, sheet, table, into, run, shard } = terms.options as Partial<RowsOptions>;
+  const { input, inputFormat, sheet, table, headerRow, into, run, shard } =
+    terms.options as Partial<RowsOptions>;
   const request = rowRequestOf(intent);
   if (input === undefined || input === '-') {
     throw new UsageError(
@@ -248,7 +249,7 @@ async function resumeList(
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
-  const stored = { template: request.template, inputFormat, sheet, table, into, run, shard };
+  const stored = { template: request.template, inputFormat, sheet, table, headerRow, into, run, shard };
   const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
   const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);

@@ -46,6 +46,7 @@ export const createCommand = defineCommand({
   lists: [
     {
       heading: 'Switches and their defaults',
+      brief: true,
       rows: Object.entries(switchTable).map(([name, row]) => [
         `${name}=${row.default}`,
         'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,

@@ -58,6 +58,14 @@ const hints: Hints = {
     has('--table')
       ? `Choose one, for example: --table ${shellWord(first)}`
       : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`,
+  header_unsure: ({ line, unit }, { has }) =>
+    has('--header-row')
+      ? `If it is the header: --header-row ${line}. If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …).`
+      : `Remove what is above the header, so that it is the first ${unit}. If there is none, add one.`,
+  no_header: ({ line, unit }, { has }) =>
+    has('--header-row')
+      ? `If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …). If ${unit} ${line} is the header: --header-row ${line}.`
+      : `Add a first ${unit} with the names of the columns.`,
   bad_setting: ({ setting }) =>
     `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
   no_keychain:

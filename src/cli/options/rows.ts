@@ -5,7 +5,6 @@ import type { Shard } from '../../operations/kinds/list-rows.ts';
 import { clip } from '../../requests/closed-list.ts';
 import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { groups } from '../help.ts';
-import { withFacts } from './facts.ts';
 import { checkFileName, isInput } from './inputs.ts';
 import { choice, numberIn, once, option, under } from './options.ts';
 
@@ -14,6 +13,7 @@ export interface RowsOptions {
   readonly inputFormat?: InputFormat;
   readonly sheet?: string;
   readonly table?: string;
+  readonly headerRow?: number;
   readonly template?: string;
   readonly into?: string;
   readonly concurrency?: number;
@@ -54,25 +54,32 @@ export function createRowsOptions(into?: string): readonly Option[] {
   );
   const intoOption = option(
     '--into <name>',
-    'the name of the columns for the answer in the output',
+    `the name of the columns for the answer in the output (default ${into})`,
     checkInto,
-    into === undefined ? {} : { defaultText: into },
   );
   const others = under(groups.list, [
-    choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
-      defaultText: 'found from its content',
-    }),
-    withFacts(new Option('--sheet <name>', 'which sheet of a workbook, by its name or number'), {
-      defaultText: 'the first with a table',
-    }),
+    choice(
+      '--input-format <format>',
+      'the format of the input (default: found from its name or content)',
+      'input format',
+      inputFormats,
+    ),
+    new Option(
+      '--sheet <name>',
+      'which sheet of a workbook, by its name or number (default: the first with a table)',
+    ),
     new Option('--table <name>', 'which array of a JSON object, if it has several'),
-    new Option('--template <text>', 'the text to send for a row, such as "{name}, {links.website}"'),
+    option(
+      '--header-row <n>',
+      'the line of the column names; 0 if there are none',
+      numberIn({ unit: 'number', min: 0, max: 1_000_000 }),
+    ),
+    new Option('--template <text>', 'what to send for a row: "{name}, {links.website}"'),
     ...(into === undefined ? [] : [intoOption]),
     option(
       '--concurrency <n>',
-      'at most this many requests at the same time; fewer when the service is busy',
+      `at most this many requests at once (default ${defaultConcurrency})`,
       numberIn({ unit: 'number', min: 1, max: 256 }),
-      { default: defaultConcurrency },
     ),
     option(
       '--errors <file>',
@@ -87,7 +94,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ),
     new Option(
       '--shard <i/n>',
-      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: as Kubernetes or Slurm say',
+      'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
     ),
   ]);
   return [input, ...others];

@@ -63,9 +63,8 @@ export function createEntityOptions(more: readonly Option[]): readonly Option[] 
   return under('What to find:', [
     option(
       '--limit <n>',
-      `at most this many leads, ${entityLimit.min} to ${entityLimit.max}`,
+      `at most this many leads (${entityLimit.min} to ${entityLimit.max}, default ${entityLimit.default})`,
       numberIn(entityLimit),
-      { default: entityLimit.default },
     ),
     option(
       '--enrich-fields <names>',
@@ -90,9 +89,8 @@ export const listOptions: readonly Option[] = [
   new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
   option(
     '--list <list>',
-    'the list to compare with; every search with this name adds its leads',
+    'the list to compare with; every search with this name adds its leads (default: the entity type)',
     checkListName,
-    { defaultText: 'the entity type' },
   ),
 ];
 

@@ -95,12 +95,13 @@ export async function buyList(
     const into = options.into ?? list.into;
     const join = list.join(into, new Set(own));
     const layout = list.layout ?? layoutOf(base, join.columns, join.members);
-    const { inputFormat, sheet, table, run } = options;
+    const { inputFormat, sheet, table, headerRow, run } = options;
     const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),
       inputFormat,
       sheet,
       table,
+      headerRow,
       into,
       run,
       shard: shard && `${shard.index}/${shard.of}`,

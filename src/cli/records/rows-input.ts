@@ -21,7 +21,7 @@ const maxLooked = 100;
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
   context: Context,
-  { input: name, inputFormat: format, sheet, table }: RowsOptions & { readonly input: string },
+  { input: name, inputFormat: format, sheet, table, headerRow }: RowsOptions & { readonly input: string },
   field: string,
   wanted: readonly string[],
   isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
@@ -30,7 +30,7 @@ export async function openRows(
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(bytes, { name, format, field, wanted, what, sheet, table });
+    return openInput(bytes, { name, format, field, wanted, what, sheet, table, headerRow });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());

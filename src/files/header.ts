@@ -1,0 +1,151 @@
+/** A row of a table of texts. */
+export interface TableRow {
+  /** The line of the text on which it begins, or the row of the sheet, from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/** What the first rows of a table show of its header. */
+export type HeaderPlace =
+  | { readonly is: 'header'; readonly line: number; readonly known: number }
+  /** No line is surely the header. This one looks most like it. */
+  | { readonly is: 'header_unsure'; readonly line: number; readonly known: number }
+  /** The first row is one of data: it is like those below it. */
+  | { readonly is: 'no_header'; readonly line: number; readonly known: 0 };
+
+/** The header is looked for in so many rows that are not empty, and compared with the same number below it. */
+const most = 100;
+const mostAbove = 30;
+
+/**
+ * Pure: where the header of a table is. Above it may be titles and notes, which have fewer or empty cells. Names that are known decide
+ * first, then what the cells look like. Undefined for a table without any text.
+ */
+export function findHeader(
+  rows: readonly TableRow[],
+  isKnown: (cell: string) => boolean,
+): HeaderPlace | undefined {
+  const looked: Measured[] = [];
+  for (const { line, cells } of rows) {
+    const filled = cells.filter((cell) => cell.trim() !== '').length;
+    const width = cells.findLastIndex((cell) => cell.trim() !== '') + 1;
+    const at = looked.length;
+    const known = at < mostAbove ? cells.filter(isKnown).length : 0;
+    if (filled > 0) looked.push({ line, cells, at, known, filled, width });
+    if (looked.length === most) break;
+  }
+  const [first] = looked;
+  if (first === undefined) return undefined;
+  const sure = ({ line, known }: Measured): HeaderPlace => ({ is: 'header', line, known });
+  const unsure = ({ line, known }: Measured): HeaderPlace => ({ is: 'header_unsure', line, known });
+  const candidates = looked.slice(1, mostAbove).filter((row) => isBelowTitles(row, looked));
+
+  const best = candidates.reduce((one, row) => (row.known > one.known ? row : one), first);
+  const fits = covers(first, looked);
+  if (best.known > 1 && best !== first) return fits ? unsure(best) : sure(best);
+  if (fits && isLikeBelow(first, looked)) return { is: 'no_header', line: first.line, known: 0 };
+  if (best.known > 0) {
+    // Lines such as `Owner:,Ada` above a table that is no wider.
+    const named = looked.find((row) => row.known > best.known && row.known > 1 && row.known === row.filled);
+    if (named !== undefined) return unsure(named);
+    if (best === first ? fits : isUnlikeBelow(best, looked)) return sure(best);
+    return unsure(best === first ? (candidates.find(({ cells }) => cells.some(isLabel)) ?? first) : best);
+  }
+  if (!fits) {
+    const labels = candidates.find(({ cells, filled }) => cells.filter(isLabel).length * 2 > filled);
+    if (labels === undefined) return unsure(first);
+    return isUnlikeBelow(labels, looked) ? sure(labels) : unsure(labels);
+  }
+  // In one column, a title, a header and a row are all alike.
+  const isColumn = looked.every(({ width }) => width === 1);
+  return isColumn ? unsure(looked.find(({ known }) => known > 0) ?? first) : sure(first);
+}
+
+interface Measured extends TableRow {
+  readonly at: number;
+  readonly known: number;
+  readonly filled: number;
+  readonly width: number;
+}
+
+/** Whether all rows above have fewer cells, or other ones than the table that begins here. */
+function isBelowTitles(row: Measured, all: readonly Measured[]): boolean {
+  const isTitle = (one: Measured): boolean => one.filled < row.filled || one.width > row.width;
+  const below = all.slice(row.at + 1);
+  const isTable =
+    below.length === 0 ||
+    isMost(
+      below.filter(({ width }) => width > 1),
+      below,
+    );
+  return row.width > 1 && isTable && covers(row, all) && all.slice(0, row.at).every(isTitle);
+}
+
+/** Whether most rows below have no more cells, and not many more that are filled. */
+function covers(row: Measured, all: readonly Measured[]): boolean {
+  const below = all.slice(row.at + 1);
+  const fitting = below.filter(({ filled, width }) => width <= row.width && filled <= 2 * row.filled);
+  return below.length === 0 || isMost(fitting, below);
+}
+
+type Kind = 'address' | 'link' | 'handle' | 'number' | 'long' | 'text';
+
+// Ends of domains that are no names of members: a column may be called address.city, links.website or user.id.
+const domain =
+  /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:com|org|net|edu|gov|info|biz|app|dev|xyz|tech|shop|store|online|example|(?!id)[a-z]{2})(?:\/\S*)?$/iu;
+const numeric = /^[\d\s.,:/+()%€$£TZ-]*\d[\d\s.,:/+()%€$£TZ-]*$/;
+const year = /^(?:19|20)\d\d$/;
+
+/** Pure: what a cell has that a name of a column has not. A year may be one. */
+function kindOf(cell: string): Kind {
+  const text = cell.trim().slice(0, 200);
+  if (/\S@\S+\.\S/.test(text)) return 'address';
+  if (/^(?:https?:\/\/|www\.)\S+$/i.test(text) || domain.test(text)) return 'link';
+  if (/^@\w+$/.test(text)) return 'handle';
+  if (numeric.test(text) && !year.test(text)) return 'number';
+  return text.length > 60 ? 'long' : 'text';
+}
+
+function isLabel(cell: string): boolean {
+  return kindOf(cell) === 'text' && /\p{L}/u.test(cell);
+}
+
+/** The kinds of the filled cells below a row in a column. */
+function kindsBelow(row: Measured, column: number, all: readonly Measured[]): readonly Kind[] {
+  const below = all.slice(row.at + 1).map(({ cells }) => cells[column] ?? '');
+  return below.filter((cell) => cell.trim() !== '').map(kindOf);
+}
+
+const isMost = (part: readonly unknown[], all: readonly unknown[]): boolean => part.length * 2 > all.length;
+
+/** Whether a column has a name in this row, and something else in the rows below. */
+function isUnlikeBelow(row: Measured, all: readonly Measured[]): boolean {
+  return row.cells.some((cell, column) => {
+    const kinds = kindsBelow(row, column, all);
+    return (
+      isLabel(cell) &&
+      isMost(
+        kinds.filter((kind) => kind !== 'text'),
+        kinds,
+      )
+    );
+  });
+}
+
+/** Whether a cell of this row is surely no name of a column, and those below are of its kind. */
+function isLikeBelow(row: Measured, all: readonly Measured[]): boolean {
+  return row.cells.some((cell, column) => {
+    const kind = kindOf(cell);
+    // Names of columns can be long, and numbers.
+    const isName = kind === 'text' || (row.known > 0 && (kind === 'number' || kind === 'long'));
+    if (isName || cell.trim() === '') return false;
+    const kinds = kindsBelow(row, column, all);
+    return (
+      all.length === 1 ||
+      isMost(
+        kinds.filter((one) => one === kind),
+        kinds,
+      )
+    );
+  });
+}

@@ -1,0 +1,57 @@
+import type { JsonText } from '../json/text.ts';
+
+export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'xlsx'] as const;
+export type RecordFormat = (typeof recordFormats)[number];
+
+/** A record of a file, or why there is none. */
+export interface FileRecord {
+  /** The line on which it begins, from 1. */
+  readonly line: number;
+  /** A JSON object; where there are columns, their texts. Undefined for what can't be read. */
+  readonly record: JsonText | undefined;
+  /** Why it can't be used, to be shown after `line 3`. */
+  readonly flaw?: string;
+}
+
+export interface Records {
+  /** What the records have: columns, the members of JSON, or one text each. */
+  readonly format: 'csv' | 'jsonl' | 'text';
+  /** The columns in their order, if there are any. */
+  readonly columns: readonly string[] | undefined;
+  readonly rows: AsyncIterable<FileRecord>;
+  /** What the user should know before the rows are used: what is not read, and what can't be read right. */
+  readonly note?: string | undefined;
+  readonly warnings?: readonly string[] | undefined;
+}
+
+export interface Reading {
+  /** Undefined: find out from the content, then from the extension. */
+  readonly format?: RecordFormat | undefined;
+  /** In small letters and with its dot; empty if there is none. */
+  readonly extension: string;
+  /** The name for the text of a plain line. */
+  readonly field: string;
+  /** Columns to look for: if the first line has one of them, it is the header of CSV. */
+  readonly wanted: readonly string[];
+  /** Whether other names are those of columns, too. */
+  readonly isKnown?: ((name: string) => boolean) | undefined;
+  /** The line of the header, or the row of a sheet, from 1; 0 if there is none. Undefined: find it. */
+  readonly headerRow?: number | undefined;
+  /** The name of the file in messages. */
+  readonly what: string;
+  /** Which array of a JSON object. */
+  readonly table?: string | undefined;
+  /** Which sheet of a workbook, by name or number. */
+  readonly sheet?: string | undefined;
+}
+
+/** Pure: whether a column is called so. */
+export function isColumnName({ wanted, isKnown = () => false }: Reading, name: string): boolean {
+  return isOneOf(name, wanted) || isKnown(name);
+}
+
+/** Pure: whether a column contains one of these paths. */
+export function isOneOf(cell: string, paths: readonly string[]): boolean {
+  const name = cell.toLowerCase();
+  return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
+}

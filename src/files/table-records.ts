@@ -1,0 +1,81 @@
+import { UsageError } from '../errors.ts';
+import { objectOf } from '../json/text.ts';
+import type { CsvRow } from './csv.ts';
+import { unguarded } from './csv-guard.ts';
+import { findHeader, type TableRow } from './header.ts';
+import { type FileRecord, isColumnName, type Reading, type Records } from './reading.ts';
+
+/**
+ * The records of a table of texts, such as CSV or a sheet. `head` are its first rows: they show where the header is, which may stand below a
+ * title and notes. `unit` is what a row of it is called. Throws UsageError where that is not clear.
+ */
+export async function openTable(
+  rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
+  head: readonly TableRow[],
+  reading: Reading,
+  unit: 'line' | 'row' = 'line',
+): Promise<Records> {
+  const { what, headerRow = headerLine(head, reading, unit) } = reading;
+  const parsed = (async function* () {
+    yield* rows;
+  })();
+  if (headerRow === 0) {
+    const width = Math.max(0, ...head.map(({ cells }) => cells.length));
+    return toRecords(new Array<string>(width).fill(''), parsed);
+  }
+  for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
+    const { line, cells, flaw } = next.value;
+    if (line < headerRow) continue;
+    if (line > headerRow) break;
+    if (flaw !== undefined)
+      throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
+    return toRecords(cells, parsed);
+  }
+  throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
+}
+
+/** Where the header is. Throws UsageError where that is not clear. */
+function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 'row'): number {
+  const place = findHeader(head, (cell) => isColumnName(reading, cell.trim()));
+  if (place === undefined) return 0;
+  const { is, line } = place;
+  if (is === 'header') return line;
+  const cells = head.find((row) => row.line === line)?.cells ?? [];
+  const text = cells.map((cell) => cell.trim().replace(/\s+/g, ' ')).filter((cell) => cell !== '');
+  const quoted = text.join(', ').slice(0, 200);
+  throw new UsageError(
+    is === 'header_unsure'
+      ? `it is not clear which ${unit} of ${reading.what} is the header: ${unit} ${line} looks most like it (${quoted})`
+      : `${reading.what} seems to have no header: ${unit} ${line} looks like a row (${quoted})`,
+    { is, line, unit },
+  );
+}
+
+function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>): Records {
+  const names = header.map((cell) => unguarded(cell.trim()));
+  const columns: string[] = [];
+  for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
+  async function* rows(): AsyncGenerator<FileRecord> {
+    for await (const { cells, line, flaw } of parsed) {
+      if (flaw !== undefined) yield { line, record: undefined, flaw };
+      // What a spreadsheet saves for an empty line.
+      else if (cells.some((cell) => cell.trim() !== '')) {
+        const members = columns.map(
+          (name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const,
+        );
+        const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
+        const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '');
+        yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
+      }
+    }
+  }
+  return { format: 'csv', columns, rows: rows() };
+}
+
+/** Names a second column with the same name differently: in an object it would replace the first. */
+function distinct(name: string, before: readonly string[]): string {
+  for (let times = 1; ; times++) {
+    const own = times === 1 ? name : `${name} (${times})`;
+    if (!before.includes(own)) return own;
+  }
+}

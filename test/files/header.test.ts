@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
+import { openRecords } from '../../src/files/file-records.ts';
+import type { Reading } from '../../src/files/reading.ts';
+import { objectMembers } from '../../src/json/text.ts';
+import { isKnownColumn } from '../../src/requests/column-meanings.ts';
+
+const reading: Reading = {
+  extension: '.csv',
+  field: 'objective',
+  wanted: ['objective'],
+  isKnown: isKnownColumn,
+  what: 'list.csv',
+};
+
+/** The columns, and the values of the first record; or what is refused. */
+async function read(text: string, more: Partial<Reading> = {}): Promise<string> {
+  async function* bytes() {
+    yield text;
+  }
+  try {
+    const { format, columns, rows } = await openRecords(bytes(), { ...reading, ...more });
+    const lines: string[] = [];
+    for await (const { line, record, flaw } of rows) {
+      lines.push(
+        `${line}: ${flaw ?? [...objectMembers(record ?? '{}').values()].map((value) => JSON.parse(value)).join('|')}`,
+      );
+    }
+    return `${columns?.join('|') ?? format} / ${lines[0] ?? 'no rows'} (${lines.length})`;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { facts } = error.details;
+    return facts !== undefined && 'line' in facts ? `${facts.is} ${facts.line}` : error.message;
+  }
+}
+
+const linkedIn = `Notes:
+"When exporting your connection data, you may notice that some of the email addresses are missing. You will only see email addresses for connections who have allowed their connections to see or download their email address."
+
+First Name,Last Name,URL,Email Address,Company,Position,Connected On
+Ada,Example,https://www.linkedin.com/in/ada,,Acme,CTO,01 Jan 2024
+Bo,Test,https://www.linkedin.com/in/bo,bo@beta.example,Beta,CEO,02 Jan 2024
+`;
+
+const tables: readonly [name: string, text: string, expected: string][] = [
+  // The header in the first line.
+  ['known names', 'name,website\nAcme,acme.example\n', 'name|website / 2: Acme|acme.example (1)'],
+  ['a header alone', 'name,website,links\n', 'name|website|links / no rows (0)'],
+  ['names that are not known', 'Kunde;Umsatz\nAcme;100\nBeta;200\n', 'Kunde|Umsatz / 2: Acme|100 (2)'],
+  ['a column without a name', ',name\n0,Acme\n1,Beta\n', 'column 1|name / 2: 0|Acme (2)'],
+  ['a row with a cell too many', 'objective,id\nAda,1\nBo,3,4\nCy,5\n', 'objective|id / 2: Ada|1 (3)'],
+  ['empty cells at the end of each row', 'name,id\nAcme,1,\nBeta,2,\n', 'name|id / 2: Acme|1 (2)'],
+  [
+    'columns that are called like paths',
+    'user.id,user.email\n1,a@b.example\n2,c@d.example\n',
+    'user.id|user.email / 2: 1|a@b.example (2)',
+  ],
+  [
+    'a column that is called like a domain',
+    'name,links.website\nAcme,acme.example\n',
+    'name|links.website / 2: Acme|acme.example (1)',
+  ],
+  ['years as names', 'Company,2021,2022\nAcme,10,20\nBeta,30,40\n', 'Company|2021|2022 / 2: Acme|10|20 (2)'],
+  [
+    'a first row that is like a header',
+    'name,title,company\nTitle,Name,Company Name\nAda,CTO,Acme\n',
+    'name|title|company / 2: Title|Name|Company Name (2)',
+  ],
+  [
+    'rows with words that are names of columns',
+    'Person,Stage,Plan\nAda,Lead,Enterprise\nBo,Contact,Business\n',
+    'Person|Stage|Plan / 2: Ada|Lead|Enterprise (2)',
+  ],
+  ['sparse rows', 'name,a,b,c,d,e\nAcme,,,,,\nBeta,,1,,,\nCe,2,,,,5\n', 'name|a|b|c|d|e / 2: Acme||||| (3)'],
+  ['one column', 'name\nAcme\nBeta\n', 'name / 2: Acme (2)'],
+  [
+    'one column of texts with commas',
+    'objective\nAda, CTO\nBo, CEO, Berlin\n',
+    'objective / 2: Ada, CTO (2)',
+  ],
+  ['names twice', 'name,name,name (2)\na,b,c\n', 'name|name (2)|name (2) (2) / 2: a|b|c (1)'],
+  // Below other lines.
+  [
+    'an empty first row',
+    ',,\nName,Website,City\nAcme,acme.example,Rome\n',
+    'Name|Website|City / 3: Acme|acme.example|Rome (1)',
+  ],
+  [
+    'a title',
+    'Prospects 2024\n\nName,Website\nAcme,acme.example\n',
+    'Name|Website / 4: Acme|acme.example (1)',
+  ],
+  [
+    'a title in a row of its width',
+    'Prospects,,\n,,\nName,Website,City\nAcme,acme.example,Rome\n',
+    'Name|Website|City / 4: Acme|acme.example|Rome (1)',
+  ],
+  [
+    'a title in the middle',
+    ',,Prospects,,\nName,Website,City,Owner,Note\nAcme,acme.example,Rome,Ada,x\n',
+    'Name|Website|City|Owner|Note / 3: Acme|acme.example|Rome|Ada|x (1)',
+  ],
+  [
+    'names and values above',
+    'Owner:,Ada\nExported:,2024-01-01\n\nName,Website,City\nAcme,acme.example,Rome\n',
+    'Name|Website|City / 5: Acme|acme.example|Rome (1)',
+  ],
+  [
+    'groups of columns',
+    'Company,,,Contact,\nName,Website,City,First Name,Last Name\nAcme,acme.example,Rome,Ada,X\n',
+    'Name|Website|City|First Name|Last Name / 3: Acme|acme.example|Rome|Ada|X (1)',
+  ],
+  [
+    'the notes of LinkedIn',
+    linkedIn,
+    'First Name|Last Name|URL|Email Address|Company|Position|Connected On / 5: Ada|Example|https://www.linkedin.com/in/ada||Acme|CTO|01 Jan 2024 (2)',
+  ],
+  [
+    'a sentence with many commas',
+    'Exported by Ada, for Acme, on Monday, all of it, 1,234 rows\nName,Website,City\nAcme,acme.example,Rome\nBeta,beta.example,Bonn\n',
+    'header_unsure 2',
+  ],
+  [
+    'names that are not known, above numbers',
+    'Bericht\n\nKunde;Umsatz;Jahr\nAcme;100;1\nBeta;200;2\n',
+    'Kunde|Umsatz|Jahr / 4: Acme|100|1 (2)',
+  ],
+  [
+    'the delimiter, as Excel says it',
+    'sep=;\nName;Wert, netto\nAcme;1,5\n',
+    'Name|Wert, netto / 3: Acme|1,5 (1)',
+  ],
+  [
+    'the delimiter, and a title',
+    'sep=\t\r\nBericht\r\nName\tOrt\r\nAcme\tRome\r\n',
+    'Name|Ort / 4: Acme|Rome (1)',
+  ],
+  [
+    'a table that begins in its second column',
+    ',,\n,Name,Website\n,Acme,acme.example\n',
+    'column 1|Name|Website / 3: |Acme|acme.example (1)',
+  ],
+  // Not clear.
+  ['a title or a header', 'Kunde,\nAcme,Berlin\nBeta,Paris\n', 'header_unsure 2'],
+  [
+    'names and values above a table that is no wider',
+    'Account:,Acme\nExported:,now\nName,Website\nAcme,acme.example\n',
+    'header_unsure 3',
+  ],
+  [
+    'a title, and names that are not known',
+    'Prospects\nKunde,Zone,Rang\nAcme,Rome,IT\nBeta,Bonn,DE\n',
+    'header_unsure 2',
+  ],
+  ['one column of unknown texts', 'nasa\nesa\njaxa\n', 'header_unsure 1'],
+  ['a title above one column', 'Prospects\n\nWebsite\nacme.example\n', 'header_unsure 3'],
+  // None.
+  ['people', 'Ada Example,ada@acme.example,Acme\nBo Test,bo@beta.example,Beta\n', 'no_header 1'],
+  [
+    'people, one of whom has a title like a name',
+    'Ada Example,Contact,ada@acme.example\nBo Test,CTO,bo@beta.example\n',
+    'no_header 1',
+  ],
+  ['domains', 'acme.com\nbeta.example\n', 'no_header 1'],
+  ['domains with a name', 'Acme;https://acme.example\nBeta;https://beta.example\n', 'no_header 1'],
+  ['numbers', '1,Acme\n2,Beta\n3,Ce\n', 'no_header 1'],
+  ['a single row', 'Ada Example,ada@acme.example\n', 'no_header 1'],
+  ['handles', '@nasa\n@esa\n', 'no_header 1'],
+];
+
+describe('the header of a table', () => {
+  it.each(tables)('%s', async (_, text, expected) => {
+    expect(await read(text)).toBe(expected);
+  });
+
+  it.each([
+    ['Prospects\nKunde,Stadt\nAcme,Rome\n', 2, 'Kunde|Stadt / 3: Acme|Rome (1)'],
+    [
+      'Ada,ada@acme.example\nBo,bo@beta.example,x\n',
+      0,
+      'column 1|column 2|column 3 / 1: Ada|ada@acme.example| (2)',
+    ],
+    ['sep=;\nAda;1\nBo;2\n', 0, 'column 1|column 2 / 2: Ada|1 (2)'],
+    ['acme.com\nbeta.example\n', 1, 'acme.com / 2: beta.example (1)'],
+    ['"a title\nof two lines"\nname\nAcme\n', 2, 'list.csv has no header in line 2: nothing begins there'],
+    ['name\nAcme\n', 9, 'list.csv has no header in line 9: nothing begins there'],
+    ['{"a":1}\n{"a":2}\n', 1, 'list.csv has no line with a header: it has JSON'],
+  ])('of %j is in the line that is said: %i', async (text, headerRow, expected) => {
+    expect(await read(text, { headerRow })).toBe(expected);
+  });
+});
+
+describe('a text without an extension', () => {
+  it.each([
+    ['names', 'Ada Example\nBo Test\n', 'text / 1: Ada Example (2)'],
+    ['domains', 'acme.com\nbeta.com\n', 'text / 1: acme.com (2)'],
+    ['addresses', 'ada@acme.example\nbo@beta.example\n', 'text / 1: ada@acme.example (2)'],
+    ['names with what identifies them', 'Ada, CTO, Acme\nBo, CEO, Beta\n', 'text / 1: Ada, CTO, Acme (2)'],
+    [
+      'names with words that are names of columns',
+      'Acme\nBeta\nBusiness, Enterprise, Startup\nCe\n',
+      'text / 1: Acme (4)',
+    ],
+    ['questions', 'Who owns Acme?\nWhat does Beta sell, and where?\n', 'text / 1: Who owns Acme? (2)'],
+    ['a header that is wanted', 'id|objective\n1|Ada\n', 'id|objective / 2: 1|Ada (1)'],
+    ['a header that is known', 'Company,City\nAcme,Rome\n', 'Company|City / 2: Acme|Rome (1)'],
+    [
+      'a title and a header that is known',
+      'Prospects\n\nCompany;City\nAcme;Rome\n',
+      'Company|City / 4: Acme|Rome (1)',
+    ],
+    [
+      'tabs and a header that is not known',
+      'Kunde\tUmsatz\nAcme\t100\nBeta\t200\n',
+      'Kunde|Umsatz / 2: Acme|100 (2)',
+    ],
+    ['tabs without a header', 'Acme\tacme.example\nBeta\tbeta.example\n', 'no_header 1'],
+    ['a tab in one of its lines', 'Ada\nBo\tBeta\nCy\n', 'text / 1: Ada (3)'],
+    ['a delimiter that is said', 'sep=;\nKunde;Wert\nAcme;1\n', 'Kunde|Wert / 3: Acme|1 (1)'],
+  ])('with %s', async (_, text, expected) => {
+    expect(await read(text, { extension: '' })).toBe(expected);
+  });
+});
+
+it.each([
+  ['a,b;c,d', 'a|b;c|d'],
+  ['name;city, street', 'name|city, street'],
+  ['name|a,b,c', 'name|a,b,c'],
+  ['"name"\tx', 'name|x'],
+  ['a;b, c', 'a|b, c'],
+  ['name', 'name'],
+])('the header %j is read as %j', async (header, columns) => {
+  expect(await read(header)).toBe(`${columns} / no rows (0)`);
+});
