@@ -2,6 +2,7 @@
 import { type Command, Help, type Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, isShared, outcomesOf, type Topic } from '../src/cli/help.ts';
+import { toOptionText } from '../src/cli/options/facts.ts';
 
 /** The manual page before it has a form. */
 export interface Manual {
@@ -81,8 +82,7 @@ function topicBlocks({ name, topic }: NamedTopic): ManualBlock[] {
 }
 
 function optionItem(option: Option): ManualBlock {
-  const choices = option.argChoices === undefined ? '' : `; one of ${option.argChoices.join(', ')}`;
-  return item([option.flags, `${option.description}${choices}`]);
+  return item([option.flags, toOptionText(option)]);
 }
 
 function section(text: string): ManualBlock {

@@ -19,11 +19,9 @@ export interface CommandHelp {
 export interface HelpList {
   readonly heading: string;
   readonly rows: readonly (readonly [name: string, meaning: string])[];
-  /** The help shows only the names; the manual page also shows the meanings. */
-  readonly brief?: true;
 }
 
-/** Headings of options that several commands share: a command's help names these options, and `help options` explains them. */
+/** Headings of the options that several commands share. `help options` has them in one place. */
 export const groups = {
   list: 'Many at once, with --input:',
   output: 'Output:',
@@ -113,24 +111,16 @@ function toHelpText(command: Command, help: CommandHelp, width: number): string 
   const filled = (lines: readonly string[]): string[] =>
     lines.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`);
   const { lists = [], examples, output = [], remarks = [] } = help;
-  const codes = toExitCodes(outcomesOf(command)).map(({ code }) => code);
-  const list = (one: HelpList): string[] => {
-    if (!one.brief) return ['', ...listLines(helper, one)];
-    return ['', `${one.heading} (see leadpipe man):`, ...filled([one.rows.map(([name]) => name).join(' ')])];
-  };
-  const shared = command.options.filter(isShared).map(({ long, flags }) => long ?? flags);
+  const codes = toExitCodes(outcomesOf(command));
   return [
-    ...(shared.length === 0 ? [] : ['', 'Also (see leadpipe help options):', ...filled([shared.join(' ')])]),
-    ...lists.flatMap(list),
+    ...lists.flatMap((list) => ['', ...listLines(helper, list)]),
     '',
     'Examples:',
     ...examples.map((line) => `  $ ${line.replaceAll('\n', '\n    ')}`),
     ...(output.length === 0 ? [] : ['', 'Output shape:']),
     ...filled(output),
-    '',
-    'Exit codes:',
-    `  ${codes.join(' ')}`,
-    '  What they mean: leadpipe help exit-codes',
+    ...(codes.length === 0 ? [] : ['', 'Exit codes:']),
+    ...codes.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
     ...remarks.flatMap((remark) => ['', helper.boxWrap(remark, width)]),
   ].join('\n');
 }

@@ -1,19 +1,18 @@
-import { type Argument, Command, CommanderError, Help } from 'commander';
+import { type Argument, Command, CommanderError, Option } from 'commander';
 import type { Context } from '../context.ts';
-import type { Outcome } from '../errors.ts';
 import { checkOneOf } from '../requests/within-limits.ts';
-import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { exitCodeOf } from './exit-codes.ts';
 import {
   addHelp,
   type CommandHelp,
   defaultWidth,
-  isShared,
   minWidthToWrap,
   topicNames,
   topics,
   toTopicText,
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
+import { toOptionText } from './options/facts.ts';
 import { toCommandFirst } from './options/leading.ts';
 
 type Load = () => Promise<{ createCommand(context: Context): Command }>;
@@ -56,6 +55,8 @@ async function loadCompletion(): ReturnType<Load> {
 /** A group that does something without a subcommand. The others, like the program itself, then list their commands. */
 const acting = 'history' satisfies keyof typeof commands;
 
+const [helpFlags, helpText] = ['-h, --help', 'print help'] as const;
+
 const description = 'Find leads: people, companies, creators, stores.';
 
 const help: CommandHelp = {
@@ -63,13 +64,14 @@ const help: CommandHelp = {
     'leadpipe search company "fintech in Berlin" --local',
     'leadpipe search person "founders" --local -o leads.csv',
   ],
-  outcomes: Object.keys(exitCodes) as Outcome[],
+  // The topic exit-codes has all of them.
+  outcomes: [],
   lists: [
     { heading: 'Topics', rows: Object.entries(topics).map(([name, summary]) => [`help ${name}`, summary]) },
   ],
   remarks: [
     'Without an account: add --local, which is free and answers with fictional leads. With an account: `leadpipe auth login` asks for the address of the service and for your API key.',
-    '`leadpipe <command> --help` shows the options, the output and the exit codes of a command.',
+    '`leadpipe <command> --help` explains the options, the output and the exit codes of a command.',
   ],
 };
 
@@ -132,7 +134,7 @@ export async function createProgram(context: Context, words: readonly string[] =
   const program = new Command('leadpipe')
     .description(description)
     .version(context.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
+    .helpOption(helpFlags, helpText)
     // `help` is turned into the option --help of the command that it asks about.
     .helpCommand(false)
     .exitOverride()
@@ -140,13 +142,7 @@ export async function createProgram(context: Context, words: readonly string[] =
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap,
-      // Not in `visibleOptions`, because mistyped options are compared with those.
-      formatHelp(command, helper) {
-        const visibleOptions = (one: Command) =>
-          helper.visibleOptions(one).filter((option) => !isShared(option));
-        const shown = Object.assign(Object.create(helper), { visibleOptions });
-        return Help.prototype.formatHelp.call(this, command, shown);
-      },
+      optionDescription: toOptionText,
     })
     .configureOutput({
       writeOut: (text) => context.stdout.stream.write(text),
@@ -167,6 +163,9 @@ export async function createProgram(context: Context, words: readonly string[] =
 /** Passes settings on to a command: commander only does so for commands that it makes itself. */
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent).helpCommand(false);
+  // Below the last of its options, in whatever group that is.
+  const last = command.options.at(-1)?.helpGroupHeading;
+  if (last !== undefined) command.addHelpOption(new Option(helpFlags, helpText).helpGroup(last));
   for (const sub of command.commands) adopt(command, sub);
 }
 

@@ -4,6 +4,7 @@ import { isPaid, kinds } from '../operations/kinds/kinds.ts';
 import { type Format, formats } from '../output/writer.ts';
 import { exitCodes } from './exit-codes.ts';
 import { groups, type Topic, type TopicName } from './help.ts';
+import { toOptionText } from './options/facts.ts';
 import { sharedOptions } from './options/options.ts';
 import { createRowsOptions } from './options/rows.ts';
 
@@ -157,15 +158,12 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     },
   ],
   options: [
-    'Several commands take these options. They can stand before or after the command. The help of a command names those that it takes.',
+    'Several commands take these options. They can stand before or after the command. The help of a command explains those that it takes.',
     ...Object.values(groups).map((group) => ({
       heading: group.replace(/:$/, ''),
       rows: shared
         .filter(({ helpGroupHeading }) => helpGroupHeading === group)
-        .map(({ flags, description, argChoices }) => {
-          const choices = argChoices === undefined ? '' : `; one of ${argChoices.join(', ')}`;
-          return [flags, `${description}${choices}`] as const;
-        }),
+        .map((option) => [option.flags, toOptionText(option)] as const),
     })),
   ],
 };

@@ -28,11 +28,11 @@ export const createCommand = defineCommand({
     ...under('What to fill:', [
       new Option(
         '--schema <file>',
-        'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07); @file works too',
+        'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07)',
       ).conflicts('field'),
       option(
         '--field <name:type=meaning>',
-        'a field to fill, instead of --schema; use it once for each field. Types: string, number, integer, boolean, and lists of them, such as string[]',
+        'one field to fill; repeat it for more. Types: string, number, integer, boolean, string[] …',
         collect,
       ),
     ]),

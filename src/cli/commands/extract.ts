@@ -36,8 +36,9 @@ export const createCommand = defineCommand({
       ),
       option(
         '--limit <n>',
-        `at most this many items (${extractLimit.min} to ${extractLimit.max}, default ${extractLimit.default}); web2list always returns up to ${web2listLimit}`,
+        `at most this many items, ${extractLimit.min} to ${extractLimit.max}; web2list always gives up to ${web2listLimit}`,
         numberIn(extractLimit),
+        { default: extractLimit.default },
       ),
     ]),
     ...createRowsOptions(),

@@ -12,6 +12,7 @@ import { toSpending } from '../../operations/spending.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
+import { withFacts } from '../options/facts.ts';
 import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
 import { foundLayout } from './task/task-layout.ts';
 
@@ -26,15 +27,15 @@ export const createCommand = defineCommand({
   description: 'Serves agents: a Model Context Protocol server on standard input and output.',
   options: under('What agents may do:', [
     createMaxCreditsOption(
-      'the most that the whole session may cost; what has no known price (contact, research, enrich, extract, enrich fields, web search) is refused until its setting price.* is set',
+      'the most that the session may cost; what has no price (settings price.*) is refused',
     ),
     new Option(
       '--confirm',
       'ask the person before each purchase; without a client that can ask, nothing is bought',
     ),
-    new Option(
-      '--files <folder>',
-      "the folder where agents may create files; they can't overwrite any (default: the working directory)",
+    withFacts(
+      new Option('--files <folder>', "the folder where agents may create files; they can't overwrite any"),
+      { defaultText: 'the working directory' },
     ),
   ]),
   takes: ['connection'],

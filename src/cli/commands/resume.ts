@@ -61,7 +61,7 @@ export const createCommand = defineCommand({
   options: [
     new Option('--yes', 'buy the rest without a question; it is only asked on a terminal'),
     createMaxCreditsOption(
-      'stop if the rest could cost more than n credits, before it starts (default: the limit of the interrupted run)',
+      'stop, before it starts, if the rest could cost more than n (by default, the limit of that run)',
     ),
     retryUnknownOption,
     ...waitingOptions,

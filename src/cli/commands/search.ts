@@ -42,7 +42,7 @@ export const createCommand = defineCommand({
   takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
-    'leadpipe search company "dental clinics" --only-new --local -o clinics.csv',
+    'leadpipe search company "dental clinics in Austin" --local -o clinics.csv',
   ],
   output: ['one lead on each line (jsonl), as the service sent it:', ...leadShape, ...leadColumns],
   outcomes: [...paidOutcomes, 'partial'],

@@ -46,7 +46,6 @@ export const createCommand = defineCommand({
   lists: [
     {
       heading: 'Switches and their defaults',
-      brief: true,
       rows: Object.entries(switchTable).map(([name, row]) => [
         `${name}=${row.default}`,
         'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,

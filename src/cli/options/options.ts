@@ -11,6 +11,7 @@ import {
   type InputNames,
 } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
+import { type OptionFacts, withFacts } from './facts.ts';
 import { checkFileName, readNamedFile } from './inputs.ts';
 
 /** Options of every command about what it prints on stderr. */
@@ -83,8 +84,9 @@ export function option<Value>(
   flags: string,
   description: string,
   parse: (value: string, before: Value | undefined, name: string) => Value,
+  facts: OptionFacts = {},
 ): Option {
-  const made = new Option(flags, description);
+  const made = withFacts(new Option(flags, description), facts);
   return made.argParser((value, before: Value | undefined) => parse(value, before, made.long ?? flags));
 }
 
@@ -95,8 +97,9 @@ export function choice(
   name: string,
   values: readonly string[],
   words?: Readonly<Record<string, string>>,
+  facts: OptionFacts = {},
 ): Option {
-  const made = new Option(flags, description).choices(values);
+  const made = withFacts(new Option(flags, description).choices(values), facts);
   return made.argParser((value) => checkOneOf(name, value, values, words));
 }
 
@@ -110,17 +113,25 @@ export const anyCredits = { unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGE
 const reportOptions = under(groups.messages, [
   new Option('-q, --quiet', 'print no progress and no closing line'),
   new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
-  new Option('--no-color', 'print no colours (or NO_COLOR)'),
+  withFacts(new Option('--no-color', 'print no colours'), { variable: 'NO_COLOR' }),
   new Option('--json-errors', 'print an error as one JSON object on stderr, and nothing else there'),
 ]);
 
 const profileOptions = under(groups.connection, [
-  new Option('--profile <profile>', 'use the settings and the key of this profile (or LEADPIPE_PROFILE)'),
+  withFacts(new Option('--profile <profile>', 'use the settings and the key of this profile'), {
+    variable: 'LEADPIPE_PROFILE',
+  }),
 ]);
 
 const addressOptions = under(groups.connection, [
-  new Option('--base-url <url>', 'the address of the service (or LEADPIPE_BASE_URL)'),
-  option('--timeout <seconds>', 'give up after this many seconds without data', seconds),
+  withFacts(new Option('--base-url <url>', 'the address of the service'), {
+    variable: 'LEADPIPE_BASE_URL',
+    settings: ['base_url'],
+  }),
+  option('--timeout <seconds>', 'give up after this many seconds without data', seconds, {
+    defaultText: 'by request',
+    settings: ['timeout.headers', 'timeout.idle', 'timeout.event'],
+  }),
 ]);
 
 const localOptions = under(groups.connection, [
@@ -130,12 +141,11 @@ const localOptions = under(groups.connection, [
 const paidOptions = under(groups.buying, [
   option(
     '--idempotency-key <key>',
-    'the idempotency key of this purchase (default: a new one each time); the service charges it only once',
+    'the key by which the service charges it only once',
     (key) => checkIdempotencyKey(key, inputNames),
+    { defaultText: 'a new one each time' },
   ),
-  createMaxCreditsOption(
-    'refuse (exit code 5) what can cost more than this, or more than your balance; see leadpipe help money',
-  ),
+  createMaxCreditsOption('stop, before it starts, what could cost more than n, or more than your balance'),
   new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
   new Option(
     '--no-history',
@@ -144,17 +154,14 @@ const paidOptions = under(groups.buying, [
 ]);
 
 const recordOptions = under(groups.output, [
-  choice(
-    '-f, --format <format>',
-    'the output format (default: from the file name of -o, else table on a terminal and jsonl elsewhere)',
-    'format',
-    formats,
-    formatWords,
-  ),
+  choice('-f, --format <format>', 'the format', 'format', formats, formatWords, {
+    defaultText: 'by -o, else table or jsonl',
+    settings: ['format'],
+  }),
   new Option('--json', 'the same as -f json').implies({ format: 'json' }),
   option(
     '-o, --output <file>',
-    'write to this file; it is created or replaced only when everything is there',
+    'save to this file: leads.csv, leads.xlsx …; it is replaced only when everything is there',
     once('-o', (name) => checkFileName('-o', name)),
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
@@ -193,7 +200,7 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
 }
 
 export function createMaxCreditsOption(description: string): Option {
-  return option('--max-credits <n>', description, numberIn(anyCredits));
+  return option('--max-credits <n>', description, numberIn(anyCredits), { settings: ['max_credits'] });
 }
 
 /** Replaces `@file` by the paths in the file, one per line. Throws UsageError. */

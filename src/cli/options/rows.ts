@@ -5,6 +5,7 @@ import type { Shard } from '../../operations/kinds/list-rows.ts';
 import { clip } from '../../requests/closed-list.ts';
 import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { groups } from '../help.ts';
+import { withFacts } from './facts.ts';
 import { checkFileName, isInput } from './inputs.ts';
 import { choice, numberIn, once, option, under } from './options.ts';
 
@@ -54,20 +55,17 @@ export function createRowsOptions(into?: string): readonly Option[] {
   );
   const intoOption = option(
     '--into <name>',
-    `the name of the columns for the answer in the output (default ${into})`,
+    'the name of the columns for the answer in the output',
     checkInto,
+    into === undefined ? {} : { defaultText: into },
   );
   const others = under(groups.list, [
-    choice(
-      '--input-format <format>',
-      'the format of the input (default: found from its name or content)',
-      'input format',
-      inputFormats,
-    ),
-    new Option(
-      '--sheet <name>',
-      'which sheet of a workbook, by its name or number (default: the first with a table)',
-    ),
+    choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
+      defaultText: 'found from its content',
+    }),
+    withFacts(new Option('--sheet <name>', 'which sheet of a workbook, by its name or number'), {
+      defaultText: 'the first with a table',
+    }),
     new Option('--table <name>', 'which array of a JSON object, if it has several'),
     option(
       '--header-row <n>',
@@ -78,8 +76,9 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ...(into === undefined ? [] : [intoOption]),
     option(
       '--concurrency <n>',
-      `at most this many requests at once (default ${defaultConcurrency})`,
+      'at most this many requests at the same time',
       numberIn({ unit: 'number', min: 1, max: 256 }),
+      { default: defaultConcurrency },
     ),
     option(
       '--errors <file>',
@@ -94,7 +93,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ),
     new Option(
       '--shard <i/n>',
-      'only one part of the rows: 0/4, 1/4, 2/4 and 3/4 on four machines; auto takes i and n from a job of Kubernetes or Slurm',
+      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: as Kubernetes or Slurm say',
     ),
   ]);
   return [input, ...others];

@@ -63,8 +63,9 @@ export function createEntityOptions(more: readonly Option[]): readonly Option[] 
   return under('What to find:', [
     option(
       '--limit <n>',
-      `at most this many leads (${entityLimit.min} to ${entityLimit.max}, default ${entityLimit.default})`,
+      `at most this many leads, ${entityLimit.min} to ${entityLimit.max}`,
       numberIn(entityLimit),
+      { default: entityLimit.default },
     ),
     option(
       '--enrich-fields <names>',
@@ -89,8 +90,9 @@ export const listOptions: readonly Option[] = [
   new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
   option(
     '--list <list>',
-    'the list to compare with; every search with this name adds its leads (default: the entity type)',
+    'the list to compare with; every search with this name adds its leads',
     checkListName,
+    { defaultText: 'the entity type' },
   ),
 ];
 

@@ -55,7 +55,7 @@ export const createHistoryList = defineCommand({
         : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
     ),
     new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
-    new Option('--command <command>', 'only this command, such as search, task or "contact email"')
+    new Option('--command <command>', 'only this command; "contact email" works too')
       .choices(paidCommands)
       .argParser(checkCommand),
     new Option(

@@ -43,7 +43,9 @@ export const positionOptions = under(heading, [
 
 export const readingOptions = under(heading, [
   // rule: fetch.num
-  option('--num <n>', `leads per request (1 to ${pageSize}, default ${pageSize})`, numberIn(limits.fetchNum)),
+  option('--num <n>', `leads per request, 1 to ${pageSize}`, numberIn(limits.fetchNum), {
+    default: pageSize,
+  }),
   new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
   new Option('--exit-status', 'exit with code 7 when nothing was found'),
 ]);
@@ -51,8 +53,9 @@ export const readingOptions = under(heading, [
 export const waitingOptions = under(heading, [
   option(
     '--poll-interval <seconds>',
-    `seconds between two checks of the task (default ${defaults['poll.interval']}); up to ${defaults['poll.max']} while nothing changes`,
+    `seconds between two checks of the task; up to ${defaults['poll.max']} while nothing changes`,
     seconds,
+    { default: defaults['poll.interval'], settings: ['poll.interval'] },
   ),
   option(
     '--wait-timeout <seconds>',
