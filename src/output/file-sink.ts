@@ -52,7 +52,11 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
   const start = opening === 'new' ? 0 : opening.at;
-  const handle = await openPart(path, part, named, opening, warn);
+  const handle = await openPart(path, part, named, opening, warn).catch((error: unknown) => {
+    // Another run that took over may be why.
+    lock.confirm();
+    throw error;
+  });
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
   if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
   let length = start;
@@ -143,7 +147,8 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
           throw changed(`${named} ${what}; ${path} was not changed`);
         }
         await (appended === undefined ? replace() : appended.add(handle, named, length, adding)).catch(
-          (error: unknown) => {
+          (thrown: unknown) => {
+            const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);
             const hint = `The rows are in ${named}. Fix that, and run the same command again: what arrived is not bought again.`;
             throw error instanceof LocalIoError ? error.with({ hint }) : error;
           },
@@ -163,9 +168,9 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
         return void (await handle.close());
       }
       const isEmpty = nothing || (await handle.stat()).size === 0;
-      if (isEmpty && (await isInPlace())) await rm(part, { force: true });
+      const end = isEmpty && (await isInPlace()) ? rm(part, { force: true }) : sync();
       // A failing disk must not hide that the run was cut.
-      else await sync().catch(() => undefined);
+      await end.catch(() => undefined);
       await handle.close().catch((error) => fail(path, error));
       return isEmpty ? undefined : named;
     },

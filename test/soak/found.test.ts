@@ -143,3 +143,35 @@ it('a run that wakes up after another one has taken over its output buys nothing
     expect({ sleepAt, paid: paid.sort(), rows }).toEqual({ sleepAt, ...once });
   }
 }, 120_000);
+
+it('a run without an answer that wakes up after another one has taken over says so, wherever it slept', async () => {
+  const service = await startCountingService(false);
+  // Before that, nothing of the output is touched.
+  for (let sleepAt = 40, isOver = false; !isOver; sleepAt++) {
+    const { env, pathOf, write } = createMachine(service.url);
+    write('list.jsonl', `${JSON.stringify({ objective: 'x'.repeat(4001) })}\n`);
+    // This file stays, and the rows stay in the .part.
+    write('out.jsonl', '{"name":"old"}\n');
+    const args = ['contact', 'email', '--input', pathOf('list.jsonl'), '-o', pathOf('out.jsonl')];
+    const other = async () => void (await startSimulated({ args, env, clockAheadMs: 0 }).ended);
+    const run = startSimulated({ args, env, sleepAt, whileAsleep: other, clockAheadMs: 0 });
+    const { code, stderr } = await run.ended;
+    isOver = run.changes() < sleepAt;
+    expect([3, 75], `${sleepAt}: ${stderr}`).toContain(code);
+  }
+}, 120_000);
+
+it('a disk that fails where all rows are in the file already is an error of that file', async () => {
+  const service = await startCountingService(false);
+  const { env, pathOf, write } = createMachine(service.url);
+  write('list.jsonl', '{"objective":"Ada"}\n{"objective":""}\n');
+  const args = ['contact', 'email', '--input', pathOf('list.jsonl'), '--run', 'october'];
+  args.push('-o', pathOf('days.jsonl'), '--append');
+  await runInProcess(args, { env });
+  for (let at = 1, isOver = false; !isOver; at++) {
+    const run = startSimulated({ args, env, fault: { mode: 'EIO', at }, clockAheadMs: 0 });
+    const { code, stderr } = await run.ended;
+    isOver = run.changes() < at;
+    expect([3, 74], `${at}: ${stderr}`).toContain(code);
+  }
+}, 120_000);
