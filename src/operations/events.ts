@@ -40,6 +40,8 @@ export type OperationEvent =
   | { readonly is: 'resuming_from'; readonly position: number }
   /** The rows in the file are gone: the whole task is read again. */
   | { readonly is: 'reading_again'; readonly why: Error }
+  /** The first row of a list that this run buys, before it is sent. */
+  | { readonly is: 'first_row'; readonly row: InputRow; readonly sends: string }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
   /** So many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }

@@ -33,3 +33,17 @@ export function createWarnings(max = 10) {
     all: () => (more === 0 ? first : [...first, `and ${more} more ${more === 1 ? 'warning' : 'warnings'}`]),
   };
 }
+
+/** UTF-16 code units. */
+const longest = 200;
+
+/** Pure: a text of the user on one line, with an ellipsis where it is too long to be told. */
+export function shortened(text: string): string {
+  const line = text
+    .slice(0, 4 * longest)
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (line.length <= longest) return line;
+  const cut = line.slice(0, longest - 1).toWellFormed();
+  return `${cut.replace(/\ufffd$/, '').trimEnd()}…`;
+}

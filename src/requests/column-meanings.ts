@@ -32,6 +32,8 @@ const ownWords = {
 
 export type Meaning = keyof typeof ownWords | 'company';
 
+const meanings = [...Object.keys(ownWords), 'company'] as readonly Meaning[];
+
 /** What stands for a company, alone or before what belongs to it: `Company`, `Company Name`, `Account Website`, `Firma Ort`. */
 const companies =
   'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand current_company current_employer firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda';
@@ -68,18 +70,20 @@ function toNormal(name: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** For each meaning the names that it has, the surest first. */
-const table: ReadonlyMap<Meaning, ReadonlyMap<string, number>> = new Map(
-  [...Object.keys(ownWords), 'company'].map((name) => {
-    const meaning = name as Meaning;
-    const ranks = new Map<string, number>();
-    for (const word of wordsOf(meaning)) {
-      const normal = toNormal(word);
-      if (!ranks.has(normal)) ranks.set(normal, ranks.size);
-    }
-    return [meaning, ranks] as const;
-  }),
-);
+const tables = new Map<Meaning, ReadonlyMap<string, number>>();
+
+/** The names with this meaning and the place of each: the first is the surest. It is made when it is needed first. */
+function tableOf(meaning: Meaning): ReadonlyMap<string, number> {
+  const known = tables.get(meaning);
+  if (known !== undefined) return known;
+  const ranks = new Map<string, number>();
+  for (const word of wordsOf(meaning)) {
+    const normal = toNormal(word);
+    if (!ranks.has(normal)) ranks.set(normal, ranks.size);
+  }
+  tables.set(meaning, ranks);
+  return ranks;
+}
 
 function* wordsOf(meaning: Meaning): Generator<string, void> {
   if (meaning === 'company') {
@@ -106,8 +110,9 @@ function pairs(owners: string, own: readonly string[]): readonly string[] {
 
 /** Pure: the columns with a meaning, the surest first. */
 export function columnsWith(meaning: Meaning, columns: readonly string[]): readonly string[] {
+  const table = tableOf(meaning);
   return columns
-    .map((column) => ({ column, rank: table.get(meaning)?.get(toNormal(column)) ?? -1 }))
+    .map((column) => ({ column, rank: table.get(toNormal(column)) ?? -1 }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank)
     .map(({ column }) => column);
@@ -116,7 +121,7 @@ export function columnsWith(meaning: Meaning, columns: readonly string[]): reado
 /** Pure: whether a column of this name is known, so that a line with it is a header. */
 export function isKnownColumn(name: string): boolean {
   const normal = toNormal(name);
-  return [...table.values()].some((ranks) => ranks.has(normal));
+  return meanings.some((meaning) => tableOf(meaning).has(normal));
 }
 
 /**

@@ -4,11 +4,18 @@ import { isJson } from '../json/valid.ts';
 
 export type Template = ReturnType<typeof toTemplate>;
 
-/** Makes a text from a record: `{name}, {links.website}`. `{{` and `}}` mean braces. Throws UsageError. */
+type Piece = { readonly text: string } | { readonly path: string };
+
+/** What stands between two commas. */
+type Part = readonly (Piece | { readonly inside: readonly Part[] })[];
+
+/**
+ * Makes a text from a record: `{name}, {links.website}`. `{{` and `}}` mean braces. What is empty takes its comma, or its parentheses, with it.
+ * Throws UsageError.
+ */
 export function toTemplate(source: string, name: string) {
-  const parts = source.split(/(\{\{|\}\}|\{[^{}]*\})/);
   const paths: string[] = [];
-  const pieces = parts.map((part) => {
+  const pieces = source.split(/(\{\{|\}\}|\{[^{}]*\})/).map((part): Piece => {
     if (part === '{{' || part === '}}') return { text: part[0] as string };
     const path = /^\{(.*)\}$/.exec(part)?.[1]?.trim();
     if (path === undefined && /[{}]/.test(part))
@@ -21,6 +28,7 @@ export function toTemplate(source: string, name: string) {
   if (paths.length === 0)
     throw new UsageError(`${name} uses no column or field`, 'For example: "{name}, {links.website}".');
   const unfound = new Set(paths);
+  const parts = toParts(pieces);
   return {
     /** The members of a record that the template uses, by dot path. */
     paths,
@@ -30,18 +38,78 @@ export function toTemplate(source: string, name: string) {
     fill(record: JsonText): string {
       const view = new JsonView(record);
       let found = false;
-      const text = pieces.map((piece) => {
-        if (piece.path === undefined) return piece.text;
-        const value = textAt(view, piece.path);
+      const text = fillParts(parts, (path) => {
+        const value = textAt(view, path);
         if (value !== '') {
           found = true;
-          unfound.delete(piece.path);
+          unfound.delete(path);
         }
         return value;
       });
-      return found ? text.join('') : '';
+      return found ? (text ?? '') : '';
     },
   };
+}
+
+/** Pure: the parts between commas, and those inside parentheses. A parenthesis without its other one is a text. */
+function toParts(pieces: readonly Piece[]): readonly Part[] {
+  const tokens = pieces.flatMap((piece): readonly Piece[] =>
+    'path' in piece ? [piece] : piece.text.split(/([,()])/).map((text) => ({ text })),
+  );
+  const signs = tokens.map((token) => ('text' in token ? token.text : ''));
+  const open: number[] = [];
+  const paired = new Set<number>();
+  for (const [at, sign] of signs.entries()) {
+    if (sign === '(') open.push(at);
+    const before = sign === ')' ? open.pop() : undefined;
+    if (before !== undefined) paired.add(before).add(at);
+  }
+  let at = 0;
+  function read(): readonly Part[] {
+    const parts: Part[number][][] = [[]];
+    for (; at < tokens.length; at++) {
+      const isPaired = paired.has(at);
+      if (isPaired && signs[at] === ')') break;
+      if (isPaired) {
+        at++;
+        parts.at(-1)?.push({ inside: read() });
+      } else if (signs[at] === ',') parts.push([]);
+      else parts.at(-1)?.push(tokens[at] as Piece);
+    }
+    return parts;
+  }
+  return read();
+}
+
+type Read = (path: string) => string;
+
+/** The parts in which something stands, with commas between them; undefined where only empty values are. */
+function fillParts(parts: readonly Part[], read: Read): string | undefined {
+  const filled = parts.map((part) => fillPart(part, read)).filter((text) => text !== undefined);
+  if (filled.length === 0) return undefined;
+  // The space before it belongs to the comma that is gone.
+  return filled.length < parts.length ? filled.join(',').trim() : filled.join(',');
+}
+
+function fillPart(part: Part, read: Read): string | undefined {
+  let text = '';
+  let isEmpty = false;
+  let isAfterEmpty = false;
+  for (const piece of part) {
+    if ('text' in piece) {
+      // What is empty takes one of the spaces beside it with it.
+      text += isAfterEmpty && /(?:^|\s)$/.test(text) ? piece.text.replace(/^\s/, '') : piece.text;
+      isAfterEmpty &&= piece.text === '';
+      continue;
+    }
+    const inside = 'inside' in piece ? fillParts(piece.inside, read) : undefined;
+    const value = 'path' in piece ? read(piece.path) : inside === undefined ? '' : `(${inside})`;
+    isAfterEmpty = value === '';
+    isEmpty ||= isAfterEmpty;
+    text += value;
+  }
+  if (isEmpty && text.trim() === '') return undefined;
+  return isAfterEmpty ? text.trimEnd() : text;
 }
 
 /** Pure: whether a record has this member, even with the value null. */
@@ -91,16 +159,4 @@ function memberOf(view: JsonView, name: string): JsonText | undefined {
 /** Pure: the text, if it is the JSON of an object or an array. */
 export function containerIn(text: string | undefined): JsonText | undefined {
   return text !== undefined && /^\s*[{[]/.test(text) && isJson(text) ? text : undefined;
-}
-
-const entityParts = ['links.website', 'website', 'links.linkedin_url', 'linkedin_url'];
-
-/** Pure: who or what a record is, in one line, if it has the name of an entity; else empty. */
-export function entityText(record: JsonText): string {
-  const view = new JsonView(record);
-  const name = textAt(view, 'name');
-  const link = entityParts.map((path) => textAt(view, path)).find((text) => text !== '');
-  const description = textAt(view, 'description');
-  if (name === '') return '';
-  return [name, link, link === undefined ? description : undefined].filter(Boolean).join(', ');
 }

@@ -405,7 +405,7 @@ it('a named list whose output can not be written keeps what it has bought, for a
   const cut = await contacts('--input', 'list.txt', '--concurrency', '8', '-o', '/dev/full', '--run', 'x');
   expect(cut).toMatchObject(ending(74, 'charged: yes'));
   expect(await contacts('--input', 'list.txt', '-f', 'csv', '-o', 'out.csv', '--run', 'x')).toMatchObject(
-    ending(0, /^24 found in out.csv · \d+ already bought, not charged again/),
+    ending(0, /^row \d+ sends: p\d+\n24 found in out.csv · \d+ already bought, not charged again/),
   );
   expect(service.charged.size).toBe(24);
   expect(service.refusals.get(409)).toBeUndefined();
@@ -448,7 +448,10 @@ it.each([
   [['--input', 'list.txt', '--template', '{nam}'], '--template: there is no field "nam"'],
   [['--input', 'list.jsonl', '--template', '{firm}, {site}'], 'there is no field "site"'],
   [['--input', 'list.jsonl', '--template', '{firm}, {links.site}'], 'there is no field "links.site"'],
-  [['--input', 'list.jsonl'], '--template "{firm}, {company_name}"'],
+  [
+    ['--input', 'unknown.jsonl'],
+    'Say it with --template and the fields to send in braces. The fields are id, mail.',
+  ],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
@@ -463,6 +466,7 @@ it.each([
   write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('titled.csv', 'Prospects,\nKunde,Rang\nAda,x\nBo,y\n');
   write('bare.csv', 'Ada,ada@a.example\nBo,bo@b.example\n');
+  write('unknown.jsonl', '{"id":1,"mail":"x"}\n');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));
   expect(service.requests()).toBe(0);

@@ -5,7 +5,7 @@ import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
 import { argumentOf } from '../options/options.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface ContactOptions extends LookupOptions {
@@ -35,7 +35,7 @@ export const createCommand = defineCommand({
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
     'csv: contact_type,objective,content,reference,created_at',
   ],
-  remarks: toRowsRemarks('objective', { takesLeads: true }),
+  remarks: toRowsRemarks('objective', { byDefault: identityByDefault }),
   async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
     // Check this first, so that standard input is not read in vain.
     const contact_type = checkContactType(contactType);

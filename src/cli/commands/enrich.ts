@@ -6,7 +6,7 @@ import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/en
 import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
 import { collect, option, under } from '../options/options.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface EnrichOptions extends LookupOptions {
@@ -48,7 +48,7 @@ export const createCommand = defineCommand({
     '{"success":true,"answer":{"headcount":120}}',
     'csv: one column for each field',
   ],
-  remarks: toRowsRemarks('entity_context', { takesLeads: true }),
+  remarks: toRowsRemarks('entity_context', { byDefault: identityByDefault }),
   async run(context, entityContext: string | undefined, options: EnrichOptions) {
     const schema = checkSchemaLimits(await readSchema(context, options));
     const { checkJsonSchema } = await import('../../requests/json-schema.ts');

@@ -55,6 +55,8 @@ export const createCommand = defineCommand({
     'csv: one column for each field that any item has',
   ],
   remarks: toRowsRemarks('target', {
+    byDefault:
+      ' Without both, leadpipe sends the one column that names the target: a handle, a repository or a website.',
     output: 'each item begins with its type and its target',
   }),
   async run(context, given: string, target: string | undefined, options: ExtractOptions) {

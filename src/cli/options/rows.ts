@@ -24,20 +24,23 @@ export interface RowsOptions {
   readonly shard?: string;
 }
 
-/** Pure: the paragraphs about `--input` in a help. `column` is the name of the text's column, which a file of leads need not have. */
+/** Pure: the paragraphs about `--input` in a help. `column` is the name of the text's column, `byDefault` what is sent without it. */
 export function toRowsRemarks(
   column: string,
   {
-    takesLeads = false,
+    byDefault = '',
     output = 'the output has each row of the input with its answer; if there is no answer, <into>_error says why',
   } = {},
 ): string[] {
-  const leads = takesLeads ? ' A file of leads that a search wrote needs neither.' : '';
   return [
-    `With --input, ${output}. The text to send comes from the column \`${column}\` of the input, or from --template.${leads}`,
+    `With --input, ${output}. The text to send comes from the column \`${column}\` of the input, or from --template.${byDefault}`,
     'After a crash or failed rows, run the same command again: with -o or --run it resumes, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
   ];
 }
+
+/** What is sent for a row whose columns say who or what it is. */
+export const identityByDefault =
+  ' Without both, leadpipe sends who or what a row is, such as "Ada Example, CTO, Acme (acme.example)", if the columns have the usual names.';
 
 export const retryUnknownOption = new Option(
   '--retry-unknown',

@@ -12,9 +12,9 @@ import { type RowRequest, toListOf } from '../../operations/kinds/row-request.ts
 import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { exact } from '../../operations/spending.ts';
-import { countOf } from '../../operations/wording.ts';
+import { countOf, shortened } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
-import { entityText, textAt, toTemplate } from '../../requests/template.ts';
+import { textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
@@ -58,9 +58,9 @@ export async function buyList(
   const toText = (record: JsonText): string => {
     if (template !== undefined) return template.fill(record);
     const text = textAt(new JsonView(record), list.field);
-    return text === '' && list.takesEntities ? entityText(record) : text;
+    return text === '' ? (list.toText?.(record) ?? '') : text;
   };
-  const wanted = template?.paths ?? [list.field, ...(list.takesEntities ? entityColumns : [])];
+  const wanted = template?.paths ?? [list.field, ...(list.toText === undefined ? [] : entityColumns)];
   const input = await openRows(context, options, list.field, wanted, (head, columns) => {
     const last = head.at(-1)?.record;
     const text = last === undefined ? '' : toText(last);
@@ -150,6 +150,9 @@ export async function buyList(
       },
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnLater) {
+        if (event.is === 'first_row') {
+          say(`row ${event.row.number} sends: ${shortened(event.sends)}`);
+        }
         if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnLater);
       },
       ...more(order),

@@ -1,8 +1,10 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { type JsonText, JsonView, objectMembers } from '../../json/text.ts';
+import { JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
+import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
@@ -83,21 +85,24 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
 /** Throws UsageError, before anything is sent, where no row has something to send. */
 export function checkUsable(
   input: RowInput,
-  { field, takesEntities }: { readonly field: string; readonly takesEntities: boolean },
-  toText: (record: JsonText) => string,
+  { field, kind }: Pick<ListOf, 'field' | 'kind'>,
+  toText: ToRowText,
 ): void {
   const { columns, format, head, what } = input;
-  const enough = takesEntities ? [field, 'name'] : [field];
-  if (columns !== undefined && enough.some((one) => nameIn(columns, one) !== undefined)) return;
+  // Columns that say it may be empty in the first rows.
+  const filled = objectOf((columns ?? []).map((name) => [name, '"x"']));
   const records = head.flatMap(({ record }) => record ?? []);
+  if ([filled, ...records].some((record) => toText(record) !== '')) return;
   if (records.length === 0 && (columns === undefined || head.length === 0)) return;
-  if (records.some((record) => toText(record) !== '')) return;
-  const entities = takesEntities ? ', and its rows do not look like leads' : '';
-  const own = namesIn(input).filter((name) => !/[{}]/.test(name));
-  const example = (own.length === 0 ? ['name', 'website'] : own.slice(0, 2)).map((name) => `{${name}}`);
+  const own = namesIn(input);
+  const [unit, units] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
+  const known = kind === 'research' ? toIdentityTemplate(own) : undefined;
+  const others = kind === 'research' ? '' : `, and no ${unit} that says what a row is about`;
   throw new UsageError(
-    `${what} has no ${format === 'csv' ? 'column' : 'field'} "${field}"${entities}: leadpipe does not know what to send for a row`,
-    `Say it with its own ${format === 'csv' ? 'columns' : 'fields'}: --template ${shellWord(example.join(', '))}`,
+    `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
+    known === undefined
+      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.`
+      : `Make a question of each row, for example: --template ${shellWord(`What is new at ${known}?`)}`,
   );
 }
 

@@ -4,6 +4,7 @@ import { isContactFound } from '../../columns/record-parts.ts';
 import type { ContactSearchRequest, ContactType } from '../../contract/types.ts';
 import { type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { toContactSearchRequest } from '../../requests/lookups.ts';
+import { createIdentityText } from '../../requests/row-texts.ts';
 import type { Kind } from './kind.ts';
 import { joinWith } from './row-kind.ts';
 
@@ -18,7 +19,7 @@ export const contact = {
   layout: () => contactLayout,
   rows: ({ contact_type }) => ({
     field: 'objective',
-    takesEntities: true,
+    toText: createIdentityText(),
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
     into: contact_type,
     join: joinWith(toContact, (into) => [

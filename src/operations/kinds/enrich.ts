@@ -3,6 +3,7 @@ import type { Layout } from '../../columns/layout.ts';
 import type { EnrichRequest } from '../../contract/types.ts';
 import { kindOf } from '../../json/text.ts';
 import { toEnrichRequest } from '../../requests/lookups.ts';
+import { createIdentityText } from '../../requests/row-texts.ts';
 import { answerInAnswer, type Kind } from './kind.ts';
 import { joinWith } from './row-kind.ts';
 
@@ -23,7 +24,7 @@ export const enrich = {
     const fields = fieldsOf(request);
     return {
       field: 'entity_context',
-      takesEntities: true,
+      toText: createIdentityText(),
       toBody: (entity_context, names) => toEnrichRequest({ entity_context, enrich_fields }, names),
       into: 'enrich',
       join: joinWith(

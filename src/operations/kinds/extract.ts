@@ -13,6 +13,7 @@ import {
   withMembers,
 } from '../../json/text.ts';
 import { toExtractRequest } from '../../requests/lookups.ts';
+import { createTargetText } from '../../requests/row-texts.ts';
 import type { Kind } from './kind.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -39,7 +40,7 @@ export const extract = {
   // Each item is a line of its own, with its row's type and target.
   rows: (request) => ({
     field: 'target',
-    takesEntities: false,
+    toText: createTargetText(request.type),
     toBody: (target, names) => toExtractRequest({ ...request, target }, names),
     into: 'extract',
     join: () => ({

@@ -1,12 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
+import { JsonView, stringOf } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
 import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journal/stored-rows.ts';
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
+import { kinds } from './kinds.ts';
 import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
 import { findKnown, type ListRows, type RequestedRow, requestedRows, type SendableRow } from './list-rows.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
@@ -61,6 +63,13 @@ export async function* workThrough(
   /** How many answers are waited for after a stop, until that has been reported. */
   let awaited = 0;
   let isRead = false;
+  /** What is sent for the first row is told before anything is sent. */
+  let toTell: SendableRow | undefined;
+  let isFirst = true;
+  let tell = (): void => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
   const waiting: (() => void)[] = [];
   /** Resolves when a row, or the list, has changed. */
   const change = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
@@ -120,6 +129,12 @@ export async function* workThrough(
       spending?.settle(0, -credits);
       spending?.reserve(credits);
     } else await reserve();
+    if (isFirst) {
+      isFirst = false;
+      toTell = row;
+      changed();
+    }
+    await told;
     const isLost = known?.state === 'unknown';
     const before = known && { isOwn, isLost, key: await known.rows.keyOf(row.digest) };
     cost.sent++;
@@ -200,6 +215,11 @@ export async function* workThrough(
     for (;;) {
       if (awaited > 0) yield { is: 'stopping', answers: awaited, seconds: graceSeconds };
       awaited = 0;
+      if (toTell !== undefined) {
+        yield { is: 'first_row', row: toTell.row, sends: sentIn(rows.kind, toTell) };
+        toTell = undefined;
+        tell();
+      }
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         changed();
@@ -217,6 +237,11 @@ export async function* workThrough(
   } finally {
     signal.removeEventListener('abort', stopped);
   }
+}
+
+/** Pure: the text that is sent for a row. */
+function sentIn(kind: ListRows['kind'], { body }: SendableRow): string {
+  return stringOf(new JsonView(body).member(kinds[kind].about)) ?? '';
 }
 
 /** The rows that can be written now: those that have ended, from the first on. */

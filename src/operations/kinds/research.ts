@@ -16,7 +16,6 @@ export const research = {
   layout: () => researchLayout,
   rows: () => ({
     field: 'query',
-    takesEntities: false,
     toBody: (query, names) => toDeepSearchRequest({ query }, names),
     into: 'research',
     join: joinWith(

@@ -1,5 +1,6 @@
 import type { Column, LayoutOf } from '../../columns/layout.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
+import type { ToRowText } from '../../requests/row-texts.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import type { RowOutcome } from './row-outcome.ts';
@@ -8,8 +9,8 @@ import type { RowOutcome } from './row-outcome.ts';
 export interface RowKind<Body> {
   /** The field of the interface that a row fills, which is also the name of the column to look for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';
-  /** Whether a record that looks like a lead can be sent as it is. */
-  readonly takesEntities: boolean;
+  /** What is sent for a row without it; undefined where only a template can say that. */
+  readonly toText?: ToRowText;
   /** The request for the text of a row. `names` are the names of inputs in messages. Throws UsageError. */
   toBody(text: string, names: InputNames): Body;
   /** Where the answer goes by default. */

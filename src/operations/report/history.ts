@@ -9,6 +9,7 @@ import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { toCostAtMost } from '../money.ts';
 import { type Operation, readOperation, toDamageLine } from '../operation.ts';
 import { exact } from '../spending.ts';
+import { shortened } from '../wording.ts';
 
 /**
  * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
@@ -220,17 +221,9 @@ export function toCommandWords(intent: Intent): string {
   return about === undefined ? command : `${command} ${about}`;
 }
 
-/** UTF-16 code units. */
-const longestSubject = 200;
-
 export function toSubject(intent: Intent): string | null {
   const recorded = recordedIn(intent, 'about');
-  if (recorded === undefined) return null;
-  const start = recorded.slice(0, 4 * longestSubject);
-  const line = start.replace(/\s+/g, ' ').trim();
-  if (line.length <= longestSubject) return line;
-  const cut = line.slice(0, longestSubject - 1).toWellFormed();
-  return `${cut.replace(/\ufffd$/, '').trimEnd()}…`;
+  return recorded === undefined ? null : shortened(recorded);
 }
 
 /** Pure: what the user asked for: all of it, or the part that is shown behind the name of the command. */

@@ -1,0 +1,127 @@
+import type { ExtractionType } from '../contract/types.ts';
+import { type JsonText, JsonView } from '../json/text.ts';
+import { columnsWith, joinName, type Meaning } from './column-meanings.ts';
+import { containerIn, textAt } from './template.ts';
+
+/** What is sent for a row that does not say it in a column of its own: what the table of columns knows of it. Empty where that is nothing. */
+export type ToRowText = (record: JsonText) => string;
+
+/** The links of a lead in JSON, which are also the header of a column. */
+const linkPaths = ['links.website', 'links.linkedin_url'];
+/** A cell in which nothing stands. */
+const nothing = /^(?:n\/a|[-–—?.]+)$/i;
+
+/** Which columns have a meaning. What was found for the last record is kept: the next one mostly has the same columns. */
+function createFinder() {
+  let last = '';
+  let found = new Map<Meaning, readonly string[]>();
+  return (paths: readonly string[]) => {
+    const names = paths.join('\n');
+    if (names !== last) [last, found] = [names, new Map()];
+    return (meaning: Meaning): readonly string[] => {
+      const known = found.get(meaning) ?? columnsWith(meaning, paths);
+      found.set(meaning, known);
+      return known;
+    };
+  };
+}
+
+function pathsOf(names: Iterable<string>): readonly string[] {
+  const paths = [...names];
+  return paths.some((name) => name.toLowerCase() === 'links') ? [...paths, ...linkPaths] : paths;
+}
+
+/** The text at a path on one line. What is an object is called by its name. */
+function lineAt(view: JsonView, path: string): string {
+  const whole = textAt(view, path);
+  const text = containerIn(whole) === undefined ? whole : textAt(view, `${path}.name`);
+  return nothing.test(text) ? '' : text.replace(/\s+/g, ' ').trim();
+}
+
+/**
+ * Who or what a record is, in one line: `Ada Example, CTO, Acme (acme.example)`. The place or the description is only used where nothing else
+ * tells it from others of the same name.
+ */
+export function createIdentityText(): ToRowText {
+  const find = createFinder();
+  return (record) => {
+    const view = new JsonView(record);
+    const columns = find(pathsOf(view.names()));
+    /** Of several columns the first in which something stands. */
+    const read = (meaning: Meaning): string => {
+      for (const path of columns(meaning)) {
+        const text = lineAt(view, path);
+        if (text !== '') return text;
+      }
+      return '';
+    };
+    const { name, company } = toNames(read('name'), read('first'), read('last'), read('company'));
+    const [website, profile] = [read('website'), read('profile')];
+    const who = name === '' ? [] : [name, read('title')];
+    const where = company !== '' && website !== '' ? [`${company} (${website})`] : [company, website];
+    if (![...who, ...where, profile].some(Boolean)) return '';
+    const more = website !== '' ? [] : profile !== '' ? [profile] : [read('city'), read('country')];
+    const parts = [...who, ...where, ...more].filter(Boolean);
+    const isBare = parts.length === 1 && website === '' && profile === '';
+    return [...parts, isBare ? read('description') : ''].filter(Boolean).join(', ');
+  };
+}
+
+/** Pure: the person, or whoever has the one name that stands there, and the company beside it. */
+function toNames(whole: string, first: string, family: string, company: string) {
+  const isIn = (part: string): boolean => joinName([part, whole]) === whole;
+  // A name without the first and the last name that stand beside it is not that person's.
+  const isOther = whole !== '' && first !== '' && family !== '' && !isIn(first) && !isIn(family);
+  const name = joinName(isOther ? [first, family] : [first, whole, family]);
+  const own = company === '' && isOther ? whole : company;
+  return { name, company: own.toLowerCase() === name.toLowerCase() ? '' : own };
+}
+
+/**
+ * Pure: a template for the identity of such a record; undefined where its columns don't say it. A name with a brace in it can't stand in a
+ * template.
+ */
+export function toIdentityTemplate(names: Iterable<string>): string | undefined {
+  const paths = pathsOf(names).filter((path) => !/[{}]/.test(path));
+  const find = (meaning: Meaning): string[] => columnsWith(meaning, paths).slice(0, 1).map(braced);
+  const [whole, company, website] = [find('name'), find('company'), find('website')];
+  const parts = [...find('first'), ...find('last')];
+  const name = parts.length === 2 || whole.length === 0 ? parts : whole;
+  const site = company.length > 0 ? website.map((one) => `(${one})`) : [];
+  const all = [
+    name,
+    name.length === 0 ? [] : find('title'),
+    [...company, ...site],
+    site.length > 0 ? [] : website,
+  ];
+  const found = all.filter((part) => part.length > 0).map((part) => part.join(' '));
+  return found.length === 0 ? undefined : found.join(', ');
+}
+
+function braced(path: string): string {
+  return `{${path}}`;
+}
+
+/** What names the target of each kind of extraction, the surest first. */
+const targetMeanings: Readonly<Record<string, readonly Meaning[]>> = {
+  x: ['x', 'handle'],
+  github_user: ['github', 'handle'],
+  github_repo: ['repository'],
+  ins: ['ins', 'handle'],
+  tiktok: ['tiktok', 'handle'],
+  web2list: ['website'],
+};
+
+/** What stands in the one column that names a target of this type. */
+export function createTargetText(type: ExtractionType): ToRowText {
+  const find = createFinder();
+  const meanings = targetMeanings[type.replace(/_[^_]+$/, '')] ?? [];
+  return (record) => {
+    const view = new JsonView(record);
+    const columns = find(pathsOf(view.names()));
+    const [path] = meanings.flatMap(columns);
+    const text = path === undefined ? '' : lineAt(view, path);
+    // A domain alone is no URL.
+    return type === 'web2list' && text !== '' && !URL.canParse(text) ? `https://${text}` : text;
+  };
+}

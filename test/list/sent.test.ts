@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { contacts, ending, leadpipe, paid, service, write } from '../helpers/lists.ts';
+
+describe('what is sent for a row', () => {
+  const crm =
+    'Id,First Name,Last Name,Title,Account Name,Website\n1,Ada,Example,,Acme,acme.example\n2,Bo,,CEO,,\n';
+  it.each([
+    ['contact email', crm, ['Ada Example, Acme (acme.example)', 'Bo, CEO']],
+    ['enrich --field city', crm, ['Ada Example, Acme (acme.example)', 'Bo, CEO']],
+    ['extract web2list --instruction x', crm, ['https://acme.example']],
+    ['extract x_followers', 'name;Twitter\nAcme;@acme\nNASA;nasa\n', ['@acme', 'nasa']],
+    ['contact email', 'Company,objective\nAcme,their CTO\n', ['their CTO']],
+    ['contact email --template {Id}:{Website}', crm, ['1:acme.example', '2:']],
+  ])('by %s is what its columns mean', async (words, csv, sent) => {
+    write('list.csv', csv);
+    await leadpipe([...words.split(' '), '--input', 'list.csv', '-o', 'out.csv']);
+    expect(paid()).toEqual(sent);
+  });
+
+  it.each([
+    [
+      'research',
+      'Company,Website\nAcme,acme.example\n',
+      'no column "query": leadpipe does not know what to send for a row',
+      'for example: --template "What is new at {Company} ({Website})?"',
+    ],
+    ['research', 'id,mail\n1,x\n', 'no column "query"', 'The columns are id, mail.'],
+    ['contact email', 'id,city\n1,Oslo\n', 'no column "objective"', 'The columns are id, city.'],
+    [
+      'extract x_followers',
+      'name,site\nAcme,a.example\n',
+      'no column "target"',
+      'The columns are name, site.',
+    ],
+  ])('of %s is asked for where %j does not say it', async (words, csv, why, hint) => {
+    write('list.csv', csv);
+    const refused = await leadpipe([...words.split(' '), '--input', 'list.csv']);
+    expect(refused).toMatchObject(ending(2, why, hint));
+    expect(service.requests()).toBe(0);
+  });
+});
+
+it('what is sent for the first row that is bought is said once, before it is sent, and is no word to the terminal', async () => {
+  write(
+    'list.csv',
+    `id,name,company\n1,,\n2,"Ada\u001b[31m\u202e\nExample ${'x'.repeat(300)}",Acme\n3,Bo,\n`,
+  );
+  const { stderr } = await contacts('--input', 'list.csv', '--run', 'x');
+  const said = stderr.split('\n').filter((line) => line.includes('sends'));
+  expect(said).toEqual([expect.stringMatching(/^row 2 sends: Ada\[31m Example x{100,}…$/)]);
+  expect(await contacts('--input', 'list.csv', '--run', 'x')).toMatchObject({
+    code: 3,
+    stderr: expect.not.stringContaining('sends'),
+  });
+  expect((await contacts('--input', 'list.csv', '-q')).stderr).not.toContain('sends');
+});
