@@ -60,8 +60,9 @@ interface MoreFacts {
   no_credits: { worst?: number | undefined; left?: number | undefined };
   /** `setting` names where the limit comes from, if not from an option. */
   over_limit: { worst: number; left: number; setting: string | undefined };
-  over_day_limit: { setting: string };
-  unpriced_day: { setting: string };
+  over_day_limit: { setting: string; worst: number; left: number };
+  /** `setting` is the price that is missing; undefined where it is not known how many rows a list has bought. */
+  unpriced_day: { operationId: string; setting: string | undefined };
   price_unknown: { setting: string };
   /** `stored` answers can be shown again. Where the endpoint `replays`, others may be had again with the same key. */
   answer_undelivered: {

@@ -1,9 +1,12 @@
-import { fromWallTime, toMinutes } from '../clock.ts';
+import { fromWallTime, toMinutes, type Zone } from '../clock.ts';
 import type { Connection } from '../connection/connection.ts';
+import type { Context } from '../context.ts';
 import { limits } from '../contract/limits.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
+import type { UnknownCost } from './journal/entries.ts';
+import type { IndexLine } from './journal/index-lines.ts';
 import { type Admit, type OpenIndex, type OperationIndex, openOnce } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
@@ -144,13 +147,30 @@ function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>
   return reserveCredits(spending, { credits: exact((sent + rest) * each.credits) });
 }
 
-/** Pure: what counts for the day while a run goes on; undefined where that is not known. Rows that can't be counted: the whole limit. */
-export function toCounted(costs: Costs): number | undefined {
-  if (costs.is === 'nothing') return 0;
-  if (costs.is === 'once') return costs.worst.credits ?? undefined;
+/** What counts for the day: so many credits and, where that is not all of it, why the rest is not known. */
+export interface Counted {
+  readonly credits: number;
+  readonly unknown?: UnknownCost;
+}
+
+/** Pure: what counts for the day while a run goes on. Rows that nobody can count: the whole limit that they share. */
+export function toCounted(costs: Costs): Counted {
+  if (costs.is === 'nothing') return { credits: 0 };
+  if (costs.is === 'once') return times(costs.worst, 1);
   const { each, limit, rest } = costs;
-  if (rest === undefined) return limit?.limit ?? 0;
-  return each.credits === null ? undefined : exact(rest * each.credits);
+  if (rest !== undefined) return times(each, rest);
+  if (limit !== undefined) return { credits: limit.limit };
+  return each.credits === 0 ? { credits: 0 } : { credits: 0, unknown: 'rows' };
+}
+
+/** Pure: what so many purchases with this worst case count for the day. */
+export function times(
+  each: { readonly credits: number } | ({ readonly credits: null } & Exclude<UnknownCost, 'rows'>),
+  count: number,
+): Counted {
+  if (each.credits !== null) return { credits: exact(count * each.credits) };
+  const { setting, units } = each;
+  return count === 0 ? { credits: 0 } : { credits: 0, unknown: { setting, units: units * count } };
 }
 
 /** Pure: the worst case that a limit is compared with. */
@@ -226,7 +246,7 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
     throw refused(
       `this can cost ${countOf(more, 'credit')}, but only ${areOf(left)} left of the ${day.limit} for today; nothing was bought`,
       'over_limit',
-      { is: 'over_day_limit', setting: 'max_credits_per_day' },
+      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: more, left },
     );
   };
 }
@@ -252,48 +272,77 @@ export async function toRowLimit(
 }
 
 /** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */
-function dayOf({ connection, context: { clock, zone } }: Buyer, worst: WorstCase) {
+function dayOf({ connection, context }: Buyer, worst: WorstCase) {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
-  const midnight = fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
   return {
     limit,
-    /** Throws `credits` where a purchase of today had no known price. */
+    /** Throws `credits` where it is not known what a purchase of today can have cost. */
     leftIn(index: OperationIndex): number {
-      const { spent, unpriced } = spentSince(index, midnight);
-      if (unpriced === 0) return exact(Math.max(0, limit - spent));
-      const some = unpriced === 1 ? 'one purchase' : `${unpriced} purchases`;
-      throw refused(
-        `${some} of today had no known price, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
-        'price_unknown',
-        { is: 'unpriced_day', setting: 'max_credits_per_day' },
-      );
+      const { credits, unknown } = usedToday(index, connection.settings, context);
+      const [first] = unknown;
+      if (first === undefined) return exact(Math.max(0, limit - credits));
+      throw toUnknownDay(first, limit, context.zone);
     },
   };
 }
 
+function toUnknownDay({ op, kind, time, cost }: UnknownPurchase, limit: number, zone: Zone): LeadpipeError {
+  const which = `${kind} of ${toMinutes(new Date(time), zone).slice(11)} (${op})`;
+  const why = cost === 'rows' ? 'it is not known how many rows' : 'it is not known what';
+  const has = cost === 'rows' ? 'has bought' : 'has cost';
+  return refused(
+    `${why} ${which} ${has}, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
+    'price_unknown',
+    { is: 'unpriced_day', operationId: op, setting: cost === 'rows' ? undefined : cost.setting },
+  );
+}
+
+/** A purchase of which it is not known what it can have cost. */
+interface UnknownPurchase {
+  readonly op: string;
+  readonly kind: string;
+  readonly time: string;
+  readonly cost: UnknownCost;
+}
+
 /**
- * Pure: the sum of the worst cases of everything begun since then; for what has ended, what it cost at most. `unpriced` counts those that
- * are not known.
+ * Pure: the sum of the worst cases of everything begun since midnight, by today's prices; for what has ended, what it cost at most. `unknown`
+ * are the purchases that are not in it, newest first.
  */
-function spentSince(index: OperationIndex, since: number): { spent: number; unpriced: number } {
-  const ended = new Map<string, number>();
-  let spent = 0;
-  let unpriced = 0;
+export function usedToday(
+  index: OperationIndex,
+  prices: Prices,
+  { clock, zone }: Pick<Context, 'clock' | 'zone'>,
+): { readonly credits: number; readonly unknown: readonly UnknownPurchase[] } {
+  const midnight = fromWallTime(`${toMinutes(clock.now(), zone).slice(0, 10)}T00:00`, zone).getTime();
+  const ended = new Map<string, Ended>();
+  /** Parts of an operation whose beginning is an earlier line, which alone says what it is. */
+  const parts = new Map<string, UnknownPurchase>();
+  const unknown: UnknownPurchase[] = [];
+  let credits = 0;
   for (const line of index.newest()) {
     const { op } = line;
-    if (line.is === 'ended' && line.worst !== undefined && !ended.has(op)) ended.set(op, line.worst);
+    if (line.is === 'ended' && (line.worst !== undefined || line.unknown) && !ended.has(op))
+      ended.set(op, line);
     if (line.is !== 'begun' && line.is !== 'reserved') continue;
-    const cost = ended.get(op);
+    const { worst = 0, unknown: cost } = ended.get(op) ?? line;
     // Each part of one operation counts by itself.
     ended.delete(op);
-    if (Date.parse(line.time) < since) continue;
-    spent = exact(spent + (cost ?? line.worst ?? 0));
-    if (cost === undefined && line.is === 'begun' && line.unpriced) unpriced++;
+    const isToday = Date.parse(line.time) >= midnight;
+    const price = cost === undefined || cost === 'rows' ? undefined : prices[cost.setting as PriceName];
+    const priced = price === undefined || cost === undefined || cost === 'rows' ? 0 : cost.units * price;
+    if (isToday) credits = exact(credits + worst + priced);
+    if (isToday && cost !== undefined && price === undefined)
+      parts.set(op, { op, kind: '', time: line.time, cost });
+    const part = line.is === 'begun' ? parts.get(op) : undefined;
+    if (line.is === 'begun' && part !== undefined) unknown.push({ ...part, kind: line.kind });
   }
-  return { spent, unpriced };
+  return { credits, unknown };
 }
+
+type Ended = Extract<IndexLine, { is: 'ended' }>;
 
 export function toUnknownPrice(setting: PriceName): LeadpipeError {
   return refused(

@@ -55,15 +55,15 @@ export type NewIntent = Omit<Intent, 'index' | 'number'>;
 
 /** The same intent with what the index holds of it: the journal stores it, and does not know what is bought. */
 export async function toIndexed(intent: NewIntent): Promise<Intent> {
-  const { command, idempotency_key: key, leads_search_id, origin, reserved, worst_case } = intent;
+  const { command, idempotency_key: key, leads_search_id, reserved, unknown, worst_case } = intent;
   // The worst case of a list is that of one row.
   const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : 0);
   const index: Indexed = {
     ...(await toDigests(intent)),
     key: key === undefined ? undefined : digestOf(key),
     task: leads_search_id,
-    worst: origin === 'local' ? undefined : worst || undefined,
-    unpriced: (worst_case === null && reserved === undefined && origin !== 'local') || undefined,
+    worst: worst || undefined,
+    unknown,
     // Searches have an ID, too, but nothing looks for them by it.
     is_task: isTask(command) || undefined,
   };

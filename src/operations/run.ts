@@ -119,15 +119,7 @@ async function* begin<Kind extends Runnable>(
     if (order.keep) yield { is: 'warning', line: error.message };
     journal = { ...noJournal, confirm: place.lock.confirm };
   }
-  const intent = toIntent(
-    buyer,
-    order,
-    journal,
-    planned,
-    idempotencyKey,
-    reservation.available,
-    admit !== undefined,
-  );
+  const intent = toIntent(buyer, order, journal, planned, idempotencyKey, reservation.available);
   const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
   const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit, earlier };
   return yield* work(buyer, order, planned, place, begun);
@@ -159,7 +151,7 @@ async function* resume<Kind extends Runnable>(
     // What is sent again with its key has been counted for its day.
     const admit = again === undefined ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
     const reservation = await reserve(buyer, planned.costs, idempotencyKey);
-    const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available, admit !== undefined);
+    const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available);
     isOpen = false;
     const begun = { journal, reservation, operation, idempotencyKey, beginning, admit, earlier: {} };
     return {
@@ -324,9 +316,9 @@ function toIntent(
   { costs, intent, purchase }: Plan<unknown>,
   idempotencyKey: string,
   available: number | undefined,
-  isCounted: boolean,
 ): NewIntent {
   const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
+  const counted = toCounted(costs);
   return entry.intent({
     version: 1,
     time: context.clock.now().toISOString(),
@@ -338,7 +330,8 @@ function toIntent(
     ...intent,
     ...(request === undefined ? {} : { idempotency_key: idempotencyKey, body: request.body ?? '' }),
     ...(costs.is === 'nothing' ? {} : { worst_case: worstOf(costs).credits }),
-    ...(isCounted && costs.is === 'rows' ? { reserved: toCounted(costs) ?? 0 } : {}),
+    ...(costs.is === 'rows' ? { reserved: counted.credits } : {}),
+    ...(counted.unknown === undefined ? {} : { unknown: counted.unknown }),
     ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
     ...(available === undefined ? {} : { credits_before: available }),
   });
@@ -346,7 +339,7 @@ function toIntent(
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
 function toCostAlone(intent: NewIntent): NewIntent {
-  const { type, version, time, command, origin, worst_case, reserved } = intent;
+  const { type, version, time, command, origin, worst_case, reserved, unknown } = intent;
   return {
     ...{
       type,
@@ -361,6 +354,7 @@ function toCostAlone(intent: NewIntent): NewIntent {
     },
     ...(worst_case === undefined ? {} : { worst_case }),
     ...(reserved === undefined ? {} : { reserved }),
+    ...(unknown === undefined ? {} : { unknown }),
     unrecorded: true,
   };
 }
@@ -371,10 +365,10 @@ function toBeginning(
   { costs, purchase, rest }: Plan<unknown>,
   idempotencyKey: string,
   available: number | undefined,
-  isCounted: boolean,
 ): JournalEntry[] {
   const time = clock.now();
-  if (costs.is === 'rows') return isCounted ? [entry.reserved(time, toCounted(costs) ?? 0)] : [];
+  const counted = toCounted(costs);
+  if (costs.is === 'rows') return [entry.reserved(time, counted)];
   if (purchase === undefined || rest === undefined) return [];
   return [
     entry.rest({
@@ -382,6 +376,7 @@ function toBeginning(
       idempotency_key: idempotencyKey,
       body: JSON.stringify(purchase.body),
       worst_case: worstOf(costs).credits,
+      ...(counted.unknown === undefined ? {} : { unknown: counted.unknown }),
       ...(available === undefined ? {} : { credits_before: available }),
       ...rest,
     }),

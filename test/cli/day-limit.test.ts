@@ -163,12 +163,68 @@ it.each([
 
 it('refuses what has no price, naming its setting', () => refused('contact phone a', 'price.contact.phone'));
 
-it('buys nothing more on a day of which nobody knows what it has cost', async () => {
-  await bought('config unset price.contact.email');
-  await bought('config unset max_credits_per_day');
+describe('what was bought before its price was set', () => {
+  const unpriced = async (line: string) => {
+    await bought('config unset price.contact.email');
+    await bought('config unset max_credits_per_day');
+    await bought(line);
+    await bought('config set max_credits_per_day 10');
+    await bought('config set price.contact.phone 1');
+  };
+
+  it.each([
+    ['a purchase', 'contact email a -q', 4],
+    ['one without a record', 'contact email a -q --no-history', 4],
+    ['a list', 'contact email --input 3.txt -q', 2],
+  ])('%s is named, and counts as soon as it is', async (_, line, left) => {
+    list(3);
+    await unpriced(line);
+    const { code, stderr } = await at.leadpipe('contact phone b', { stderrIsTerminal: true, columns: 300 });
+    expect(code).toBe(5);
+    const what = line.includes('--input') ? 'contact list' : 'contact';
+    expect(stderr).toMatch(
+      RegExp(`it is not known what ${what} of \\d\\d:\\d\\d \\(op_\\w+\\) has cost, so`),
+    );
+    expect(stderr).toContain(
+      'Set the price, and it counts: leadpipe config set price.contact.email <credits>\n',
+    );
+    await bought('config set price.contact.email 2');
+    await bought(`${list(left)} --dry-run`);
+    await refused(`${list(left + 1)} --dry-run`);
+  });
+
+  it('counts as the rows that were sent when a list that was killed is dropped', async () => {
+    const { gate, open } = createGate('p2');
+    service = await startRowService({ gate });
+    at = createMachine(service.url);
+    const child = at.start(`${list(40)} -o out.csv --concurrency 1`);
+    await until(() => service.requests() === 3);
+    child.kill('SIGKILL');
+    await resultOf(child);
+    open();
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 20 });
+    const [{ operation_id } = {}] = await at.history();
+    await refused(list(1), 'it is not known how many rows', `leadpipe history drop ${operation_id}`);
+    await bought(`history drop ${operation_id}`);
+    const [{ credits_at_most } = {}] = await at.history();
+    // It was sent without a price, so its own record does not say what it cost.
+    expect(credits_at_most).toBeNull();
+    await bought(`${list(6)} --dry-run`);
+    await refused(`${list(8)} --dry-run`);
+  });
+});
+
+it('is shown on a terminal with the balance and the totals, and nowhere else', async () => {
   await bought('contact email a -q');
-  await bought('config set price.contact.email 2');
-  await bought('config set max_credits_per_day 10');
-  await refused('contact email b -q', 'had no known price');
-  expect(service.charged.size).toBe(1);
+  await bought(`${list(2)}`);
+  for (const line of ['balance', 'history totals']) {
+    expect((await at.leadpipe(line, { stderrIsTerminal: true })).stderr).toContain(
+      '6 of 10 credits used today\n',
+    );
+    expect((await at.leadpipe(line)).stderr).not.toContain('used today');
+  }
+  await bought('contact phone a --local -q');
+  expect((await at.leadpipe('balance --local', { stderrIsTerminal: true })).stderr).not.toContain(
+    'used today',
+  );
 });

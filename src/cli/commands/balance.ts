@@ -4,6 +4,7 @@ import { countOf, toThem } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
+import { tellUsedToday } from '../messages/used-today.ts';
 import {
   anyCredits,
   type ConnectionOptions,
@@ -41,9 +42,10 @@ export const createCommand = defineCommand({
         const balance = await client.balance(context.signal);
         // rule: balance.times
         await output.write([balance.text]);
-        return balance;
+        return { ...balance, settings };
       }),
     );
+    if (!options.local) await tellUsedToday(context, options, answer.settings);
     const available = answer.value.available_credits;
     if (options.require === undefined || available >= options.require) return;
     throw new LeadpipeError(

@@ -87,10 +87,12 @@ const hints: Hints = {
   key_of_other_request: toAnotherKey,
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
-  over_day_limit: ({ setting }) =>
-    `All runs of this machine count since midnight. To allow more: leadpipe config set ${setting} <credits>`,
-  unpriced_day: ({ setting }) =>
-    `The limit starts again tomorrow. To buy today without it: leadpipe config unset ${setting}`,
+  over_day_limit: (facts, ran) =>
+    `All runs of this machine count since midnight. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
+  unpriced_day: ({ operationId, setting }, { options: { profile = 'default' } }) =>
+    setting === undefined
+      ? `It counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
+      : `Set the price, and it counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
   over_limit: (facts, ran) =>
     facts.setting === undefined
       ? `Raise --max-credits${toFewer(facts, ran)}.`

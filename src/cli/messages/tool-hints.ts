@@ -17,6 +17,10 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
     setting === undefined
       ? 'The limit is --max-credits of this server, for the whole session. Ask for less, or ask the person to raise it.'
       : toRaise(setting),
+  unpriced_day: ({ operationId, setting }) =>
+    setting === undefined
+      ? `It counts when it has ended. Ask the person to resume or drop ${operationId}.`
+      : `Ask the person what it cost. The person can tell it with: leadpipe config set ${setting} <credits>`,
   price_unknown: ({ setting }) =>
     `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
   no_credits: 'Use a smaller limit, or ask the person to get credits.',

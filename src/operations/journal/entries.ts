@@ -15,11 +15,17 @@ export type Indexed = Readonly<{
   task?: string | undefined;
   /** The most that it can cost, as far as that was known. */
   worst?: number | undefined;
-  /** Whether its cost is not known. */
-  unpriced?: true | undefined;
+  /** Why what it can cost is not known. */
+  unknown?: UnknownCost | undefined;
   /** Whether it is found by the ID that the service gives it. */
   is_task?: true | undefined;
 }>;
+
+/**
+ * Why a cost is not known: the price of so many units was not set, which counts as soon as it is; or nobody has counted the rows of a list
+ * that has not ended.
+ */
+export type UnknownCost = { readonly setting: string; readonly units: number } | 'rows';
 
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
@@ -50,12 +56,15 @@ export interface Intent {
   readonly list?: string;
   /** The body before the leads of the list were excluded from it; absent where everything that arrives is delivered. */
   readonly requested?: string;
+  /** For a list whose price was not set: what a row pays for. */
+  readonly row_price?: Exclude<UnknownCost, 'rows'>;
   /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
   /** Only the cost is recorded, because the day's limit adds it up: not the request, nor what it brings. */
   readonly unrecorded?: true;
-  /** The most that all of it can cost, as far as that is known. */
+  /** The most that all of it can cost, as far as that is known; else why it is not. */
   readonly reserved?: number;
+  readonly unknown?: UnknownCost;
 }
 
 /** A line of the journal. The names are those of the interface. */
@@ -116,9 +125,9 @@ export type JournalEntry =
       /** The file is in its place, or its rows have been added. A .part beside it belongs to another operation. */
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
-      | { type: 'reserved'; time: string; credits: number; number?: number }
+      | { type: 'reserved'; time: string; credits: number; unknown?: UnknownCost; number?: number }
       /** A list stopped early: what this run may have cost, in place of what was reserved for it. */
-      | { type: 'spent'; credits: number }
+      | { type: 'spent'; credits: number; unknown?: UnknownCost }
       /**
        * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
        * answer again.
@@ -143,6 +152,7 @@ export type JournalEntry =
           idempotency_key: string;
           body: string;
           worst_case: number | null;
+          unknown?: UnknownCost;
           credits_before?: number;
           delivered: number;
           excluded: number;
@@ -162,6 +172,7 @@ export type JournalEntry =
           sent_rows?: number;
           /** The credits that count for the day, in place of what was reserved. */
           spent?: number;
+          unknown?: UnknownCost;
           /** The user does not want the rest: it is not resumed. */
           dropped?: true;
         }
@@ -259,12 +270,12 @@ export const entry = {
     ...(rows === undefined ? {} : { rows }),
   }),
   placed: (): EntryOf<'placed'> => ({ type: 'placed' }),
-  reserved: (time: Date, credits: number): EntryOf<'reserved'> => ({
+  reserved: (time: Date, cost: Omit<Content<'reserved'>, 'time' | 'number'>): EntryOf<'reserved'> => ({
     type: 'reserved',
     time: time.toISOString(),
-    credits,
+    ...cost,
   }),
-  spent: (credits: number): EntryOf<'spent'> => ({ type: 'spent', credits }),
+  spent: (cost: Content<'spent'>): EntryOf<'spent'> => ({ type: 'spent', ...cost }),
   failed: (failed: Content<'failed'>): EntryOf<'failed'> => ({ type: 'failed', ...failed }),
   balance: (credits: number): EntryOf<'balance'> => ({ type: 'balance', credits }),
   terminal: (outcome: Outcome, more: Partial<Content<'terminal'>> = {}): EntryOf<'terminal'> => ({

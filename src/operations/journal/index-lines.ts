@@ -1,5 +1,5 @@
 import type { Outcome } from '../../errors.ts';
-import type { Indexed, JournalEntry } from './entries.ts';
+import type { Indexed, JournalEntry, UnknownCost } from './entries.ts';
 
 /** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
 export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: string; origin: string }> &
@@ -14,7 +14,7 @@ export type IndexLine =
       /** It is resumed, into this file. */
       | { is: 'opened'; op: string; output: string }
       /** A list or the rest of a search is resumed, and can cost more than was counted. */
-      | { is: 'reserved'; op: string; time: string; worst: number }
+      | { is: 'reserved'; op: string; time: string; worst: number; unknown?: UnknownCost | undefined }
       /** How it ended. From then on, this counts in place of what was reserved for it. */
       | {
           is: 'ended';
@@ -22,6 +22,7 @@ export type IndexLine =
           outcome: Outcome;
           same?: string | undefined;
           worst?: number | undefined;
+          unknown?: UnknownCost | undefined;
         }
     >;
 
@@ -42,16 +43,17 @@ export function toIndexLine(
       return { is: 'begun', op, kind, time, origin, ...index };
     }
     case 'reserved':
-      return { is: 'reserved', op, time: entry.time, worst: entry.credits };
+      return { is: 'reserved', op, time: entry.time, worst: entry.credits, unknown: entry.unknown };
     case 'rest':
       return {
         is: 'reserved',
         op,
         time: entry.time,
-        worst: intent.origin === 'local' ? 0 : (entry.worst_case ?? 0),
+        worst: entry.worst_case ?? 0,
+        unknown: entry.unknown,
       };
     case 'spent':
-      return { is: 'ended', op, outcome: 'partial', worst: entry.credits };
+      return { is: 'ended', op, outcome: 'partial', worst: entry.credits, unknown: entry.unknown };
     case 'created':
       return index.is_task ? { is: 'created', op, task: entry.leads_search_id } : undefined;
     case 'opened':
@@ -59,7 +61,8 @@ export function toIndexLine(
     case 'terminal': {
       // Whoever looks for the order then also finds how it ended.
       const worst = entry.charged === 'no' ? 0 : entry.spent;
-      return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst };
+      const unknown = entry.charged === 'no' ? undefined : entry.unknown;
+      return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst, unknown };
     }
     default:
       return undefined;

@@ -4,7 +4,7 @@ import { statOrNothing } from '../../files/target.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
-import { toRowLimit } from '../money.ts';
+import { times, toRowLimit } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
@@ -42,7 +42,10 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   const isPriced = rest !== undefined && credits !== null && buyer.connection.origin !== 'local';
   return {
     costs: { is: 'rows', each: rows.worst, sent, rest, limit },
-    intent: { row_request: toRowRequestText(order.body as RowRequest) },
+    intent: {
+      row_request: toRowRequestText(order.body as RowRequest),
+      ...(credits === null && { row_price: { setting: rows.worst.setting, units: rows.worst.units } }),
+    },
     ...(operation === undefined
       ? {}
       : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined } }),
@@ -124,12 +127,18 @@ async function* work(
     end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
     const { counts, cost, stop } = end;
     const { done, failed, withoutResult: resultless } = counts;
-    const spent = exact(cost.bought * (rows.worst.credits ?? 0));
+    const spent = times(rows.worst, cost.bought);
     const isFree = buyer.connection.origin === 'local';
     const sent_rows = stored.sent();
     const charged = isFree ? 'no' : chargedIn(stored, counts);
     const terminal = (outcome: Outcome) =>
-      entry.terminal(outcome, { leads: done - failed, charged, sent_rows, spent });
+      entry.terminal(outcome, {
+        leads: done - failed,
+        charged,
+        sent_rows,
+        spent: spent.credits,
+        ...(spent.unknown && { unknown: spent.unknown }),
+      });
     if (stop !== undefined) {
       const kept = await delivery.cut();
       // The reader of the output had what it wanted, so the list has ended.

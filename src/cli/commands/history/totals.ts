@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { memberLayout } from '../../../columns/columns.ts';
 import type { Layout, TableColumn } from '../../../columns/layout.ts';
+import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { JsonView } from '../../../json/text.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
@@ -14,6 +15,7 @@ import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
+import { tellUsedToday } from '../../messages/used-today.ts';
 import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { memberText } from './purchase-columns.ts';
@@ -77,6 +79,9 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
       `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To include them, add --local.`,
     );
   } else if (totals.length === 0) say(nothingBought);
+  // The settings of the profile in use; if they can't be read, there is nothing to tell.
+  const { settings } = await readProfile(context, undefined).catch(() => ({ settings: {} }));
+  if (!local) await tellUsedToday(context, options, settings);
   const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
   if (unsettled > 0) {
     say(

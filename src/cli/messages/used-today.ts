@@ -1,0 +1,23 @@
+import type { Settings } from '../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { openIndex } from '../../operations/journal/operation-index.ts';
+import { usedToday } from '../../operations/money.ts';
+import { countOf } from '../../operations/wording.ts';
+import type { ReportOptions } from '../options/options.ts';
+import { createNotes } from './status-line.ts';
+
+/** Says on a terminal how much of the limit of the day is used, where there is one. */
+export async function tellUsedToday(
+  context: Context,
+  options: Partial<ReportOptions>,
+  settings: Settings,
+): Promise<void> {
+  const { max_credits_per_day: limit } = settings;
+  if (limit === undefined || !context.stderr.isTerminal) return;
+  // What is printed does not depend on it.
+  const index = await openIndex(context).catch(() => undefined);
+  if (index === undefined) return;
+  const { credits, unknown } = usedToday(index, settings, context);
+  const more = unknown.length === 0 ? '' : `, without ${countOf(unknown.length, 'purchase')} of unknown cost`;
+  createNotes(context, options).say(`${credits} of ${limit} credits used today${more}`);
+}
