@@ -249,7 +249,11 @@ describe('what has been received and written', () => {
     ['search', [placed, opened(9)], { isPlaced: false }],
     ['search', [placed, sent], { isPlaced: false }],
     // Entries about money alone change nothing here.
-    ['contact list', [entry.reserved(time, { credits: 3 }), entry.spent({ credits: 2 }), entry.balance(9)], { hasCounts: false }],
+    [
+      'contact list',
+      [entry.reserved(time, { credits: 3 }), entry.spent({ credits: 2 }), entry.balance(9)],
+      { hasCounts: false },
+    ],
   ])('%s %j', (command, entries, progress) => {
     expect(read(command, entries).progress).toMatchObject(progress);
   });
