@@ -4,11 +4,14 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
 
-/** Asks for yes or no, and accepts nothing else: what is typed here could be a key. Only where standard input is a terminal. */
+/**
+ * Asks for yes or no, and accepts nothing else: what is typed here could be a key. Enter alone is no. Only where standard input is a
+ * terminal.
+ */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   for (let time = 1; time <= 3; time++) {
-    const answer = (await ask(context, `${question} [y/n]`, 'shown')).trim().toLowerCase();
-    if (answer === 'y' || answer === 'n') return answer === 'y';
+    const answer = (await ask(context, `${question} [y/N]`, 'shown')).trim().toLowerCase();
+    if (['y', 'n', ''].includes(answer)) return answer === 'y';
     context.stderr.stream.write('Type y or n.\n');
   }
   return false;

@@ -74,6 +74,8 @@ export interface Resuming {
   readonly operation: Operation;
   /** How many of its leads are stored. */
   readonly stored?: number;
+  /** For a list: how many of its rows are paid for, and how many there are. */
+  readonly rows?: { readonly done: number; readonly all: number } | undefined;
   /** How many leads are bought at most; undefined where that is not known. */
   readonly rest?: number;
   /** The most that the rest can cost; undefined where that is not known. */

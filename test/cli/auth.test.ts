@@ -107,9 +107,9 @@ describe('auth login', () => {
     terminal.type(`${service.url.replace('http://', '')}\r`);
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
-    await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
-    terminal.type('\r');
-    await terminal.waitFor(/Type y or n\.\r\n[\s\S]*\[y\/n\] \S*$/);
+    await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
+    terminal.type('yes please\r');
+    await terminal.waitFor(/Type y or n\.\r\n[\s\S]*\[y\/N\] \S*$/);
     terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);

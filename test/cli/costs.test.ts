@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ending } from '../helpers/ending.ts';
-import { createMachine, type Machine } from '../helpers/machine.ts';
+import { cutting } from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { startAgent } from '../mcp/agent.ts';
@@ -111,4 +112,49 @@ describe('"You already bought this"', () => {
     const { code, stderr } = await at.leadpipe('contact email a', terminal);
     expect({ code, isSaid: stderr.includes(told) }).toEqual({ code: 5, isSaid: false });
   });
+});
+
+describe('resuming asks on a terminal', () => {
+  const terminal = { stdinIsTerminal: true, stderrIsTerminal: true, columns: 300 };
+  const list = 'Unfinished: contact email --input ';
+  it.each([
+    [
+      'a search',
+      'search company x --limit 6 -o x.csv',
+      {},
+      /Unfinished: search company x, 2 of 6 leads\. Buy the rest, for at most 4 credits\? \[y\/N\] /m,
+    ],
+    [
+      'a list',
+      'contact email --input rows.csv -o x.csv --concurrency 1',
+      { 'price.contact.email': 3 },
+      RegExp(`${list}\\S*rows\\.csv, 1 of 2 rows\\. Buy the rest, for at most 3 credits\\? \\[y/N\\] `, 'm'),
+    ],
+    [
+      'a list without a price',
+      'contact email --input rows.csv -o x.csv --concurrency 1',
+      {},
+      /, 1 of 2 rows\. The price of the rest is not known\. Buy it\? \[y\/N\] /,
+    ],
+  ])(
+    '%s: what it is, how far it is and what the rest costs; Enter is no',
+    async (_, line, settings, question) => {
+      const cut = line.startsWith('search') ? await machineWith(cutting) : undefined;
+      service = await startRowService({ credits: 1 });
+      const there = cut ?? createMachine(service.url);
+      writeSettings(there.env, settings);
+      there.write('rows.csv', 'objective\na\nb\n');
+      expect((await there.leadpipe(line)).code).not.toBe(0);
+      const sent = () => cut?.requests.length ?? service.requests();
+      const before = sent();
+      for (const stdin of ['\n', 'n\n']) {
+        expect(await there.leadpipe('resume', { ...terminal, stdin })).toMatchObject(
+          ending(0, question, 'Nothing was bought.'),
+        );
+      }
+      expect(sent()).toBe(before);
+      await there.leadpipe('resume', { ...terminal, stdin: 'y\n' });
+      expect(sent()).toBeGreaterThan(before);
+    },
+  );
 });

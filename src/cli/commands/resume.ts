@@ -95,12 +95,9 @@ async function runResume(context: Context, given: string | undefined, options: R
 /** The latest unfinished operation; undefined where there is none. Throws where one can't be read: it may be the one that is meant. */
 async function findLatest(context: Context, options: ResumeOptions): Promise<Operation | undefined> {
   const { say, warn } = createNotes(context, options);
-  let damage: LeadpipeError | undefined;
+  const damages: LeadpipeError[] = [];
   let isPart = false;
-  const damaged = (error: LeadpipeError): void => {
-    damage ??= error;
-    warn(toDamageLine(error));
-  };
+  const damaged = (error: LeadpipeError): void => void damages.push(error);
   for await (const latest of readUnfinished(context, damaged)) {
     const { intent } = latest;
     if (latest.isReaderGone || !isReadable(latest)) {
@@ -108,11 +105,14 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<Ope
       continue;
     }
     const place = intent.output === null ? '' : `, into ${intent.output}`;
+    for (const damage of damages) warn(toDamageLine(damage));
     say(
       `The latest unfinished operation is ${latest.operationId}: ${toWords(latest)}, started ${timeOf(context, latest)}${place}`,
     );
     return latest;
   }
+  const [damage, ...others] = damages;
+  for (const other of others) warn(toDamageLine(other));
   if (damage !== undefined) throw damage;
   say('There is nothing to resume.');
   if (isPart) say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
@@ -263,17 +263,14 @@ async function ask(context: Context, { yes }: ResumeOptions, event: OperationEve
 }
 
 /** Pure: what is unfinished, how far it is, and what the rest costs. */
-function toQuestion({ credits, operation, rest, stored }: Resuming): string {
-  const all = (stored ?? 0) + (rest ?? 0);
-  const far = stored === undefined ? '' : `, ${stored} of ${countOf(all)}`;
-  const isFree = operation.intent.origin === 'local';
-  const price = isFree
-    ? 'It costs nothing with --local.'
-    : credits === undefined
-      ? 'leadpipe does not know what it costs.'
-      : '';
-  const cost = isFree || credits === undefined ? '' : `, for at most ${countOf(credits, 'credit')}`;
-  return `Unfinished: ${toWords(operation)}${far}. ${price === '' ? '' : `${price} `}Buy the rest${cost}?`;
+function toQuestion({ credits, operation, rest: left = 0, rows, stored }: Resuming): string {
+  const leads = stored === undefined ? '' : `, ${stored} of ${countOf(stored + left)}`;
+  const far = rows === undefined ? leads : `, ${rows.done} of ${countOf(rows.all, 'row')}`;
+  const rest =
+    credits === undefined
+      ? 'The price of the rest is not known. Buy it?'
+      : `Buy the rest, for at most ${countOf(credits, 'credit')}?`;
+  return `Unfinished: ${toWords(operation)}${far}. ${rest}`;
 }
 
 /** Pure: `search company "dental clinics in Austin"`. */

@@ -32,14 +32,14 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   const { credits } = rows.worst;
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
-  const isCounted = isLimited || (operation !== undefined && credits !== null);
+  const isCounted = isLimited || operation !== undefined;
   const known = await countBefore(planRequest, rows, others, isCounted);
   const { rest } = known;
   const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.openIndex);
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);
-  const isPriced = rest !== undefined && credits !== null && buyer.connection.origin !== 'local';
+  const isPriced = rest !== undefined && credits !== null;
   return {
     costs: { is: 'rows', each: rows.worst, sent, rest, limit },
     intent: {
@@ -48,7 +48,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
     },
     ...(operation === undefined
       ? {}
-      : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined } }),
+      : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined, rows: known.rows } }),
     perform: (job) => work(job, planRequest, rows, limit, others),
   };
 }
@@ -59,6 +59,8 @@ interface Counted {
   readonly sent: number;
   /** Requests that are still to be paid for; undefined where the rows can't be counted. */
   readonly rest: number | undefined;
+  /** Requests that are paid for, and all of them; undefined where they can't be counted. */
+  readonly rows?: { readonly done: number; readonly all: number };
   /** Whether the input has a row that the operation has sent; undefined where it has sent none. */
   readonly hasRow: boolean | undefined;
 }
@@ -90,7 +92,7 @@ async function countBefore(
       // What may have been sent has been counted.
       if (!isPaid && !(known?.state === 'sent' && known.at === 0)) rest++;
     }
-    return { sent, rest, hasRow };
+    return { sent, rest, rows: { done: counted.size - rest, all: counted.size }, hasRow };
   } finally {
     await Promise.all([own, ...opened].map((one) => one?.close()));
   }

@@ -67,7 +67,7 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
   const tasks = known.map((task) => zoned(task, 'time', context.zone));
   await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
   for (const damage of damages) notes.warn(toDamageLine(damage));
-  if (tasks.length === 0) notes.say('No tasks recorded on this machine yet.');
+  if (tasks.length === 0 && damages.length === 0) notes.say('No tasks recorded on this machine yet.');
 }
 
 /** For people: times up to the minute, and no operation ID. */
