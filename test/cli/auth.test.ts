@@ -139,7 +139,7 @@ describe('auth login', () => {
     const terminal = inTerminal(`auth login --base-url ${service.url}`, { env: at.env });
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
-    await terminal.waitFor(/\[y\/n\] \S*$/);
+    await terminal.waitFor(/\[y\/N\] \S*$/);
     terminal.type(keys);
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
