@@ -18,11 +18,11 @@ import { type Order, type Results, type Runnable, run } from '../operations/run.
 import { countOf, createWarnings, toThem } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
 import { toWaitReason } from './connect.ts';
-import { learn } from './facts.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';
 import { printPreview } from './records/preview.ts';
 import { openOutput, type Printed } from './records/record-output.ts';
+import { learn } from './run-facts.ts';
 
 /** How a run is shown. */
 export interface Shown {

@@ -5,8 +5,8 @@ import type { Listed } from '../../operations/only-new/filter.ts';
 import { balanceMs } from '../../operations/run.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
-import { factsOf } from '../facts.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
+import { factsOf } from '../run-facts.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 

@@ -11,7 +11,7 @@ import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { factsOf } from '../facts.ts';
+import { factsOf } from '../run-facts.ts';
 import { type Ran, toHint } from './hints.ts';
 
 /**
