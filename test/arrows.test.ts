@@ -85,7 +85,7 @@ const repeatedNames = table(`
 
 /** The parts that reach out of the process past the context, by what of Node they do it with. */
 const reaching = table(`
-  child_process: cli config
+  child_process: cli config files
   dns/promises: cli
   fs: cli config files local-service main operations output requests
   fs/promises: cli config connection files operations output transport

@@ -120,7 +120,11 @@ export async function lockOutput({ pid }: Pick<Context, 'pid'>, file: string): P
   const found = await statOrNothing(file);
   if (found !== undefined && !found.isFile()) return { ...noLock, release() {} };
   return await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
-    throw error instanceof LeadpipeError ? error : writeFailure(file, error);
+    if (error instanceof LeadpipeError) throw error;
+    if (found === undefined) throw writeFailure(file, error);
+    const hint =
+      'The rows stand in a file beside it until all are there. Make the folder writable, or write to a file in another folder.';
+    throw writeFailure(`a file beside ${file}`, error).with({ hint });
   });
 }
 

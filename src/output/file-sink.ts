@@ -8,6 +8,7 @@ import { codeOf } from '../files/error-code.ts';
 import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
+import { replaceFile } from '../files/replacement.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import { openDirect } from './sink.ts';
@@ -30,7 +31,7 @@ interface FileSinkOptions {
 
 /**
  * The file of `-o`. Its rows go to `<file>.part` beside it, which replaces it when complete, or is added to it: a reader sees a
- * whole file or the old one. The .part is opened here, before anything is sent to the service. What is not a regular
+ * whole file or the old one, unless that can only be written in place. The .part is opened here, before anything is sent to the service. What is not a regular
  * file (a FIFO, /dev/null) is written directly. A run that has lost the lock of the output changes nothing more.
  *
  * @throws LocalIoError when it can't be written; LockLostError; UsageError when it is a folder, or can't be appended to.
@@ -80,20 +81,22 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     return ours.ino === there?.ino && ours.dev === there.dev;
   }
 
-  /** Throws LocalIoError, with the file as it was; UsageError if it must be new and is not. */
+  /** Throws LocalIoError; UsageError if the file must be new and is not. */
   async function replace(): Promise<void> {
     const whole = make === undefined ? part : `${part}.made`;
+    let made: FileHandle | undefined;
     try {
       if (make !== undefined) {
         await rm(whole, { force: true });
-        const file = await open(whole, 'ax', mode);
-        await make(part, (bytes) => file.appendFile(bytes))
-          .then(() => file.chmod(mode).catch(() => undefined))
-          .then(() => file.sync())
-          .finally(() => file.close());
+        const file = await open(whole, 'ax+', mode);
+        made = file;
+        await make(part, (bytes) => file.appendFile(bytes));
+        await file.chmod(mode).catch(() => undefined);
+        await file.sync();
       }
       lock.confirm();
-      await (isNew ? link(whole, target) : rename(whole, target));
+      if (isNew) await link(whole, target);
+      else await replaceFile(path, target, { path: whole, file: made ?? handle }, lock);
     } catch (error) {
       if (error instanceof LockLostError) throw error;
       if (make !== undefined) await rm(whole, { force: true }).catch(() => undefined);
@@ -102,6 +105,8 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
         throw new UsageError(`${path} is there already`, 'Choose another name.');
       }
       throw error instanceof LeadpipeError ? error : writeFailure(path, error);
+    } finally {
+      await made?.close();
     }
     if (isNew) await rm(whole, { force: true });
     if (make !== undefined) await rm(part, { force: true });

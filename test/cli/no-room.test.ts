@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
 import { creditBalance } from '../helpers/bodies.ts';
 import { ending } from '../helpers/ending.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
-import { command, type Result, resultOf, run, temporaryFolder } from '../helpers/run.ts';
+import { inShell, run, temporaryFolder } from '../helpers/run.ts';
 
 /** An output, a state or a home that nothing can be written to. */
 
@@ -20,14 +19,6 @@ const serve = (...batches: string[][]) =>
     socket.write(wholeStream(searchFrames(batches)));
   });
 const few = () => serve(leads.map((lead) => lead.trimEnd()));
-
-/** Runs what a shell makes of this; `leadpipe` is the built command. */
-function inShell(script: string, { env, cwd }: Machine): Promise<Result> {
-  const leadpipe = `leadpipe() { '${process.execPath}' '${command}' "$@"; }; ${script}`;
-  const child = spawn('bash', ['-c', leadpipe], { env, cwd, stdio: 'pipe' });
-  child.stdin.end();
-  return resultOf(child);
-}
 
 /** What `history show` prints of the operation that this names. */
 async function shown(at: Machine, stderr: string, named: RegExp): Promise<string> {

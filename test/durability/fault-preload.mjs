@@ -1,11 +1,11 @@
 /**
  * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
  * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
- * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"report":path,"trace":path}.
+ * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"report":path,"trace":path}.
  *
  * `kill` and `stop` (SIGSTOP) come at the nth boundary. `EIO` is the nth write, sync, rename or new folder failing, once;
  * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
- * With `on`, only files whose path ends so can fail.
+ * With `on`, only files whose path ends so can fail. Nothing can be renamed over a file whose path ends with `busy`.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
  * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
  * and what is written when it has ended; a sync is noted at both.
@@ -16,7 +16,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 
-const { mode, at, on = '', report, trace } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
+const { mode, at, on = '', busy, report, trace } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
 const { openSync, writeSync, writeFileSync } = fs;
 let boundaries = 0;
 let writes = 0;
@@ -178,6 +178,7 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
   fsp[name] = async (...args) => {
     boundary();
     if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
+    if (name === 'rename' && busy !== undefined && args[1].endsWith(busy)) throw failure('EBUSY');
     noteBefore(name, args);
     const result = await original(...args);
     if (name === 'open') {

@@ -9,6 +9,8 @@ export interface Fault {
   readonly at?: number;
   /** Only of files whose path ends so. */
   readonly on?: string;
+  /** A file with such an end of its path can't be replaced. */
+  readonly busy?: string;
   readonly report?: string;
   readonly trace?: string;
 }

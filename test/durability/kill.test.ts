@@ -125,6 +125,27 @@ describe('task run', () => {
     exhaustive ? 3_600_000 : 180_000,
   );
 
+  it('into a file that can only be written in place, killed while that is done, ends the same', async () => {
+    const kind = kinds[1] as Kind;
+    const busy = kind.file;
+    const { files, boundaries } = await undisturbed(kind, { mode: 'count', busy });
+    let torn = 0;
+    await inParallel(range(boundaries - 31, 1, boundaries - 37), async (at) => {
+      const machine = machineFor(kind);
+      await runWith({ mode: 'kill', at, busy }, machine, argsOf(kind));
+      const where = `killed at ${at} of ${boundaries}`;
+      if (!['old\r\n', ...Object.values(files)].includes(machine.read(kind.file))) torn++;
+      // All rows are there at any time, in the file or beside it.
+      expect({ where, texts: Object.values(comparable(machine)) }).toMatchObject({
+        where,
+        texts: expect.arrayContaining(Object.values(files)),
+      });
+      await recover(machine, kind, at % 2 === 0, where);
+      await expectOnce(machine, files, where);
+    });
+    expect(torn).toBeGreaterThan(0);
+  });
+
   it(
     'killed, and killed again while it is resumed, ends the same',
     async () => {

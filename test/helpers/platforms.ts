@@ -5,7 +5,7 @@ const posix = [
   'test/durability/**',
   'test/hostile/bombs.test.ts',
   'test/shell/**',
-  'test/cli/{auth,config,history,local,long-answers,open-stdin,process,purchase,resume-search,resume-task,task,task-process}.test.ts',
+  'test/cli/{auth,config,history,local,long-answers,open-stdin,places,process,purchase,resume-search,resume-task,task,task-process}.test.ts',
   'test/config/**',
   'test/local-service/{load,processes}.test.ts',
   'test/network/{certificates,proxies,time-limits}.test.ts',
@@ -19,7 +19,7 @@ const linux = [
   'test/hostile/bombs.test.ts',
   'test/keychain/**',
   'test/terminal/**',
-  'test/cli/{flood,history,long-answers,process,purchase,task}.test.ts',
+  'test/cli/{flood,history,long-answers,places,process,purchase,task}.test.ts',
 ];
 
 /** The tests that are left out on a system, because it lacks what they need. */

@@ -88,6 +88,21 @@ export function run(line: Words, options?: RunOptions): Promise<Result> {
   return resultOf(start(line, options));
 }
 
+/** Runs what a shell makes of this, started `through` another program; `leadpipe` is the built command. */
+export function inShell(
+  script: string,
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+  ...through: readonly string[]
+): Promise<Result> {
+  const leadpipe = `leadpipe() { '${process.execPath}' '${command}' "$@"; }; ${script}`;
+  const [program = '', ...args] = [...through, 'bash', '-c', leadpipe];
+  const keep = lendTo(script.split(' '), env);
+  const child = spawn(program, args, { env, cwd, stdio: 'pipe' });
+  child.on('exit', keep);
+  child.stdin.end();
+  return resultOf(child);
+}
+
 /** The environment that points the command at a server. */
 export function pointedAt(url: string, key = 'test-key-0123456789'): Record<string, string> {
   return { LEADPIPE_BASE_URL: url, LEADPIPE_API_KEY: key };

@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { failing } from '../helpers/ending.ts';
+import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { machineWith } from '../helpers/machine.ts';
+import { command, inShell, temporaryFolder } from '../helpers/run.ts';
+
+/** Where people run it: containers, shared folders, machines that lack what others have. */
+
+const search = 'leadpipe search company x --limit 30 -q -o';
+const leads = Array.from({ length: 30 }, (_, nth) =>
+  JSON.stringify({ name: `${nth}`, description: 'x'.repeat(200) }),
+);
+const rows = /^name,.*\r\n(.*\r\n){30}$/;
+
+const createBuyer = () => machineWith(wholeStream(searchFrames([leads])));
+
+const can = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
+const canMount = can('unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+const other = 12345;
+const asOther = ['setpriv', `--reuid=${other}`, `--regid=${other}`, '--groups=777'] as const;
+const canBeOther = can(asOther[0], ...asOther.slice(1), process.execPath, command, '--version');
+
+describe.runIf(canMount)('a file that is mounted by itself', () => {
+  const begin = async (name: string) => {
+    const at = await createBuyer();
+    at.write(name, 'below');
+    at.write('../host', 'old');
+    return { ...at, host: () => readFileSync(join(at.cwd, '../host'), 'latin1') };
+  };
+
+  it.each([
+    ['leads.csv', rows],
+    ['leads.xlsx', /^PK/],
+  ])('is written in place, and nothing is left beside it: %s', async (name, whole) => {
+    const at = await begin(name);
+    const { ino } = statSync(join(at.cwd, '../host'));
+    const line = `mount --bind ../host ${name} && ${search} ${name}`;
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject({ code: 0, stderr: '' });
+    expect(at.host()).toMatch(whole);
+    expect(statSync(join(at.cwd, '../host')).ino).toBe(ino);
+    expect({ files: at.files(), below: at.read(name) }).toEqual({ files: [name], below: 'below' });
+  });
+
+  it('is written by the next run where there was no room, and nothing is bought again', async () => {
+    const at = await begin('leads.csv');
+    const full = 'mount -t tmpfs -o size=4k none ../small && touch ../small/leads.csv';
+    mkdirSync(join(at.cwd, '../small'));
+    const line = `${full} && mount --bind ../small/leads.csv leads.csv && ${search} leads.csv`;
+    const says = ['no space left on the device; it is incomplete now', 'The rows are in leads.csv.part'];
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says));
+    const again = `mount --bind ../host leads.csv && ${search} leads.csv`;
+    expect(await inShell(again, at, 'unshare', '-m')).toMatchObject({ code: 0 });
+    expect(at.host()).toMatch(rows);
+    expect(at.files()).toEqual(['leads.csv']);
+    expect(at.requests).toHaveLength(1);
+  });
+});
+
+describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights of its own', () => {
+  const isRoot = { through: [] as readonly string[], ls: '' };
+  const isOther = { ...isRoot, through: asOther };
+
+  it.each([
+    ['by root: replaced', isRoot, [other, 888, 0o640], 0o755, false],
+    ['with a list of rights: in place', { ...isRoot, ls: '-rw-rw----+' }, [0, 0, 0o660], 0o755, true],
+    ['with a group of its writer: replaced', isOther, [other, 777, 0o640], 0o777, false],
+    ['with a group that its writer is not in: in place', isOther, [other, 888, 0o640], 0o777, true],
+    ['of somebody else: in place', isOther, [0, 0, 0o666], 0o777, true],
+    ['of somebody else, in a sticky folder: in place', isOther, [0, 0, 0o666], 0o1777, true],
+  ] as const)('%s, and stays theirs', async (_, { through, ls }, [uid, gid, mode], folder, isInPlace) => {
+    const at = await createBuyer();
+    const path = at.pathOf('leads.csv');
+    at.write('leads.csv', 'old');
+    chmodSync(path, mode);
+    chownSync(path, uid, gid);
+    chmodSync(path, mode);
+    chmodSync(at.cwd, folder);
+    if (through.length > 0) chownSync(join(at.cwd, '..'), other, other);
+    const programs = temporaryFolder();
+    if (ls !== '') writeFileSync(join(programs, 'ls'), `#!/bin/sh\necho '${ls} 1 0 0 3 x'`, { mode: 0o755 });
+    const { ino } = statSync(path);
+    const env = { ...at.env, PATH: `${programs}:${at.env.PATH}` };
+    expect(await inShell(`${search} leads.csv`, { ...at, env }, ...through)).toMatchObject({
+      code: 0,
+    });
+    const found = statSync(path);
+    expect({ uid: found.uid, gid: found.gid, mode: found.mode & 0o7777 }).toEqual({ uid, gid, mode });
+    expect(found.ino === ino).toBe(isInPlace);
+    expect(at.read('leads.csv')).toMatch(rows);
+    expect(readdirSync(at.cwd)).toEqual(['leads.csv']);
+  });
+
+  it('is refused before anything is bought where its folder takes no file', async () => {
+    const at = await createBuyer();
+    at.write('leads.csv', 'old');
+    chmodSync(at.pathOf('leads.csv'), 0o666);
+    chownSync(join(at.cwd, '..'), other, other);
+    expect(await inShell(`${search} leads.csv`, at, ...asOther)).toMatchObject(
+      failing(74, /can't write a file beside \S*leads.csv: permission denied\n.*Make the folder writable/),
+    );
+    expect(at.read('leads.csv')).toBe('old');
+    expect(at.requests).toEqual([]);
+  });
+});
