@@ -61,7 +61,7 @@ export interface Context {
   readonly clock: Clock;
   readonly zone: Zone;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folders of leadpipe on this machine. They may not exist yet. */
+  /** The folders of leadpipe on this machine. They may not exist yet. Throws ConfigurationError where nothing says where one is. */
   readonly directories: { readonly config: string; readonly state: string };
   readonly keychain: Keychain;
   readonly ids: {

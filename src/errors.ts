@@ -142,6 +142,7 @@ export type Facts =
         | 'private_authority'
         | 'no_journal'
         | 'no_local_state'
+        | 'no_memory'
         | 'no_result'
         | 'damaged_leads'
         | 'columns_unknown'
@@ -243,3 +244,11 @@ export function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, '
   if (more === undefined || more === '') return {};
   return typeof more === 'string' ? { hint: more } : { facts: more };
 }
+
+/** Pure: whether the system refused memory. WebAssembly reserves about 10 GB of addresses each time, and uses few of them. */
+export function isOfMemory({ message }: Error): boolean {
+  return /WebAssembly\.\w+\(\).*memory|^Array buffer allocation failed/i.test(message);
+}
+
+/** The words for that. */
+export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';

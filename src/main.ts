@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, mkdirSync, readFileSync, type Stats, statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
+import { isAbsolute } from 'node:path';
 import { exitCodeOf } from './cli/exit-codes.ts';
 import { createClock } from './clock.ts';
 import { createKeychain } from './config/keychain.ts';
@@ -64,10 +65,17 @@ async function run(): Promise<void> {
   delete process.env.LEADPIPE_API_KEY;
   // Certificates are checked whatever this says, and Node would print a warning that they are not.
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-  const { default: envPaths } = await import('env-paths');
-  const paths = envPaths('leadpipe', { suffix: '' });
+  const paths = await findFolders();
   keepCompiled(paths.cache);
-  const { reportThrown, runProgram } = await import('./cli/program.ts');
+  const [{ reportThrown, runProgram }, { ConfigurationError }] = await Promise.all([
+    import('./cli/program.ts'),
+    import('./errors.ts'),
+  ]);
+  const known = (folder: string): string => {
+    if (isAbsolute(folder)) return folder;
+    const hint = 'Set HOME, or LEADPIPE_CONFIG_DIR and LEADPIPE_STATE_DIR to folders of your choice.';
+    throw new ConfigurationError('this user has no home folder to keep settings and purchases in', hint);
+  };
   const patience = { ms: stopMs };
   const halt = createHalt(stop, patience);
   process.on('SIGINT', () => halt('interrupted'));
@@ -99,9 +107,13 @@ async function run(): Promise<void> {
     zone: { minutesFromUtc: (time) => -time.getTimezoneOffset() },
     env,
     directories: {
-      config: env.LEADPIPE_CONFIG_DIR || paths.config,
-      // env-paths calls the XDG state directory `log`. On other platforms that is a folder for logs.
-      state: env.LEADPIPE_STATE_DIR || (process.platform === 'linux' ? paths.log : paths.data),
+      get config() {
+        return env.LEADPIPE_CONFIG_DIR || known(paths.config);
+      },
+      get state() {
+        // env-paths calls the XDG state directory `log`. On other platforms that is a folder for logs.
+        return env.LEADPIPE_STATE_DIR || known(process.platform === 'linux' ? paths.log : paths.data);
+      },
     },
     get keychain() {
       return createKeychain(`${import.meta.dirname}/keychain-main.cjs`, env, stop.signal);
@@ -131,11 +143,27 @@ async function run(): Promise<void> {
   }
 }
 
+/** The folders of this user. A relative one is none: that user has no home. */
+async function findFolders() {
+  for (const name of ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME']) {
+    // Their specification says so. A child process, such as the keychain's, ignores them too.
+    if (!isAbsolute(process.env[name] ?? '')) delete process.env[name];
+  }
+  try {
+    process.getBuiltinModule('node:os').homedir();
+  } catch {
+    // No HOME, and no entry for the user, as in a container that any user may run. env-paths asks for it as soon as it is loaded.
+    process.env.HOME = '';
+  }
+  return (await import('env-paths')).default('leadpipe', { suffix: '' });
+}
+
 /**
  * Lets Node, from 22.8 on, store what it compiles of the command. Node runs what is in this folder, so it is only used where no other user
  * can write to it.
  */
 function keepCompiled(folder: string): void {
+  if (!isAbsolute(folder)) return;
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   if (enableCompileCache === undefined) return;
   try {

@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { type ErrorDetails, LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import {
+  ConfigurationError,
+  type ErrorDetails,
+  isOfMemory,
+  LeadpipeError,
+  LocalIoError,
+  noMemory,
+  UsageError,
+} from '../errors.ts';
 import {
   FileError,
   isSqliteError,
@@ -58,6 +66,7 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
   const { code } = cause as NodeJS.ErrnoException;
   const message = cause.message.replace(sqliteCode, '');
   const noState: ErrorDetails = { facts: { is: 'no_local_state' }, cause };
+  if (isOfMemory(cause)) return new ConfigurationError(noMemory, { is: 'no_memory' }, cause);
   if (cause instanceof FileError) return new UsageError(message);
   if (cause instanceof SwitchError) return new UsageError(message, { is: 'bad_switch' });
   if (cause instanceof LockTimeout) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../context.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 import { type ErrorType, errorRows } from '../contract/errors.ts';
-import { type Facts, StoppedError, toAdvice } from '../errors.ts';
+import { type Facts, isOfMemory, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
 import { ConnectFailure, messageOf, notTls, unreadableHeads } from './connect-failure.ts';
 import { type Fault, verdictOf } from './policy.ts';
@@ -74,6 +74,7 @@ export function toFailure(
 function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   const { code = '', name, message } = cause;
   const isUnconnected = cause instanceof ConnectFailure;
+  if (isOfMemory(cause)) return 'no_memory';
   if (isUnconnected && cause.refusal !== undefined) return cause.refusal;
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
     return 'certificate';

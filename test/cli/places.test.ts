@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { failing } from '../helpers/ending.ts';
-import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { creditBalance } from '../helpers/bodies.ts';
+import { ending, failing } from '../helpers/ending.ts';
+import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { command, inShell, temporaryFolder } from '../helpers/run.ts';
 
@@ -17,6 +18,7 @@ const rows = /^name,.*\r\n(.*\r\n){30}$/;
 
 const createBuyer = () => machineWith(wholeStream(searchFrames([leads])));
 
+const isLinux = process.platform === 'linux';
 const can = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
 const canMount = can('unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt');
 const other = 12345;
@@ -103,5 +105,61 @@ describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights 
     );
     expect(at.read('leads.csv')).toBe('old');
     expect(at.requests).toEqual([]);
+  });
+});
+
+describe('a machine without what others have', () => {
+  const balance = JSON.stringify(creditBalance(7));
+  const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
+  const noHome = 'error: this user has no home folder to keep settings and purchases in\nSet HOME, or';
+
+  it.runIf(canBeOther).each([
+    ['--version', 0, ''],
+    ['search --help', 0, ''],
+    ['completion bash', 0, ''],
+    ['config path', 78, noHome],
+    ['balance --local', 78, noHome],
+  ])('no HOME, and no entry for the user: %s ends with %i', async (line, code, says) => {
+    const at = { cwd: '/', env: { PATH: process.env.PATH ?? '' } };
+    const result = await inShell(`unset HOME; leadpipe ${line}`, at, ...nobody);
+    expect(result).toMatchObject(ending(code, says));
+    expect(result.stderr.split('\n').length).toBe(code === 0 ? 1 : 3);
+  });
+
+  it.runIf(canBeOther).each([
+    ['LEADPIPE_CONFIG_DIR', 'LEADPIPE_STATE_DIR'],
+    ['XDG_CONFIG_HOME', 'XDG_STATE_HOME'],
+  ])('no HOME, but folders in %s and %s: works', async (config, state) => {
+    const { env, cwd } = await createBuyer();
+    const { PATH = '', LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '' } = env;
+    for (const folder of [cwd, join(cwd, '..')]) chownSync(folder, 54321, 54321);
+    const bare = { PATH, LEADPIPE_BASE_URL, LEADPIPE_API_KEY, [config]: `${cwd}/c`, [state]: `${cwd}/s` };
+    const line = `unset HOME; ${search} leads.csv`;
+    expect(await inShell(line, { cwd, env: bare }, ...nobody)).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(cwd)).toEqual(['leads.csv', 's']);
+  });
+
+  it('a folder that is not absolute in XDG_…_HOME is ignored', async () => {
+    const { env, cwd, files } = await machineWith(jsonAnswer(balance));
+    const { PATH = '', LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', HOME = '' } = env;
+    const relative = { XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: './s', XDG_CACHE_HOME: 'k' };
+    const bare = { PATH, HOME, LEADPIPE_BASE_URL, LEADPIPE_API_KEY, ...relative };
+    const line = 'leadpipe config set retry.attempts 1 && leadpipe balance && leadpipe config path';
+    expect(await inShell(line, { cwd, env: bare })).toMatchObject({
+      code: 0,
+      stdout: `${balance}\n${HOME}/.config/leadpipe/config.json\n`,
+    });
+    expect(files()).toEqual([]);
+  });
+
+  it.runIf(isLinux).each([
+    ['balance', ''],
+    ['balance --local -q', ''],
+    ['balance', 'NODE_OPTIONS=--disable-wasm-trap-handler '],
+  ])('a limit of memory: %s %s', async (line, more) => {
+    const at = await machineWith(jsonAnswer(balance));
+    const result = await inShell(`ulimit -v 4000000; ${more}leadpipe ${line}`, at);
+    const says = ['the limit on virtual memory (ulimit -v) is too low', '--disable-wasm-trap-handler'];
+    expect(result).toMatchObject(more === '' ? failing(78, ...says) : { code: 0, stdout: `${balance}\n` });
   });
 });

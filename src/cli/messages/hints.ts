@@ -106,6 +106,8 @@ const hints: Hints = {
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   no_local_state:
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
+  no_memory:
+    'Raise it (ulimit -v unlimited), or set NODE_OPTIONS=--disable-wasm-trap-handler: then leadpipe needs less of it.',
   no_result: (_, { options }) =>
     options.local
       ? 'It cost nothing, because of --local.'

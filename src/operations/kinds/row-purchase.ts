@@ -163,6 +163,7 @@ function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
 const stoppingFaults: readonly Fault[] = [
   'unsent',
   'not_running',
+  'no_memory',
   'proxy_credentials',
   'proxy_refused',
   'certificate',
