@@ -3,10 +3,14 @@ import type { JsonText, JsonView } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
+  /** What people read in place of the header. */
+  readonly words?: string;
+  /** A table never cuts it, and leaves it at least this much room, even if the first rows have nothing there. */
+  readonly keeps?: number;
   /** Where columns are chosen, its header means this column even if a record has a member with that name. */
   readonly overPath?: true;
-  /** In a table: left out where others would be cut, or always. */
-  readonly inTable?: 'yields' | 'never';
+  /** In a table: left out while it is empty and others need the room, or where others would be cut, or always. */
+  readonly inTable?: 'spare' | 'yields' | 'never';
   value(record: JsonView): JsonText | undefined;
 }
 
@@ -52,10 +56,14 @@ export interface TableColumn {
   readonly share?: number | undefined;
   /** How many lines a cell may have; 1 by default. */
   readonly lines?: number;
+  /** Useless when it is cut: it gets its room first, and a longer cell continues in the next lines. */
+  readonly keeps?: true;
   /** On a card, title and detail come first; links and body have no label. */
   readonly role?: 'title' | 'detail' | 'link' | 'body';
   /** Left out where the other columns would be cut otherwise: the lowest number first, then the leftmost (true counts as 1). */
   readonly yields?: boolean | number;
+  /** While it is empty, it is the first that is left out. */
+  readonly isSpare?: true | undefined;
   /** Its header may be cut where cells of other columns need the room. */
   readonly shrinks?: true;
 }

@@ -40,6 +40,8 @@ export interface WriterOptions {
   readonly shape: 'list' | 'single';
   /** Columns of the terminal; 100 without one. */
   readonly width?: number | undefined;
+  /** Whether a table was asked for: else it is cards where these are better. */
+  readonly mustBeTable?: boolean;
   /** Colours, if there are any. They are passed in, so that JSON loads nothing. */
   readonly styles?: Styles | undefined;
   /** Whether a person reads it on a terminal: then JSON is indented. */

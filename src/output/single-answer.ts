@@ -7,7 +7,7 @@ import { stylesOf } from './color.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
-import { cutTo, defaultWidth, gap, textWidth, wrapTo, wrapWords } from './text-width.ts';
+import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
 /** Lines of a value: nobody reads more in a table, and every other format has all of it. */
 const maxLines = 500;
@@ -27,18 +27,29 @@ export function createAnswerForm(options: WriterOptions): WriterForm {
 function createSheetForm({ layout, links, styles = stylesOf(false), ...options }: WriterOptions): WriterForm {
   const width = options.width || defaultWidth;
 
-  function* rows(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<GridCell[], void> {
+  function* lines(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<string, void> {
+    const room = Math.max(1, width - gap - nameWidth);
+    const grid = [{ width: nameWidth }, {}];
+    let rows: GridCell[][] = [];
     let count = 0;
     for (const column of columns) {
       let name = styles.bold(nameOf(column, nameWidth));
       const value = column.value(view);
-      const address = links ? addressIn(value) : undefined;
-      for (const text of valueLines(value, Math.max(1, width - gap - nameWidth))) {
-        if (++count > maxRows) return yield [{ text: '…' }, { text: '' }];
-        yield [{ text: name }, { text, address }];
+      const address = addressIn(value);
+      const link = links ? address : undefined;
+      for (const text of valueLines(value, room, address !== undefined)) {
+        if (++count > maxRows) return yield* drawRows(grid, [...rows, [{ text: '…' }, { text: '' }]]);
+        if (address === undefined || fits(text, room)) rows.push([{ text: name }, { text, address: link }]);
+        else {
+          // It stands alone, so that it can be copied.
+          yield* drawRows(grid, [...rows, [{ text: name }, { text: '' }]]);
+          yield* drawRows([{}], [[{ text, address: link }]]);
+          rows = [];
+        }
         name = '';
       }
     }
+    yield* drawRows(grid, rows);
   }
 
   return {
@@ -47,21 +58,24 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
         const view = new JsonView(record);
         const columns = layout.sheet?.(view) ?? layout.columns;
         const names = columns.slice(0, enoughNames).map((column) => nameOf(column, Math.floor(width * 0.4)));
-        const nameWidth = Math.max(1, ...names.map(textWidth));
-        yield* drawRows([{ width: nameWidth }, {}], rows(view, columns, nameWidth));
+        yield* lines(view, columns, Math.max(1, ...names.map(textWidth)));
       }
     },
   };
 }
 
-function nameOf({ header }: Column, width: number): string {
-  return cutTo(toTerminalText(header), width);
+function nameOf({ header, words = header }: Column, width: number): string {
+  return cutTo(toTerminalText(words), width);
 }
 
-function* valueLines(value: JsonText | undefined, width: number): Generator<string, void> {
+function* valueLines(
+  value: JsonText | undefined,
+  width: number,
+  isAddress: boolean,
+): Generator<string, void> {
   let count = 0;
   for (const line of readableLines(value)) {
-    for (const part of line === '' ? [''] : wrapWords(line, width, maxLines + 1)) {
+    for (const part of line === '' ? [''] : wrapValue('', line, width, maxLines + 1, isAddress)) {
       if (part === '' && count === 0) continue;
       if (++count > maxLines) return yield '…';
       yield part;
@@ -72,7 +86,8 @@ function* valueLines(value: JsonText | undefined, width: number): Generator<stri
 
 /** A research answer for people: `Result` as text, then `Citations` with their numbers. An answer in another form is shown as JSON. */
 function createProseForm(options: WriterOptions): WriterForm {
-  const width = Math.min(options.width || defaultWidth, widestProse);
+  const full = options.width || defaultWidth;
+  const width = Math.min(full, widestProse);
   const { dim } = options.styles ?? stylesOf(false);
   return {
     *lines(records) {
@@ -90,9 +105,19 @@ function createProseForm(options: WriterOptions): WriterForm {
         let number = 0;
         for (const citation of citations) {
           if (number === 0) yield '\n';
-          // Not wrapped: an address on two lines can't be followed.
-          const text = linked(readable(citation), options.links && addressIn(citation));
-          yield `${dim(`[${++number}]`)} ${text}\n`;
+          const mark = `[${++number}]`;
+          const address = addressIn(citation);
+          for (const part of wrapValue(
+            `${mark} `,
+            readable(citation),
+            full,
+            maxLines,
+            address !== undefined,
+          )) {
+            const text = part.startsWith(mark) ? part.slice(mark.length) : part;
+            const shown = text.replace(/\S.*/, (words) => linked(words, options.links && address));
+            yield `${text === part ? '' : dim(mark)}${shown}\n`;
+          }
         }
       }
     },

@@ -10,33 +10,34 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
     {
       header: 'name',
       role: 'title',
-      ...{ min: 18, max: 32, share: 1, lines: 2 },
+      ...{ min: 14, max: 32, share: 1, lines: 2 },
       value: (record) => record.member('name'),
     },
     {
       header: 'score',
       role: 'detail',
-      ...{ min: 5, max: 8 },
+      // Scores may be words.
+      ...{ min: 5, max: 14, lines: 2, keeps: true },
       value: (record) => decimalIn(scoreOf(record)),
       tone: toneOfScore,
     },
     {
       header: 'link',
       role: 'link',
-      ...{ min: 22, max: 40, share: 1.1 },
+      ...{ min: 20, max: 40, share: 1.3, lines: 2 },
       text: (record) => linksOf(record, 1)[0]?.text ?? '',
       value: (record) => linksOf(record, 1)[0]?.value,
       links: (record) => linksOf(record, cardLinks),
     },
     ...[...new Set(enrichFields)].map((field): TableColumn => {
       const value = (record: JsonView) => enriched(record, field, 'content');
-      const min = Math.max(10, Math.min(field.length, 16));
+      const min = Math.max(6, Math.min(field.length, 10));
       return { header: field, min, max: 28, share: 0.8, lines: 2, value };
     }),
     {
       header: 'description',
       role: 'body',
-      ...{ min: 24, max: Number.POSITIVE_INFINITY, share: 2.2, lines: 2, yields: true },
+      ...{ min: 20, max: Number.POSITIVE_INFINITY, share: 2, lines: 2, yields: true },
       value: (record) => record.member('description'),
     },
   ];
@@ -76,11 +77,13 @@ function toneOfScore(text: string): Tone | undefined {
 export function plainTable(columns: readonly Column[]): TableColumn[] {
   const shown = columns.filter(({ inTable }) => inTable !== 'never');
   return shown.map((column) => ({
-    header: column.header,
-    min: Math.max(6, Math.min(column.header.length, 16)),
+    header: column.words ?? column.header,
+    min: column.keeps ?? Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
     lines: 2,
     shrinks: true,
+    isSpare: true,
+    ...(column.keeps === undefined ? {} : { keeps: true }),
     text: (record) => {
       const text = readable(column.value(record));
       // JSON is shown as it came.
@@ -88,12 +91,15 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     },
     // A score may be a string.
     value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
-    ...(column.header === 'score' ? { tone: toneOfScore } : {}),
+    ...(column.header === 'score' ? { tone: toneOfScore, keeps: true } : {}),
     ...(column.inTable === 'yields' ? { yields: true } : {}),
   }));
 }
 
-/** The rows of a list: the name of the row, what was bought for it, then as many other columns as there is room for. */
+/**
+ * The rows of a list: the name of the row, what was bought for it, then as many other columns as there is room for. The rows come one by
+ * one, so an empty column may be filled later.
+ */
 export function listTable(own: readonly TableColumn[], bought: readonly Column[]): TableColumn[] {
   const title = own.find(({ header }) => header === 'name') ?? own[0];
   const rest = own.filter((column) => column !== title);
@@ -104,7 +110,9 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
     ...titles.map(({ shrinks: _, ...column }) => {
       return { ...column, share: undefined, role: 'title' as const, min: 18, max: 32 };
     }),
-    ...plainTable(bought),
+    ...bought.flatMap((column) =>
+      plainTable([column]).map((one) => ({ ...one, isSpare: column.inTable === 'spare' || undefined })),
+    ),
     ...rest.map((column, at) => ({ ...column, share: undefined, yields: rest.length - at })),
   ];
 }

@@ -5,10 +5,12 @@ export interface PlannedColumn {
   readonly column: TableColumn;
   readonly width: number;
   readonly align: 'left' | 'right';
+  /** How many lines a cell may have, and whether a word that is longer than a line continues in the next. */
+  readonly lines: number;
+  readonly tears: boolean;
 }
 
 /** In less than this, rows of leads are hard to read, and so are other rows if their cells are cut. */
-const narrowForLeads = 100;
 const narrow = 70;
 
 /** The least width of a column that gives room to others, and the least that tells something of a text. */
@@ -17,6 +19,10 @@ const telling = 12;
 /** The most that a cell of text, or any other cell, may ask for before other columns are left out. */
 const maxOfText = 30;
 const maxOfValue = 60;
+/** The same for text that may be left out: in less, it says nothing. */
+const maxOfSpare = 20;
+/** More lines than any email address, phone number or score takes. */
+const maxLines = 12;
 
 /** What the first rows have in a column. */
 export interface Seen {
@@ -26,58 +32,105 @@ export interface Seen {
   /** The width of the header. */
   readonly header: number;
   /**
-   * The majority of its values: numbers, texts that look like numbers, and texts that look like addresses; above 0 where these are more
-   * than the others.
+   * The majority of its values: numbers; texts that are useless when they are cut, such as email addresses, phone numbers and amounts; and
+   * links. Above 0 where these are more than the others.
    */
   readonly numbers: number;
-  readonly digits: number;
-  readonly addresses: number;
+  readonly exact: number;
+  readonly links: number;
 }
 
 interface Wanted extends Seen {
+  readonly keeps: boolean;
+  /** The lowest is left out first; undefined for a column that stays. */
+  readonly yields: number | undefined;
   readonly minWidth: number;
-  /** With this width it shows what matters. */
+  /** With this width it shows what matters, and with the other one all that was seen. */
   readonly enough: number;
+  readonly whole: number;
   readonly maxWidth: number;
 }
 
 /** Whether cards are better for any rows: measuring a thousand columns of each record would take long. */
 export function cannotFit(columns: readonly TableColumn[], width: number): boolean {
-  if (columns.some(({ share }) => share !== undefined)) return width < narrowForLeads;
+  if (columns.some(({ share }) => share !== undefined)) return width < narrow;
   return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
 }
 
-/** The columns of a table in this width, and how wide they are, each as narrow as its content; or cards, where these are better. */
-export function planTable(width: number, seen: readonly Seen[]): PlannedColumn[] | 'cards' {
-  let left = seen
+/**
+ * The columns of a table in this width, and how wide they are, each as narrow as its content; or cards, where these are better. A table that
+ * `mustFit` is one in any width.
+ */
+export function planTable(
+  width: number,
+  seen: readonly Seen[],
+  mustFit = false,
+): readonly PlannedColumn[] | 'cards' {
+  const wanted = seen
     .map(toWanted)
     .filter(({ cells, column }) => cells > 0 || !column.yields || column.share !== undefined);
-  for (;;) {
-    const needs = ({ column, minWidth, enough }: Wanted): number => (column.yields ? minWidth : enough);
-    const [next] = left
-      .filter(({ column }) => column.yields)
-      .sort((a, b) => Number(a.column.yields) - Number(b.column.yields));
-    if (next === undefined || roomLeft(left, width, needs) >= 0) break;
-    left = left.filter((one) => one !== next);
+  let left = without(
+    wanted,
+    width,
+    ({ enough }) => enough,
+    ({ yields }) => yields,
+  );
+  const isWhole = roomLeft(left, width, ({ maxWidth }) => maxWidth) >= 0;
+  if (mustFit) {
+    left = without(left, width, smallest, (one) => (one === left[0] ? undefined : -left.indexOf(one)));
+    const fits = roomLeft(left, width, ({ minWidth }) => minWidth) >= 0;
+    return share(left, width, fits ? ({ minWidth }) => minWidth : (one) => Math.min(smallest(one), width));
   }
   if (roomLeft(left, width, ({ minWidth }) => minWidth) < 0) return 'cards';
-  const isWhole = roomLeft(left, width, ({ maxWidth }) => maxWidth) >= 0;
-  if (width < narrow && left.length > 2 && !isWhole) return 'cards';
-  return share(left, width);
+  if (width < narrow && wanted.length > 2 && !isWhole) return 'cards';
+  return share(left, width, ({ minWidth }) => minWidth);
+}
+
+function smallest({ minWidth }: Wanted): number {
+  return Math.min(minWidth, minCells);
+}
+
+/** Leaves columns out until the others have what they need: those with the lowest turn first, and none without a turn. */
+function without(
+  wanted: readonly Wanted[],
+  width: number,
+  needs: (one: Wanted) => number,
+  turn: (one: Wanted) => number | undefined,
+): readonly Wanted[] {
+  let left = wanted;
+  while (roomLeft(left, width, needs) < 0) {
+    const [next] = left
+      .filter((one) => turn(one) !== undefined)
+      .sort((a, b) => Number(turn(a)) - Number(turn(b)));
+    if (next === undefined) break;
+    left = left.filter((one) => one !== next);
+  }
+  return left;
 }
 
 function toWanted(seen: Seen): Wanted {
-  const { max, min, role, share: part, shrinks } = seen.column;
-  if (part !== undefined) return { ...seen, minWidth: min, enough: min, maxWidth: max };
+  const { cells, column, exact, header, links } = seen;
+  const { isSpare, max, min, role, share: part, shrinks, yields: turn } = column;
+  const keeps = column.keeps === true || exact > 0;
+  const yields = isSpare && cells === 0 ? 0 : turn ? Number(turn) : undefined;
+  const wanted = { ...seen, keeps, yields };
+  // A link or a text takes all lines that it may have. Between words some room is lost.
+  const inLines = Math.ceil(cells / (column.lines ?? 1)) + (links > 0 || cells <= min ? 0 : minCells);
+  const needed = keeps ? cells : Math.min(cells, inLines);
+  if (part !== undefined) {
+    const whole = turn || role === 'title' ? min : Math.min(Math.max(min, needed), max);
+    return { ...wanted, minWidth: min, enough: exact > 0 ? whole : min, whole, maxWidth: max };
+  }
   // The first rows give the least width, since more rows may come one by one.
-  const known = Math.min(max, Math.max(shrinks ? 0 : min, seen.cells, seen.header));
+  const known = Math.min(max, Math.max(shrinks ? 0 : min, cells, header));
   // A column without a limit takes what the others leave, since later rows may be longer.
   const maxWidth = max === Number.POSITIVE_INFINITY ? max : known;
-  const minWidth = Math.min(maxWidth, shrinks ? Math.min(min, Math.max(minCells, seen.cells)) : min);
-  // A number or an address that is cut is useless.
-  const isText = seen.digits <= 0 && seen.addresses <= 0 && role !== 'title';
-  const limit = isText ? maxOfText : maxOfValue;
-  return { ...seen, minWidth, enough: Math.max(minWidth, Math.min(seen.cells, max, limit)), maxWidth };
+  const least = shrinks ? Math.min(min, Math.max(minCells, cells)) : min;
+  const minWidth = column.keeps ? Math.min(max, Math.max(min, cells), maxOfValue) : Math.min(maxWidth, least);
+  const asked = Math.min(links > 0 ? needed : cells, max);
+  const limit = keeps || role === 'title' ? maxOfValue : yields === undefined ? maxOfText : maxOfSpare;
+  const enough = Math.max(minWidth, Math.min(asked, limit));
+  return { ...wanted, minWidth, enough, whole: cells, maxWidth: Math.max(minWidth, maxWidth) };
 }
 
 function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted) => number): number {
@@ -88,9 +141,13 @@ function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted
  * Each column gets the least that it needs. The rest goes to those that need it most, and among equals to the one that has the smallest
  * part of its need.
  */
-function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
-  const widths = wanted.map(({ minWidth }) => minWidth);
-  for (let left = roomLeft(wanted, width, ({ minWidth }) => minWidth); left > 0; left--) {
+function share(
+  wanted: readonly Wanted[],
+  width: number,
+  least: (one: Wanted) => number,
+): readonly PlannedColumn[] {
+  const widths = wanted.map(least);
+  for (let left = roomLeft(wanted, width, least); left > 0; left--) {
     let poorest = -1;
     let lowest = Number.POSITIVE_INFINITY;
     wanted.forEach((each, index) => {
@@ -101,20 +158,25 @@ function share(wanted: readonly Wanted[], width: number): PlannedColumn[] {
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;
   }
-  return wanted.map(({ column, numbers }, index) => {
-    return { column, width: widths[index] as number, align: numbers > 0 ? 'right' : 'left' };
-  });
+  return wanted.map(({ column, keeps, links, numbers }, index) => ({
+    column,
+    width: widths[index] as number,
+    align: numbers > 0 ? 'right' : 'left',
+    lines: keeps ? maxLines : (column.lines ?? 1),
+    tears: keeps || links > 0 || (column.lines ?? 1) > 2,
+  }));
 }
 
-/** Numbers come first, then addresses and titles; cells come before headers. */
-function rankOf({ column, cells, digits, addresses }: Wanted, has: number): number {
-  const { role, share: part, shrinks, yields } = column;
-  if (part !== undefined) return has / part;
+/** What is useless when it is cut comes first, then links and titles, then other texts; cells come before headers. */
+function rankOf({ column, cells, keeps, links, minWidth, whole, yields }: Wanted, has: number): number {
+  const { role, share: part, shrinks } = column;
   const turn = (number: number): number => number * 1_000_000 + has;
+  if (has < minWidth) return turn(keeps ? 0 : 1);
+  if (keeps && has < whole) return turn(2);
+  if (part !== undefined) return has < whole ? turn(3) : turn(4) + has / part - has;
   // A column that may be left out gets what the others leave.
-  if (yields) return turn(5);
-  if (has >= cells && shrinks) return turn(4);
-  if (digits > 0 && has < cells) return turn(0);
-  if (has < telling) return turn(1);
-  return turn((digits <= 0 && addresses > 0) || role === 'title' ? 2 : 3);
+  if (yields !== undefined) return turn(9);
+  if (has >= cells && shrinks) return turn(8);
+  if (has < telling) return turn(5);
+  return turn(links > 0 || role === 'title' ? 6 : 7);
 }

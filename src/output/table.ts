@@ -7,13 +7,12 @@ import { drawRows, type GridCell } from './grid.ts';
 import { addressIn } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
-import { cutTo, defaultWidth, textWidth, wrapTo, wrapWords } from './text-width.ts';
+import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
 /** The rows that decide the widths. */
 const enoughRows = 100;
-/** Lines of a card for running text, and for anything else. */
-const bodyLines = 3;
-const otherLines = 2;
+/** Lines of a card for each part of a record. */
+const cardLines = 3;
 
 /**
  * A table that is written row by row, so its widths are fixed before the first. Where the columns don't fit, or cards were asked for, each
@@ -21,13 +20,13 @@ const otherLines = 2;
  */
 export function createTableForm(options: WriterOptions, wantsCards = false): WriterForm {
   const { enrichFields, table } = options.layout;
-  const columns =
-    table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
-  const { links = false, styles = stylesOf(false) } = options;
+  const { links = false, mustBeTable = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
+  const all = table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
+  const columns = mustBeTable ? all.slice(0, Math.ceil((width + gap) / (1 + gap))) : all;
   /** Undefined before the first records are known. */
   let plan: readonly PlannedColumn[] | 'cards' | undefined =
-    wantsCards || cannotFit(columns, width) ? 'cards' : undefined;
+    wantsCards || (!mustBeTable && cannotFit(columns, width)) ? 'cards' : undefined;
   let isBegun = options.continued ?? false;
 
   function* rowsOf(planned: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
@@ -66,7 +65,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
 
   return {
     *lines(records) {
-      plan ??= planTable(width, yield* see(columns, width, records.slice(0, enoughRows)));
+      plan ??= planTable(width, yield* see(columns, width, records.slice(0, enoughRows)), mustBeTable);
       yield* plan === 'cards' ? drawRows([{}], cards(records)) : drawRows(plan, rows(plan, records));
     },
   };
@@ -81,7 +80,7 @@ function* see(
   const widthOf = (text: string): number => textWidth(cutTo(text, width));
   const seen = columns.map((column) => {
     const header = widthOf(toTerminalText(column.header));
-    return { column, cells: 0, header, numbers: 0, digits: 0, addresses: 0 };
+    return { column, cells: 0, header, numbers: 0, exact: 0, links: 0 };
   });
   for (const record of records) {
     const view = new JsonView(record);
@@ -92,21 +91,29 @@ function* see(
       const kind = kindOf(value ?? 'null');
       one.numbers += kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
       if (text === '') continue;
-      one.digits += /^[+\d][\d .,:-]*$/.test(text) ? 1 : -1;
-      one.addresses += addressIn(value) !== undefined || /^\S+@\S+$/.test(text) ? 1 : -1;
+      one.exact += isExact(text) ? 1 : -1;
+      one.links += addressIn(value) !== undefined ? 1 : -1;
     }
     yield '';
   }
   return seen;
 }
 
+const isEmail = /^[!-?A-~]+@[!-?A-~]+\.[!-?A-~]+$/;
+/** Longer texts with a number in them are sentences. */
+const longestAmount = 24;
+
+/** Pure: whether a text is an email address or several, or a phone number, an amount, a date and the like. */
+function isExact(text: string): boolean {
+  if (text.includes('@') && text.split(/,? /).every((part) => isEmail.test(part))) return true;
+  return text.length <= longestAmount && /^[^\p{L}]*\d[^\p{L}]*(?:\p{L}{1,3}[^\p{L}]*)?$/u.test(text);
+}
+
 /** The lines of a cell, as far as there is room. */
-function cellLines({ column, width }: PlannedColumn, record: JsonView): string[] {
+function cellLines({ column, lines, tears, width }: PlannedColumn, record: JsonView): string[] {
   const whole = textOf(column, record);
-  // Text that must be readable in full is wrapped, even a path that is longer than a line.
-  if (column.lines !== undefined) return [...wrapTo(whole, width, column.lines, column.lines > 2)];
-  const cut = cutTo(whole, width);
-  return [column.short === undefined || cut === whole ? cut : cutTo(column.short(record), width)];
+  if (lines > 1) return [...wrapTo(whole, width, lines, tears)];
+  return [cutTo(fits(whole, width) ? whole : (column.short?.(record) ?? whole), width)];
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
@@ -125,22 +132,27 @@ function* cardRows(
     return [{ text, address: links ? address : undefined }];
   };
 
+  const titleColumn = columns.find(({ role }) => role === 'title');
   const detailColumn = columns.find(({ role }) => role === 'detail');
-  const detail = cutTo(fullText(detailColumn), Math.floor(width / 3));
-  const titleWidth = detail === '' ? width : width - textWidth(detail) - 2;
-  const title = cutTo(fullText(columns.find(({ role }) => role === 'title')), titleWidth);
-  if (title !== '' || detail !== '') {
+  const [title, detail] = [fullText(titleColumn), fullText(detailColumn)];
+  const toned = (text: string): string => {
     const tone = detailColumn?.tone?.(detail);
-    const parts = [title && styles.bold(title), tone === undefined ? detail : styles[tone](detail)];
-    yield line(parts.filter((part) => part !== '').join('  '));
+    return tone === undefined ? text : styles[tone](text);
+  };
+  if (title !== '' && detail !== '' && fits(`${title}  ${detail}`, width)) {
+    yield line(`${styles.bold(title)}  ${toned(detail)}`);
+  } else {
+    for (const part of wrapTo(title, width, cardLines)) yield line(styles.bold(part));
+    for (const part of wrapTo(detail, width, cardLines)) yield line(toned(part));
   }
   for (const column of columns) {
-    if (column.role === 'title' || column.role === 'detail') continue;
+    if (column === titleColumn || column === detailColumn) continue;
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
+        const isAddress = address !== undefined;
         // If the link can be followed, nobody needs to copy the address.
         const parts =
-          links && address !== undefined ? [cutTo(text, width)] : wrapWords(text, width, otherLines);
+          links && isAddress ? [cutTo(text, width)] : wrapValue('', text, width, cardLines, isAddress);
         for (const part of parts) yield line(part, address);
       }
       continue;
@@ -148,11 +160,11 @@ function* cardRows(
     const text = fullText(column);
     if (text === '') continue;
     const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
-    const parts =
-      column.role === 'body'
-        ? wrapTo(text, width, Math.max(bodyLines, column.lines ?? 1))
-        : wrapWords(label + text, width, otherLines);
-    for (const part of parts) yield line(part);
+    const isAddress =
+      !fits(label + text, width) && (isEmail.test(text) || addressIn(column.value?.(record)) !== undefined);
+    for (const part of wrapValue(label, text, width, Math.max(cardLines, column.lines ?? 1), isAddress)) {
+      yield line(part);
+    }
   }
   if (isEmpty) yield line('–');
 }

@@ -69,7 +69,7 @@ export function* wrapTo(
   let rest = text.trim();
   for (let line = 1; rest !== '' && line < maxLines; line++) {
     const near = possible(rest, width);
-    const end = breakAt(near, width, near.length === rest.length);
+    const end = breakAt(near, width, near.length === rest.length, maxLines - line);
     if (!tears && end < rest.length && isLatin(rest, end) && isLatin(rest, end - 1)) break;
     yield cutTo(rest.slice(0, end).trimEnd(), width);
     rest = rest.slice(end).trimStart();
@@ -77,26 +77,36 @@ export function* wrapTo(
   if (rest !== '') yield cutAtWord(rest, width);
 }
 
-const labelAndWord = /^(\S+: )?[!-~]+$/;
-const longestWord = 1000;
-
-/** As `wrapTo`, but an address or an ID, alone or after its label, is left for the terminal to wrap: then it can be copied in one piece. */
-export function wrapWords(text: string, width: number, maxLines: number): Iterable<string> {
-  const found = labelAndWord.exec(text);
-  const isLong = found !== null && !fits(text, width) && fits(found[1] ?? '', width);
-  return isLong ? [cutTo(text, longestWord)] : wrapTo(text, width, maxLines);
+/**
+ * The lines of a value behind its label. Only an address that stands alone on its line may be longer than the line, so that it can be
+ * copied in one piece; else every line fits.
+ */
+export function* wrapValue(
+  label: string,
+  text: string,
+  width: number,
+  maxLines: number,
+  isAddress: boolean,
+): Generator<string, void> {
+  const isAlone = isAddress && !/\s/.test(text);
+  if (!isAlone || fits(label + text, width)) return yield* wrapTo(label + text, width, maxLines);
+  if (label !== '') yield cutTo(label.trimEnd(), width);
+  yield text;
 }
 
-function fits(text: string, width: number): boolean {
+export function fits(text: string, width: number): boolean {
   return cutTo(text, width) === text;
 }
 
-/** Where the first line of the text ends. */
-function breakAt(near: string, width: number, isWhole: boolean): number {
+/** Where the first line of the text ends. `more` is how many can follow. */
+function breakAt(near: string, width: number, isWhole: boolean, more: number): number {
   const end = fitting(near, width);
   if ((end === near.length && isWhole) || near[end] === ' ') return end;
   const space = near.lastIndexOf(' ', end);
   if (space > 0) return space;
+  // An address that is torn is easier to read when its parts stay whole, if that loses nothing.
+  const part = near.slice(0, end).search(/[/?&=@_.-][^/?&=@_.-]*$/) + 1;
+  if (part > end / 2 && near.length - part <= more * width) return part;
   // A character that is wider than the line becomes a ….
   return end > 0 ? end : (segmenter.segment(near).containing(0)?.segment.length ?? near.length);
 }

@@ -6,8 +6,8 @@ export function toFacts(facts: readonly (string | false | undefined)[]): string 
 }
 
 /**
- * Puts pieces on as few lines as possible, and breaks none of them: the terminal wraps a piece that is longer than a line, so that it can
- * be copied in one piece. Without a `width` (a file, a terminal that reports 0) there is one line.
+ * Puts pieces on as few lines as possible, and breaks none of them: one that is longer than a line stands alone. Without a `width` (a file,
+ * a terminal that reports 0) there is one line.
  */
 export function fillLines(pieces: readonly string[], width: number | undefined, between = ' '): string[] {
   if (!width) return [pieces.join(between)];
@@ -30,10 +30,13 @@ const units =
   /`[^`]*`\S*|(?:[A-Z_]+=\S+ )*leadpipe(?: (?:'[^']*'|"[^"]*"|[^\s'",;).]|[,;).](?=\S))+(?![^\s,;).]))+[,;).]*(?!\S)|--[a-z-]+ \d+\S*|\S+/g;
 
 /**
- * The lines of a message, broken between words but not inside a command. Text in other scripts than Latin is left for the terminal to wrap,
- * since measuring it takes long.
+ * The lines of a message, broken between words, but not inside a command that fits on a line. Text in other scripts than Latin is left for
+ * the terminal to wrap, since measuring it takes long.
  */
 export function wrapMessage(text: string, width: number | undefined): string[] {
   if (!width || text.length <= width || !/^[ -~…·]*$/.test(text)) return [text];
-  return fillLines(text.match(units) ?? [], width);
+  const pieces = (text.match(units) ?? []).flatMap((unit) =>
+    unit.length > width ? unit.split(/ +/) : [unit],
+  );
+  return fillLines(pieces, width);
 }

@@ -75,6 +75,37 @@ const enriched = leads.slice(0, 3).map((lead) => ({
   },
 }));
 
+/** What the interface leaves open: scores in words, links of any kind and form, long names, nothing to say about a lead. */
+const unlike = [
+  {
+    name: 'The Society for the Promotion of Seed-Stage Financial Technology in Berlin and Brandenburg e. V.',
+    links: { crunchbase: 'https://www.crunchbase.example/organization/society-for-the-promotion-of-fintech' },
+    description: null,
+    score: { score: 'medium', reason: 'a society' },
+  },
+  {
+    name: 'Ada',
+    links: { signal: '+49 30 1234567', mastodon: '@ada@social.example' },
+    score: 'very high',
+  },
+  {
+    name: 'Wettbewerbsfähigkeitsverbesserungsgesellschaft mbH & Co. KG',
+    links: {
+      phone: ['+49 30 7654321'],
+      shop: 'the second shop on the left behind the station, open on Mondays only',
+    },
+    description: '',
+    score: { fit: 'low', intent: 3 },
+  },
+  {
+    name: 'Bergmann',
+    links: 'bergmann.example',
+    description: 'A bank.',
+    score: { score: '85 %' },
+  },
+  { name: 'Nothing else is known of this one' },
+];
+
 const long = `the \u001b[31mobjective ${'and its many words '.repeat(12)}can not be understood`;
 
 const ok = (body: object): string => jsonAnswer(body, ['X-Request-Id: req_0000-0000-0000-0000']);
@@ -87,6 +118,7 @@ const searches: Readonly<Record<string, string | Buffer>> = {
   fintech: wholeStream(batches(leads)),
   'a few': wholeStream(batches(leads.slice(0, 1), more)),
   enriched: wholeStream(batches(enriched)),
+  unlike: wholeStream(batches(unlike)),
   nothing: wholeStream(batches()),
   cut: streamStart(someFew),
   warned: wholeStream([someFew, frame('{"object":"entity_search_note"}'), ...end]),

@@ -20,6 +20,8 @@ const noService = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
 /** What a user sees: each is looked at by a person when it changes. `npx vitest run test/terminal -u` writes them anew. */
 const screenplays: readonly Screenplay[] = [
   { name: 'search', line: 'search company fintech', widths: [20, 60, 80, 120, 200] },
+  { name: 'search-unlike', line: 'search company unlike', widths: [60, 70, 80, 120] },
+  { name: 'search-table', line: 'search company unlike -f table', widths: [40] },
   { name: 'search-few', line: 'search company "a few"', widths: [80, 100, 200] },
   { name: 'search-cards', line: 'search company "a few" -f cards', widths: [120] },
   {

@@ -144,9 +144,9 @@ export type Notes = ReturnType<typeof createNotes>;
 /** Lines on stderr that are not errors. All are cleaned, since they repeat words of the service. */
 export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
-  const print = (line: string, style = (part: string): string => part, breaks = wrapMessage): void => {
+  const print = (line: string, style = (part: string): string => part): void => {
     const { stream, columns } = context.stderr;
-    const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => breaks(part, columns));
+    const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => wrapMessage(part, columns));
     const status = context.run.statusLine;
     status?.hold();
     stream.write((status?.flushGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
@@ -160,8 +160,7 @@ export function createNotes(context: Context, options: Partial<ReportOptions>) {
     },
     /** IDs and the like, dimmed; silenced as `say`. */
     quote(line: string): void {
-      // An ID stays on the line of its name.
-      if (!quiet && !jsonErrors) print(line, dim, (part) => [part]);
+      if (!quiet && !jsonErrors) print(line, dim);
     },
     /** Something odd that did no harm. Only --json-errors silences it. */
     warn(line: string): void {

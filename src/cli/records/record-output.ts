@@ -111,6 +111,7 @@ export async function openOutput(
     lock,
     csvRaw: options.csvRaw === true,
     width: widthOf(context),
+    mustBeTable: (options.format ?? preferred) === 'table',
     warn,
     styles: color ? stylesOf(true) : undefined,
     onTerminal,

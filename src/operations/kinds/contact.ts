@@ -8,6 +8,9 @@ import { createIdentityText } from '../../requests/row-texts.ts';
 import type { Kind } from './kind.ts';
 import { joinWith } from './row-kind.ts';
 
+/** The columns of a screen that nearly all email addresses and phone numbers need. */
+const longest: Readonly<Record<ContactType, number>> = { email: 34, phone: 18 };
+
 export const contact = {
   endpoint: 'contactSearch',
   keeps: 'answer',
@@ -23,7 +26,7 @@ export const contact = {
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
     into: contact_type,
     join: joinWith(toContact, (into) => [
-      [into, (found) => found.member('content')],
+      [into, (found) => found.member('content'), longest[contact_type]],
       [`${into}_reference`, (found) => found.member('reference')],
     ]),
   }),

@@ -33,23 +33,27 @@ export interface Join {
   toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
 }
 
+/** A header, the part of an answer that goes under it, and how much room a table keeps for it. */
+type AnswerColumn = readonly [string, (value: JsonView) => JsonText | undefined, keeps?: number];
+
 /** Adds an answer under one name. `toValue` cuts it out of the whole answer, and `columnsOf` are its columns. */
 export function joinWith(
   toValue: (answer: JsonView) => JsonText | undefined,
-  columnsOf: (into: string) => readonly (readonly [string, (value: JsonView) => JsonText | undefined])[],
+  columnsOf: (into: string) => readonly AnswerColumn[],
 ): RowKind<unknown>['join'] {
   return (into, own) => {
     const member = numbered(own, into);
     const error = numbered(own, `${into}_error`);
-    const columns: Column[] = columnsOf(into).map(([header, of]) => ({
+    const columns: Column[] = columnsOf(into).map(([header, of, keeps]) => ({
       header,
+      ...(keeps === undefined ? {} : { keeps }),
       overPath: true,
       value(record) {
         const found = record.inner(member);
         return found && of(found);
       },
     }));
-    columns.push({ header: `${into}_error`, value: (record) => record.member(error) });
+    columns.push({ header: `${into}_error`, inTable: 'spare', value: (record) => record.member(error) });
     return {
       columns,
       members: [member, error],
