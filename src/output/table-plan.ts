@@ -42,6 +42,7 @@ export interface Seen {
 
 interface Wanted extends Seen {
   readonly keeps: boolean;
+  readonly isLink: boolean;
   /** The lowest is left out first; undefined for a column that stays. */
   readonly yields: number | undefined;
   readonly minWidth: number;
@@ -109,13 +110,14 @@ function without(
 }
 
 function toWanted(seen: Seen): Wanted {
-  const { cells, column, exact, header, links } = seen;
+  const { cells, column, exact, header } = seen;
   const { isSpare, max, min, role, share: part, shrinks, yields: turn } = column;
   const keeps = column.keeps === true || exact > 0;
   const yields = isSpare && cells === 0 ? 0 : turn ? Number(turn) : undefined;
-  const wanted = { ...seen, keeps, yields };
+  const isLink = seen.links > 0 || role === 'link';
+  const wanted = { ...seen, keeps, isLink, yields };
   // A link or a text takes all lines that it may have. Between words some room is lost.
-  const inLines = Math.ceil(cells / (column.lines ?? 1)) + (links > 0 || cells <= min ? 0 : minCells);
+  const inLines = Math.ceil(cells / (column.lines ?? 1)) + (isLink || cells <= min ? 0 : minCells);
   const needed = keeps ? cells : Math.min(cells, inLines);
   if (part !== undefined) {
     const whole = turn || role === 'title' ? min : Math.min(Math.max(min, needed), max);
@@ -127,7 +129,7 @@ function toWanted(seen: Seen): Wanted {
   const maxWidth = max === Number.POSITIVE_INFINITY ? max : known;
   const least = shrinks ? Math.min(min, Math.max(minCells, cells)) : min;
   const minWidth = column.keeps ? Math.min(max, Math.max(min, cells), maxOfValue) : Math.min(maxWidth, least);
-  const asked = Math.min(links > 0 ? needed : cells, max);
+  const asked = Math.min(isLink ? needed : cells, max);
   const limit = keeps || role === 'title' ? maxOfValue : yields === undefined ? maxOfText : maxOfSpare;
   const enough = Math.max(minWidth, Math.min(asked, limit));
   return { ...wanted, minWidth, enough, whole: cells, maxWidth: Math.max(minWidth, maxWidth) };
@@ -158,17 +160,17 @@ function share(
     if (poorest === -1) break;
     widths[poorest] = (widths[poorest] as number) + 1;
   }
-  return wanted.map(({ column, keeps, links, numbers }, index) => ({
+  return wanted.map(({ column, isLink, keeps, numbers }, index) => ({
     column,
     width: widths[index] as number,
     align: numbers > 0 ? 'right' : 'left',
     lines: keeps ? maxLines : (column.lines ?? 1),
-    tears: keeps || links > 0 || (column.lines ?? 1) > 2,
+    tears: keeps || isLink || (column.lines ?? 1) > 2,
   }));
 }
 
 /** What is useless when it is cut comes first, then links and titles, then other texts; cells come before headers. */
-function rankOf({ column, cells, keeps, links, minWidth, whole, yields }: Wanted, has: number): number {
+function rankOf({ column, cells, isLink, keeps, minWidth, whole, yields }: Wanted, has: number): number {
   const { role, share: part, shrinks } = column;
   const turn = (number: number): number => number * 1_000_000 + has;
   if (has < minWidth) return turn(keeps ? 0 : 1);
@@ -178,5 +180,5 @@ function rankOf({ column, cells, keeps, links, minWidth, whole, yields }: Wanted
   if (yields !== undefined) return turn(9);
   if (has >= cells && shrinks) return turn(8);
   if (has < telling) return turn(5);
-  return turn(links > 0 || role === 'title' ? 6 : 7);
+  return turn(isLink || role === 'title' ? 6 : 7);
 }

@@ -86,7 +86,10 @@ function* see(
     const view = new JsonView(record);
     for (const one of seen) {
       const text = textOf(one.column, view);
-      one.cells = Math.max(one.cells, widthOf(text));
+      const cell = widthOf(text);
+      // What is cut in any case does not take room from the others.
+      const { lines = 1, max, share } = one.column;
+      if (share === undefined || cell <= lines * max) one.cells = Math.max(one.cells, cell);
       const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');
       one.numbers += kind === 'number' ? 1 : kind === 'null' ? 0 : -1;
@@ -110,10 +113,11 @@ function isExact(text: string): boolean {
 }
 
 /** The lines of a cell, as far as there is room. */
-function cellLines({ column, lines, tears, width }: PlannedColumn, record: JsonView): string[] {
+function cellLines({ column, lines, tears, width }: PlannedColumn, record: JsonView): readonly string[] {
   const whole = textOf(column, record);
-  if (lines > 1) return [...wrapTo(whole, width, lines, tears)];
-  return [cutTo(fits(whole, width) ? whole : (column.short?.(record) ?? whole), width)];
+  if (fits(whole, width)) return [whole];
+  if (lines === 1) return [cutTo(column.short?.(record) ?? whole, width)];
+  return [...wrapTo(whole, width, lines, tears || addressIn(column.value?.(record)) !== undefined)];
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Column, Layout } from '../../src/columns/layout.ts';
+import { contact as contactKind } from '../../src/operations/kinds/contact.ts';
 import { research as researchKind } from '../../src/operations/kinds/research.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapValue } from '../../src/output/text-width.ts';
@@ -47,13 +48,13 @@ describe('a table', () => {
   it('at 100 columns has up to two lines for each', async () => {
     expect(await shown(entities, { width: 100 })).toBe(
       [
-        'name                   score  link                     description',
-        '─────────────────────  ─────  ───────────────────────  ─────────────────────────────────────────────',
-        'Solaris Ledger GmbH     0.93  solaris.example          Seed-stage fintech in Berlin that reconciles',
-        '                                                       ledgers of mid-market banks.',
-        '株式会社ペイメントク    8.25  pay.example/ja           東京を拠点とする決済インフラのスタートアップ',
-        'ラウド東京                                             。',
-        '👩‍👩‍👧‍👦 Family Pay 🇩🇪                                       red [31m and rtl',
+        'name                   score  link                         description',
+        '─────────────────────  ─────  ───────────────────────────  ─────────────────────────────────────────',
+        'Solaris Ledger GmbH     0.93  solaris.example              Seed-stage fintech in Berlin that',
+        '                                                           reconciles ledgers of mid-market banks.',
+        '株式会社ペイメントク    8.25  pay.example/ja               東京を拠点とする決済インフラのスタートア',
+        'ラウド東京                                                 ップ。',
+        '👩‍👩‍👧‍👦 Family Pay 🇩🇪                                           red [31m and rtl',
         '',
       ].join('\n'),
     );
@@ -79,7 +80,7 @@ describe('a table', () => {
   it('never breaks a word, and cuts between two', async () => {
     const description = `Reconciliation ${'internationalisation '.repeat(9)}`;
     const record = { name: `Donau${'dampf'.repeat(9)} GmbH`, description };
-    const rows = (await shown([record], { width: 100 })).split('\n').slice(2, 4);
+    const rows = (await shown([record], { width: 104 })).split('\n').slice(2, 4);
     expect(rows[0]).toMatch(/^Donaudampf\S*… +Reconciliation internationalisation$/);
     expect(rows[1]?.trim()).toBe('internationalisation internationalisation…');
   });
@@ -207,6 +208,61 @@ describe('a table', () => {
     expect((await at(200))[0]).toMatch(/^name +email +email\S+ +id +note +links$/);
     for (const width of [80, 95, 200]) expect((await at(width))[2]).toContain(` ${record.email}`);
     expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
+  });
+
+  const scores = ['medium', 'very high', '85 %', '7.5 / 10', 'likely', '–', '0.93'];
+  const widths = [70, 80, 100, 200];
+  it.each(widths)('cuts no score, in whatever words, in %i columns', async (width) => {
+    const leads = scores.map((score) => ({
+      ...entities[0],
+      name: `A ${'name '.repeat(9)}`,
+      score: { score },
+    }));
+    const lines = (await shown(leads, { width })).split('\n').slice(2);
+    for (const score of scores) expect(lines.filter((line) => line.includes(` ${score} `))).toHaveLength(1);
+    // One that comes later may be longer.
+    const batches = [{ score: 1 }, { score: 'exceptional' }].map((one) => [JSON.stringify(one)]);
+    const { text } = await written('table', { layout: entityLayout(), shape: 'list', width }, ...batches);
+    expect(text.replace(/\s+/g, '')).toContain('exceptional');
+  });
+
+  it.each(widths)('cuts no email address and no phone number, in %i columns', async (width) => {
+    const items = [1, 2, 3].map((at) => ({
+      bio: 'Rockets, mostly. '.repeat(9),
+      email: `mechthild.von.zu.${at}@mail.example`,
+      phone: `+49 (0)30 1234-5${at}`,
+      site: `https://a.example/${'way/'.repeat(20)}`,
+    }));
+    const layout = memberLayout(Object.keys(items[0] as object));
+    const extracted = await shown(items, { layout, width });
+    for (const { email, phone } of items) {
+      expect(extracted).toContain(email);
+      expect(extracted).toContain(phone);
+    }
+    // The rows of a list come one by one, and the first may have nothing.
+    const join = contactKind.rows({ contact_type: 'email' }).join('email', new Set());
+    const own = memberLayout(['name', 'notes']).columns;
+    const table = () => listTable(plainTable(own), join.columns);
+    const rows = [null, items[0]?.email, `${'long.'.repeat(14)}name@mail.example`].map((content) => [
+      JSON.stringify({
+        name: 'Ada',
+        notes: 'note '.repeat(20),
+        email: { content, reference: content && items[0]?.site },
+      }),
+    ]);
+    const options = { layout: { columns: join.columns, table }, shape: 'list', width } as const;
+    const { text } = await written('table', options, ...rows);
+    expect(text).toContain(` ${items[0]?.email}`);
+    expect(text.split('long.')).toHaveLength(15);
+  });
+
+  it.each([20, 40, 69])('is a table in %i columns where one was asked for', async (width) => {
+    const [header = '', rule] = (await shown(entities, { width, mustBeTable: true })).split('\n');
+    expect(header).toMatch(/^name +score/);
+    expect(rule).toMatch(/^─+ {2}─+/);
+    expect((await shown(entities, { width })).split('\n')[0]).not.toBe(header);
+    const many = memberLayout(Array.from({ length: 1000 }, (_, at) => `c${at}`));
+    expect(await shown([{ c0: 'x' }], { layout: many, width, mustBeTable: true })).toMatch(/^c0/);
   });
 
   it('takes its widths from the first rows, and no more than that', async () => {

@@ -19,7 +19,7 @@ it.each([
     'LEADPIPE_API_KEY=x leadpipe balance;',
   ],
   ['an option with its number: use --limit 100 for more', 11, '--limit 100'],
-  ['`a b c` in backticks, here', 7, '`a b c`'],
+  ['`a b c` in backticks, here', 10, '`a b c`'],
   ['operation op_0123456789abcdef', 20, 'op_0123456789abcdef'],
 ])('%s, in %i columns, is broken between words alone', (text, width, whole) => {
   const lines = wrapMessage(text, width);
