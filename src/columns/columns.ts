@@ -39,19 +39,30 @@ export function memberLayout(names: Iterable<string>, under?: string): Layout {
   return { columns: membersOf(names, under) };
 }
 
-export const taskStatusLayout: Layout = memberLayout([
-  'leads_search_id',
-  'status',
-  'ready_count',
-  'verified_count',
-  'stop_reason',
-]);
+/** Columns of members. People read these words in place of their names, and nothing of those that are empty. */
+export function wordedLayout(words: Readonly<Record<string, string>>): Layout {
+  return {
+    ...memberLayout(Object.keys(words)),
+    sheet: (record) =>
+      Object.entries(words)
+        .filter(([name]) => !['null', '""'].includes(record.member(name) ?? 'null'))
+        .map(([name, header]) => ({ header, value: (one) => one.member(name) })),
+  };
+}
 
-export const balanceLayout: Layout = memberLayout([
-  'available_credits',
-  'updated_at',
-  'next_credit_refresh_at',
-]);
+export const taskStatusLayout = wordedLayout({
+  leads_search_id: 'task',
+  status: 'state',
+  ready_count: 'ready',
+  verified_count: 'verified',
+  stop_reason: 'stop reason',
+});
+
+export const balanceLayout = wordedLayout({
+  available_credits: 'available',
+  updated_at: 'updated',
+  next_credit_refresh_at: 'next refresh',
+});
 
 /** The record as a flat object with the headers as keys. */
 export function toFlatObject(columns: readonly Column[], record: JsonText): JsonText {

@@ -3,8 +3,6 @@ import type { JsonText, JsonView } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
-  /** What people read in place of the header. */
-  readonly words?: string;
   /** A table never cuts it, and leaves it at least this much room, even if the first rows have nothing there. */
   readonly keeps?: number;
   /** Where columns are chosen, its header means this column even if a record has a member with that name. */

@@ -1,4 +1,4 @@
-import { arrayItems, type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { arrayItems, type JsonText, JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
 // rule: entity.fields
@@ -17,6 +17,20 @@ export function enriched(
   const isKnown = value?.member('content') !== undefined || value?.member('reference') !== undefined;
   if (isKnown) return value?.member(part);
   return part === 'content' ? value?.text : undefined;
+}
+
+/**
+ * The links of a lead. For a company the website comes first, then its LinkedIn page; for a person the other way round; then the others in
+ * their order. One may come twice. `links` that are no object are one.
+ */
+export function linksOf(record: JsonView): JsonText[] {
+  const links = record.inner('links');
+  if (links === undefined) return [];
+  if (kindOf(links.text) !== 'object') return [links.text];
+  const known = ['website', 'linkedin_url'].map((key) => links.member(key));
+  const isPerson = /\/in\//.test(stringOf(known[1]) ?? '');
+  const all = [...(isPerson ? known.reverse() : known), ...objectMembers(links.text).values()];
+  return all.filter((value) => value !== undefined && kindOf(value) === 'string') as JsonText[];
 }
 
 /** The text of a research answer, and its sources; `other` is an answer in another form. */

@@ -22,7 +22,7 @@ import {
 type ServiceOptions = Parameters<typeof startLocalService>[0];
 
 export interface LocalOptions
-  extends Pick<ServiceOptions, 'port' | 'catalogFile' | 'scenarioFile' | 'log' | 'hint'> {
+  extends Pick<ServiceOptions, 'port' | 'catalogFile' | 'scenarioFile' | 'isFresh' | 'log' | 'hint'> {
   /** Switches as `name=value`. */
   readonly set?: readonly string[];
 }
@@ -76,7 +76,7 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
     return new LocalIoError(`the local service can't write its state in ${stateDir}: ${message}`, noState);
   }
   if (isSqliteError(cause)) {
-    const hint = `To start anew (full credits, no earlier tasks), remove the folder ${stateDir}.`;
+    const hint = `To start over (full credits, no earlier tasks), remove the folder ${stateDir}.`;
     return new LocalIoError(`the stored state of the local service can't be used: ${message}`, {
       hint,
       cause,

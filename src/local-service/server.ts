@@ -9,7 +9,7 @@ import { transactionNow } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
 import type { Listeners, Service } from './service.ts';
-import { openStore } from './store.ts';
+import { empty, openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
 
 export { isSqliteError } from './database.ts';
@@ -28,6 +28,8 @@ export interface LocalServiceOptions extends Listeners {
   /** The user's own leads, .jsonl, .ndjson or .csv; absent = the demonstration. */
   readonly catalogFile?: string | undefined;
   readonly switches?: Partial<Switches> | undefined;
+  /** Whether the accounts, tasks and keys of earlier runs are removed first. */
+  readonly isFresh?: boolean | undefined;
   /** Faults to try out, see scenario.ts. */
   readonly scenarioFile?: string | undefined;
   readonly clock: Clock;
@@ -57,7 +59,10 @@ export async function startLocalService(options: LocalServiceOptions) {
     const service: Service = {
       ...{ store, catalogue, switches, scenario, clock, now, log, failed, hint, answering },
     };
-    transactionNow(service, () => undefined);
+    const hasAccounts = transactionNow(service, (rows) => {
+      if (options.isFresh) empty(rows);
+      return rows.get('SELECT 1 FROM accounts') !== undefined;
+    });
     const server = createServer({ requireHostHeader: false });
     listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
@@ -68,6 +73,8 @@ export async function startLocalService(options: LocalServiceOptions) {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       fictional: catalogue.fictional,
+      /** Whether there are accounts of earlier runs, which keep the credits that they have. */
+      hasAccounts,
       /** Ends running requests as if their clients went away, and stops. */
       async close() {
         const closed = once(server, 'close');

@@ -64,8 +64,8 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
   };
 }
 
-function nameOf({ header, words = header }: Column, width: number): string {
-  return cutTo(toTerminalText(words), width);
+function nameOf({ header }: Column, width: number): string {
+  return cutTo(toTerminalText(header), width);
 }
 
 function* valueLines(

@@ -1,6 +1,6 @@
 import type { Column, Link, TableColumn, Tone } from '../columns/layout.ts';
-import { enriched, scoreOf } from '../columns/record-parts.ts';
-import { type JsonText, type JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import { enriched, linksOf, scoreOf } from '../columns/record-parts.ts';
+import { type JsonText, type JsonView, stringOf } from '../json/text.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
 
 const cardLinks = 3;
@@ -25,9 +25,9 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       header: 'link',
       role: 'link',
       ...{ min: 20, max: 40, share: 1.3, lines: 2 },
-      text: (record) => linksOf(record, 1)[0]?.text ?? '',
-      value: (record) => linksOf(record, 1)[0]?.value,
-      links: (record) => linksOf(record, cardLinks),
+      text: (record) => differentLinks(record, 1)[0]?.text ?? '',
+      value: (record) => differentLinks(record, 1)[0]?.value,
+      links: (record) => differentLinks(record, cardLinks),
     },
     ...[...new Set(enrichFields)].map((field): TableColumn => {
       const value = (record: JsonView) => enriched(record, field, 'content');
@@ -43,12 +43,12 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   ];
 }
 
-/** A column of the member with this name. */
+/** A column of the member with this name. `header` is what people read in its place. */
 export function memberColumn(
-  header: string,
-  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields' | 'tone'>,
+  name: string,
+  rest: Pick<TableColumn, 'min' | 'max' | 'role' | 'yields' | 'tone'> & { readonly header?: string },
 ): TableColumn {
-  return { header, ...rest, value: (record) => record.member(header) };
+  return { header: name, ...rest, value: (record) => record.member(name) };
 }
 
 export function textOf({ text, value }: TableColumn, record: JsonView): string {
@@ -77,7 +77,7 @@ function toneOfScore(text: string): Tone | undefined {
 export function plainTable(columns: readonly Column[]): TableColumn[] {
   const shown = columns.filter(({ inTable }) => inTable !== 'never');
   return shown.map((column) => ({
-    header: column.words ?? column.header,
+    header: column.header,
     min: column.keeps ?? Math.max(6, Math.min(column.header.length, 16)),
     max: 80,
     lines: 2,
@@ -119,19 +119,10 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
 
 type LinkValue = Link & { readonly value: JsonText | undefined };
 
-/**
- * The first different links, at most `count`. For a company the website, then its LinkedIn page; for a person the other way round; then the
- * others in their order.
- */
-function linksOf(record: JsonView, count: number): LinkValue[] {
-  const links = record.inner('links');
-  if (links === undefined) return [];
-  const isObject = kindOf(links.text) === 'object';
-  const known = isObject ? ['website', 'linkedin_url'].map((key) => links.member(key)) : [links.text];
-  const isPerson = /\/in\//.test(stringOf(known[1]) ?? '');
+/** The first different links, at most `count`. */
+function differentLinks(record: JsonView, count: number): LinkValue[] {
   const found = new Map<string, LinkValue>();
-  for (const value of [...(isPerson ? known.reverse() : known), ...objectMembers(links.text).values()]) {
-    if (isObject && kindOf(value ?? 'null') !== 'string') continue;
+  for (const value of linksOf(record)) {
     const text = shortLinks(readable(value));
     if (text !== '' && !found.has(text)) found.set(text, { text, value, address: addressIn(value) });
     if (found.size === count) break;

@@ -143,8 +143,11 @@ function* cardRows(
     const tone = detailColumn?.tone?.(detail);
     return tone === undefined ? text : styles[tone](text);
   };
-  if (title !== '' && detail !== '' && fits(`${title}  ${detail}`, width)) {
-    yield line(`${styles.bold(title)}  ${toned(detail)}`);
+  // One that has a short form may be cut.
+  const room = titleColumn?.short === undefined ? width : width - textWidth(detail) - 2;
+  const head = cutTo(title, room);
+  if (title !== '' && detail !== '' && fits(`${head}  ${detail}`, width)) {
+    yield line(`${styles.bold(head)}  ${toned(detail)}`);
   } else {
     for (const part of wrapTo(title, width, cardLines)) yield line(styles.bold(part));
     for (const part of wrapTo(detail, width, cardLines)) yield line(toned(part));

@@ -103,9 +103,13 @@ describe('auth login', () => {
     const at = createMachine();
     const terminal = inTerminal('auth login', { env: at.env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
+    terminal.type('\r');
+    await terminal.waitFor(/Please type the address, for example \S+\r\n[\s\S]*Address of the service: \S*$/);
     // With the scheme that is missing.
     terminal.type(`${service.url.replace('http://', '')}\r`);
     await terminal.waitFor(/not shown\): $/);
+    terminal.type(' \r');
+    await terminal.waitFor(/Please paste the API key[\s\S]*not shown\): $/);
     terminal.type(`${key}\r`);
     await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
     terminal.type('yes please\r');
@@ -116,6 +120,17 @@ describe('auth login', () => {
     expect(transcript).not.toContain(key);
     expect(transcript).toSay('Stored the key', 'Next, for at most 5 credits: leadpipe search company');
     expect(filesOf(at)).toMatchObject({ 'credentials.json': { keys: { default: { store: 'file' } } } });
+  });
+
+  it('tries the key before it asks where to store it, and keeps the profile in its advice', async () => {
+    const { env } = createMachine();
+    const terminal = inTerminal(`auth login --base-url ${service.url} --profile work`, { env, columns: 120 });
+    await terminal.waitFor(/not shown\): $/);
+    terminal.type('mistyped\r');
+    const { transcript, code } = await terminal.ended;
+    expect(code).toBe(4);
+    expect(transcript).not.toContain('[y/n]');
+    expect(transcript).toSay('run `leadpipe auth login --profile work` again');
   });
 
   it('asks three times for an address that can be used', async () => {

@@ -170,9 +170,9 @@ describe('on a terminal', () => {
 
   it.each([80, 100, 120, 200])('tables fit %d columns, and IDs are whole', async (columns) => {
     for (const [line, whole] of [
-      ['history --limit all', [idOf(1), '≤ 20', 'charged', idOf(oldest)]],
-      ['task list', [searchId, '20 of 40', 'company: dental']],
-      ['history totals', ['maybe_charged', 'credits_at_most', '████████████']],
+      ['history --limit all', [idOf(1), '≤ 20', 'leads', idOf(oldest)]],
+      ['task list', [searchId, '40 of 40', 'company: dental']],
+      ['history totals', ['maybe charged', 'credits at most', '████████████']],
       ['config list', ['price.contact.phone', 'table on a terminal, else jsonl', 'not set']],
     ] as const) {
       const { text } = await shown(line, columns);
@@ -189,7 +189,7 @@ describe('on a terminal', () => {
     expect(text.split('\n\n')[0]?.split('\n')).toEqual([
       expect.stringMatching(/^search company: dental clinics in A.*… {2}\d\d-\d\d \d\d:\d\d$/),
       'state: complete, leads 20, credits ≤ 20, charged yes',
-      `operation_id: ${idOf(2)}`,
+      `operation: ${idOf(2)}`,
     ]);
   });
 

@@ -100,7 +100,7 @@ describe('what was bought with --local', () => {
       expect(text).not.toContain('≤');
     }
     expect(await shown(at, 'history', 79)).toMatch(
-      /^\d\d-\d\d \d\d:\d\d {2}search company: fint.* complete +free /m,
+      /^\d\d-\d\d \d\d:\d\d {2}search: fintech.* complete +\d+ +free /m,
     );
   });
 

@@ -10,17 +10,24 @@ import { bareEnvironment, pointedAt, resultOf, run, start } from '../helpers/run
 
 type Child = ReturnType<typeof start>;
 let served: Child | undefined;
-afterEach(async () => {
+/** What it has printed on stderr. */
+let said = '';
+afterEach(stop);
+
+async function stop(): Promise<void> {
   if (served === undefined) return;
   served.kill('SIGKILL');
   if (served.exitCode === null && served.signalCode === null) await once(served, 'exit');
   served = undefined;
-});
+}
 
 /** A machine that knows `leadpipe serve`, as a shell would start it: its two lines are an environment. */
-async function serve(more = ''): Promise<Machine> {
-  served = start(`serve --port 0 -q --set batch_pause_ms=0 ${more}`, { env: bareEnvironment() });
-  served.stderr.resume();
+async function serve(more = '', env = bareEnvironment()): Promise<Machine> {
+  served = start(`serve --port 0 -q --set batch_pause_ms=0 ${more}`, { env });
+  said = '';
+  served.stderr.on('data', (piece) => {
+    said += piece;
+  });
   let lines = '';
   while (lines.split('\n').length < 3) lines += String((await once(served.stdout, 'data'))[0]);
   const [url, key] = ['BASE_URL', 'API_KEY'].map(
@@ -159,6 +166,19 @@ describe('serve', () => {
     expect(await said()).toContain('\nThe demonstration has no company that matches.');
     at.write('mine.csv', 'name,industry\nAcme,fintech\n');
     expect(await said('--catalog mine.csv')).not.toContain('The demonstration');
+  });
+
+  it('keeps its accounts, says what they ignore, and begins with nothing where that is asked for', async () => {
+    const env = bareEnvironment();
+    const credits = async (more: string): Promise<number> => {
+      const { stdout } = await (await serve(more, env)).run('balance -f json');
+      await stop();
+      return JSON.parse(stdout).available_credits;
+    };
+    const noEffect = /^warning: opening_credits has no effect on [\s\S]* add --fresh\n$/;
+    expect([await credits('--set opening_credits=50'), said]).toEqual([50, '']);
+    expect([await credits('--set opening_credits=70'), said]).toEqual([50, expect.stringMatching(noEffect)]);
+    expect([await credits('--set opening_credits=70 --fresh'), said]).toEqual([70, '']);
   });
 
   it('balance --require compares', async () => {

@@ -59,7 +59,7 @@ describe('200 kB of prose in the sheet of a single answer', () => {
 describe('a signal ends a run that computes', () => {
   it.each([
     ['csv', 'SIGINT', 130],
-    ['table', 'SIGTERM', 143],
+    ['cards', 'SIGTERM', 143],
   ] as const)('90,000,000 cells as %s, %s: %i', async (format, signal, code) => {
     const at = await serve(extracted);
     const child = at.start(`${extract} -f ${format}`);

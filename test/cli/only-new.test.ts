@@ -184,7 +184,12 @@ describe('a list', () => {
     ]);
     expect(await at.history('list', '--list', 'mine')).toMatchObject([{ leads: 2, list: 'mine' }]);
     expect(await at.history('lists', 'mine')).toMatchObject([
-      { name: 'Lead 2', leads_search_id: 'ls_2', operation_id: expect.stringContaining('op_') },
+      {
+        name: 'Lead 2',
+        leads_search_id: 'ls_2',
+        operation_id: expect.stringContaining('op_'),
+        link: 'https://2.example',
+      },
       { name: 'Lead 3' },
     ]);
     expect(await at.leadpipe('history lists other')).toMatchObject(failing(6, 'no list other'));

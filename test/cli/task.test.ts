@@ -193,7 +193,14 @@ describe('the journal of a task', () => {
     expect(code).toBe(0);
     // Both are the one task of this service: what is known of it comes together.
     expect(recordsIn(stdout)).toMatchObject([
-      { leads_search_id: 'ls_task', entity_type: 'person', state: 'running', position: 20, ready_count: 20 },
+      {
+        leads_search_id: 'ls_task',
+        entity_type: 'person',
+        state: 'running',
+        position: 20,
+        ready_count: 20,
+        limit: 20,
+      },
     ]);
     for (const format of ['json', 'csv', 'table']) {
       expect((await task.run(`task list -f ${format}`)).stdout).toContain('ls_task');

@@ -12,6 +12,7 @@ interface ServeOptions {
   readonly catalog?: string;
   readonly scenario?: string;
   readonly set?: string[];
+  readonly fresh?: true;
   readonly quiet?: true;
 }
 
@@ -34,6 +35,10 @@ export const createCommand = defineCommand({
     ),
     option('--scenario <file>', 'JSON file that says which requests fail, and how', toFileName),
     option('--set <switch=value>', 'change one of the switches below; can be given several times', collect),
+    new Option(
+      '--fresh',
+      'begin with nothing: full credits, no tasks, no used idempotency keys (those of --local are removed, too)',
+    ),
     new Option('-q, --quiet', 'do not print a line for each request'),
   ],
   examples: ['leadpipe serve', 'leadpipe serve --port 8080 --catalog leads.csv --set user_concurrency=2'],
@@ -66,7 +71,13 @@ export const createCommand = defineCommand({
       hint: notes.say,
       catalogFile: options.catalog,
       scenarioFile: options.scenario,
+      isFresh: options.fresh,
     });
+    if (service.hasAccounts && options.set?.some((one) => one.startsWith('opening_credits='))) {
+      notes.warn(
+        'opening_credits has no effect on the accounts of earlier runs. To begin with nothing, add --fresh',
+      );
+    }
     if (service.fictional) notes.say('The leads of this service are fictional.');
     context.stdout.stream.write(
       `export LEADPIPE_BASE_URL=${service.url}\nexport LEADPIPE_API_KEY=${apiKey}\n`,

@@ -39,15 +39,16 @@ const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
     `Use \`leadpipe task run ${entityType} "<objective>" --enable-web-search\`.`,
   secret_in_address: 'Put the API key in LEADPIPE_API_KEY instead.',
-  no_target: [
-    'With an account, run:  leadpipe auth login',
-    'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
-    'To try it out, add:    --local (offline, free, with fictional leads)',
-  ].join('\n'),
-  no_address: ({ keyOrigin }) =>
+  no_target: (_, { options: { profile } }) =>
+    [
+      `With an account, run:  leadpipe auth login${flagOf(profile)}`,
+      'In a script, set:      LEADPIPE_BASE_URL and LEADPIPE_API_KEY',
+      'To try it out, add:    --local (offline, free, with fictional leads)',
+    ].join('\n'),
+  no_address: ({ keyOrigin }, { options: { profile } }) =>
     keyOrigin === undefined
-      ? 'Set LEADPIPE_BASE_URL to your service, run `leadpipe auth login`, or try it out with --local.'
-      : `Set the address that the stored key is for: leadpipe config set base_url ${keyOrigin}`,
+      ? `Set LEADPIPE_BASE_URL to your service, run \`leadpipe auth login${flagOf(profile)}\`, or try it out with --local.`
+      : `Set the address that the stored key is for: leadpipe config set base_url ${keyOrigin}${flagOf(profile)}`,
   no_key: ({ profile }) =>
     `Store one (leadpipe auth login${flagOf(profile)}), set LEADPIPE_API_KEY, or try it out with --local.`,
   key_of_other_origin: ({ profile, origin }) =>
@@ -66,12 +67,12 @@ const hints: Hints = {
     has('--header-row')
       ? `If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …). If ${unit} ${line} is the header: --header-row ${line}.`
       : `Add a first ${unit} with the names of the columns.`,
-  bad_setting: ({ setting }) =>
-    `Set it again (leadpipe config set ${setting} …), or remove it (leadpipe config unset ${setting}).`,
-  no_keychain:
-    'Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login',
-  keys_damaged:
-    'Repair or remove the file, then run `leadpipe auth login`. leadpipe did not change the file.',
+  bad_setting: ({ setting }, { options: { profile } }) =>
+    `Set it again (leadpipe config set ${setting} …${flagOf(profile)}), or remove it (leadpipe config unset ${setting}${flagOf(profile)}).`,
+  no_keychain: (_, { options: { profile } }) =>
+    `Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login${flagOf(profile)}`,
+  keys_damaged: (_, { options: { profile } }) =>
+    `Repair or remove the file, then run \`leadpipe auth login${flagOf(profile)}\`. leadpipe did not change the file.`,
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
   bad_authorities:
     'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
@@ -99,7 +100,8 @@ const hints: Hints = {
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile = 'default' } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
-  unauthenticated: 'Check the API key, and that it belongs to this address: leadpipe auth status.',
+  unauthenticated: (_, { options: { profile } }) =>
+    `Check the API key, and that it belongs to this address: leadpipe auth status${flagOf(profile)}.`,
   private_authority:
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal:
@@ -301,6 +303,7 @@ function toCommand(words: readonly string[]): string {
   return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
-function flagOf(profile: string): string {
+/** Pure: the option that names the profile again. */
+export function flagOf(profile = 'default'): string {
   return profile === 'default' ? '' : ` --profile ${shellWord(profile)}`;
 }

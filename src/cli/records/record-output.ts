@@ -194,11 +194,13 @@ export function zoned<Name extends string, Kept extends { readonly [name in Name
 
 /** Pure: a column for such a time, up to the minute. `recent` ones are less than a year old, and need no year. */
 export function timeColumn(
-  header: string,
-  { recent = false, ...rest }: Pick<TableColumn, 'role' | 'yields'> & { readonly recent?: boolean } = {},
+  name: string,
+  {
+    recent = false,
+    ...rest
+  }: Pick<TableColumn, 'role' | 'yields'> & { readonly header?: string; readonly recent?: boolean } = {},
 ): TableColumn {
   const [from, width] = recent ? [5, 11] : [0, 16];
-  const text = (record: JsonView): string =>
-    readable(record.member(header)).slice(from, 16).replace('T', ' ');
-  return { header, min: width, max: width, ...rest, text };
+  const text = (record: JsonView): string => readable(record.member(name)).slice(from, 16).replace('T', ' ');
+  return { header: name, min: width, max: width, ...rest, text };
 }

@@ -1,12 +1,18 @@
+import { linksOf } from '../../columns/record-parts.ts';
 import { digestOf } from '../../digest.ts';
 import { isObject } from '../../json/object.ts';
-import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
+import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 
-/** What identifies a lead: its name, a digest of the name alone, and digests of the name with each of its links. */
-export type Identity = readonly [name: string, nameDigest: string, ...linkDigests: string[]];
+/**
+ * What identifies a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
+ * to be shown.
+ */
+export type Identity = readonly [name: string, link: string, nameDigest: string, ...linkDigests: string[]];
 
 /** Longer names are compared by their digest, and never sent as an exclusion. */
 const longestName = 300;
+/** A longer link is not stored: a list may have half a million. */
+const longestLink = 200;
 /** More than any entity type has. A lead with a million links still makes one line. */
 const maxLinks = 20;
 
@@ -28,7 +34,12 @@ export function identityOf(lead: JsonText): Identity | undefined {
     .sort()
     .slice(0, maxLinks)
     .map((link) => shortDigestOf(`${key}\n${link}`));
-  return [name.length > longestName ? '' : name, shortDigestOf(key), ...digests];
+  const link = stringOf(linksOf(new JsonView(lead))[0]) ?? '';
+  return [upTo(longestName, name), upTo(longestLink, link), shortDigestOf(key), ...digests];
+}
+
+function upTo(longest: number, text: string): string {
+  return text.length > longest ? '' : text;
 }
 
 export type Known = ReturnType<typeof createKnown>;
@@ -37,7 +48,7 @@ export function createKnown(identities: Iterable<Identity>) {
   const names = new Set<string>();
   const withoutLinks = new Set<string>();
   const links = new Set<string>();
-  for (const [, name, ...some] of identities) {
+  for (const [, , name, ...some] of identities) {
     names.add(name);
     if (some.length === 0) withoutLinks.add(name);
     for (const link of some) links.add(link);
@@ -50,7 +61,7 @@ export function createKnown(identities: Iterable<Identity>) {
      */
     has(identity: Identity | undefined): boolean {
       if (identity === undefined) return false;
-      const [, name, ...some] = identity;
+      const [, , name, ...some] = identity;
       if (some.length === 0) return names.has(name);
       return withoutLinks.has(name) || some.some((link) => links.has(link));
     },

@@ -136,7 +136,7 @@ export function folded(lines: readonly Delivered[], max = kept): Delivered[] {
     const search = searches.get(name) ?? { ...line, leads: [] };
     searches.set(name, search);
     for (const lead of line.leads.toReversed()) {
-      const identity = lead.slice(1).join(' ');
+      const identity = lead.slice(2).join(' ');
       if (seen.has(identity) || seen.size >= max.leads) continue;
       seen.add(identity);
       search.leads.push(lead);
@@ -173,7 +173,7 @@ export async function readListedLeads(stateDir: string, list: string, damaged: D
   const lines = (await readAll(stateDir, damaged)).flat().filter((line) => line.list === list);
   if (lines.length === 0) return undefined;
   return lines.flatMap(({ leads, time, operation_id, leads_search_id, origin }) =>
-    leads.map(([name]) => ({ list, name, time, operation_id, leads_search_id, origin })),
+    leads.map(([name, link]) => ({ list, name, time, operation_id, leads_search_id, origin, link })),
   );
 }
 

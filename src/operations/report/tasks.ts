@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type Buyer, isSameBuyer } from '../buyer.ts';
@@ -18,6 +19,8 @@ export interface KnownTask {
   readonly position: number;
   readonly ready_count: number | null;
   readonly output: string | null;
+  /** How many leads were asked for. */
+  readonly limit: number | null;
 }
 
 /** Pure: the tasks of these operations (oldest first); newest first, one record per task. */
@@ -34,6 +37,7 @@ export function toKnownTasks(operations: readonly Operation[]): KnownTask[] {
       ...task,
       entity_type: task.entity_type ?? earlier?.entity_type ?? null,
       objective: task.objective ?? earlier?.objective ?? null,
+      limit: task.limit ?? earlier?.limit ?? null,
       state: task.state ?? earlier?.state ?? null,
       ready_count: task.ready_count ?? earlier?.ready_count ?? null,
     });
@@ -91,5 +95,6 @@ function toKnownTask({ end, intent, operationId, progress }: Operation): KnownTa
     position,
     ready_count: end?.readyCount ?? readyCount ?? null,
     output: intent.output,
+    limit: body === undefined ? null : (body.limit ?? limits.entityLimit.default),
   };
 }

@@ -13,7 +13,7 @@ import { ask, confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { addressOf } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
-import { toHint } from '../../messages/hints.ts';
+import { flagOf, toHint } from '../../messages/hints.ts';
 import { toMaskedKey } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { readInput } from '../../options/inputs.ts';
@@ -42,7 +42,7 @@ async function runAuthLogin(context: Context, options: ConnectionOptions): Promi
   if (context.env.NODE_DEBUG) {
     throw new UsageError(
       'NODE_DEBUG is set, and Node would show the API key on the screen',
-      'Turn it off for this command: NODE_DEBUG= leadpipe auth login',
+      `Turn it off for this command: NODE_DEBUG= leadpipe auth login${flagOf(options.profile)}`,
     );
   }
   const notes = createNotes(context, options);
@@ -51,13 +51,15 @@ async function runAuthLogin(context: Context, options: ConnectionOptions): Promi
   const baseUrl = await readAddress(context, options, profile);
   const { origin } = baseUrl;
   const key = await readKey(context, origin);
-  const store = await chooseStore(context, profile, origin);
   const target = { baseUrl, apiKey: key, profile };
+  // The key is tried first: whoever mistyped it is not asked where to store it.
   const credits = await readBalance(context, options, target).catch((error: unknown) => {
     if (!(error instanceof LeadpipeError) || error.details.facts?.is !== 'unauthenticated') throw error;
-    const hint = 'Check the key and the address, and run `leadpipe auth login` again. Nothing was stored.';
+    const again = `leadpipe auth login${flagOf(profile.name)}`;
+    const hint = `Check the key and the address, and run \`${again}\` again. Nothing was stored.`;
     throw error.with({ hint });
   });
+  const store = await chooseStore(context, profile, origin);
   const leftover = await storeKey(context, profile.name, { origin, store, key });
   const address = toAddressText(baseUrl);
   if (profile.settings.base_url !== address) await changeSetting(context, profile.name, 'base_url', address);
@@ -89,7 +91,8 @@ async function readAddress(context: Context, options: ConnectionOptions, profile
   const proposal = known === undefined ? '' : ` [${toAddressText(known)}]`;
   const question = `Address of the service${proposal}:`;
   for (let time = 1; ; time++) {
-    const given = (await ask(context, question, 'shown')).trim();
+    const empty = 'Please type the address, for example https://api.example.com';
+    const given = await askFor(context, question, 'shown', known === undefined ? empty : undefined);
     if (given === '' && known !== undefined) return known;
     try {
       return toBaseUrl(withScheme(given) ?? given, 'the prompt');
@@ -100,16 +103,28 @@ async function readAddress(context: Context, options: ConnectionOptions, profile
   }
 }
 
+/** Asks again after an empty line, where there is something to say about it. */
+async function askFor(
+  context: Context,
+  question: string,
+  hidden: 'hidden' | 'shown',
+  empty: string | undefined,
+): Promise<string> {
+  for (;;) {
+    const given = (await ask(context, question, hidden)).trim();
+    if (given !== '' || empty === undefined) return given;
+    createNotes(context, {}).say(empty);
+  }
+}
+
 async function readKey(context: Context, origin: string): Promise<string> {
   const { isTerminal } = context.stdin;
-  const given = isTerminal
-    ? await ask(context, `API key for ${origin} (not shown):`, 'hidden')
-    : await readInput(context, 'the API key');
-  const key = given.trim();
+  const question = `API key for ${origin} (not shown):`;
+  const key = isTerminal
+    ? await askFor(context, question, 'hidden', 'Please paste the API key. It is not shown.')
+    : (await readInput(context, 'the API key')).trim();
   if (key === '') {
-    const hint = isTerminal
-      ? undefined
-      : 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
+    const hint = 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
     throw new ConfigurationError('the API key is missing', hint);
   }
   return checkKey(key, isTerminal ? 'the prompt' : 'standard input');

@@ -1,4 +1,4 @@
-import { memberLayout } from '../../../columns/columns.ts';
+import { wordedLayout } from '../../../columns/columns.ts';
 import { readProfile } from '../../../config/settings.ts';
 import { findTarget } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
@@ -29,6 +29,15 @@ export const createAuthStatus = defineCommand({
   run: runAuthStatus,
 });
 
+const statusLayout = wordedLayout({
+  profile: 'profile',
+  base_url: 'address',
+  key_from: 'key from',
+  key: 'key',
+  valid: 'valid',
+  available_credits: 'available credits',
+});
+
 async function runAuthStatus(context: Context, options: ConnectionOptions & RecordOptions): Promise<void> {
   const profile = await readProfile(context, options.profile);
   const target = await findTarget(context, addressOf(options), profile);
@@ -45,7 +54,11 @@ async function runAuthStatus(context: Context, options: ConnectionOptions & Reco
     valid: isValid ? true : balance.outcome === 'authentication' ? false : null,
     available_credits: isValid ? balance : null,
   };
-  const layout = memberLayout(Object.keys(status));
-  await printRecords(context, options, { shape: 'single', layout, settings: profile.settings }, [status]);
+  await printRecords(
+    context,
+    options,
+    { shape: 'single', layout: statusLayout, settings: profile.settings },
+    [status],
+  );
   if (!isValid) throw balance;
 }

@@ -8,13 +8,14 @@ import {
   readListedLeads,
   readLists,
 } from '../../../operations/only-new/lists.ts';
+import { shortLinks } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import type { RecordOptions, ReportOptions } from '../../options/options.ts';
 import { printRecords, timeColumn, zoned } from '../../records/record-output.ts';
-import { operationIdColumn } from './purchase-columns.ts';
+import { memberText, operationIdColumn } from './purchase-columns.ts';
 import { toUnknownList } from './unknown-list.ts';
 
 export const createHistoryLists = defineCommand({
@@ -33,7 +34,7 @@ export const createHistoryLists = defineCommand({
     '{"list":"company","leads":120,"runs":6,"last_run":"…","origin":"https://…"}',
     'with a name: one object for each lead of that list, the oldest first:',
     '{"list":"company","name":"…","time":"…","operation_id":"op_…",',
-    ' "leads_search_id":"…","origin":"https://…"}',
+    ' "leads_search_id":"…","origin":"https://…","link":"https://…"}',
   ],
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
@@ -69,7 +70,7 @@ const listsLayout: Layout = {
     memberColumn('list', { min: 4, max: 40, role: 'title' }),
     memberColumn('leads', { min: 5, max: 9 }),
     memberColumn('runs', { min: 4, max: 7 }),
-    timeColumn('last_run', { role: 'detail' }),
+    timeColumn('last_run', { header: 'last run', role: 'detail' }),
     origin,
   ],
 };
@@ -81,15 +82,21 @@ const leadMembers = [
   'operation_id',
   'leads_search_id',
   'origin',
+  'link',
 ] satisfies (keyof ListedLead)[];
 
 const leadsLayout: Layout = {
   ...memberLayout(leadMembers),
   table: () => [
-    memberColumn('name', { min: 16, max: 60, role: 'title' }),
-    timeColumn('time', { role: 'detail' }),
+    { ...memberColumn('name', { min: 16, max: 40, role: 'title' }), lines: 2 },
+    {
+      ...{ header: 'link', role: 'link', min: 26, max: 40, lines: 2 },
+      text: (lead) => shortLinks(memberText(lead, 'link')),
+      value: (lead) => lead.member('link'),
+    },
+    timeColumn('time', { role: 'detail', yields: 3 }),
     operationIdColumn,
-    memberColumn('leads_search_id', { min: 39, max: 60, yields: 2 }),
+    memberColumn('leads_search_id', { header: 'search', min: 39, max: 60, yields: 2 }),
     origin,
   ],
 };

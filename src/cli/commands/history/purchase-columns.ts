@@ -4,7 +4,7 @@ import { readable } from '../../../output/readable.ts';
 import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { timeColumn } from '../../records/record-output.ts';
 
-export const operationIdColumn = memberColumn('operation_id', { min: 17, max: 17 });
+export const operationIdColumn = memberColumn('operation_id', { header: 'operation', min: 17, max: 17 });
 
 /** A card shows it in its summary. */
 const inRowsOnly = { long: () => '' };
@@ -18,16 +18,16 @@ export const purchaseColumns: readonly TableColumn[] = [
     short: (record) => toWhat(memberText(record, 'command').replace(/ .*/, ''), record),
   },
   { ...memberColumn('state', { min: 5, max: 11, tone: toneOfState }), long: toSummary },
-  { ...memberColumn('leads', { min: 5, max: 7, yields: 4 }), ...inRowsOnly },
+  { ...memberColumn('leads', { min: 5, max: 7 }), ...inRowsOnly },
   {
     ...{ header: 'credits', min: 7, max: 14, ...inRowsOnly },
     text: creditsOf,
     value: (record) => record.member('credits_at_most'),
   },
-  { header: 'charged', min: 7, max: 13, ...inRowsOnly, text: chargedOf },
+  { header: 'charged', min: 7, max: 13, yields: 4, ...inRowsOnly, text: chargedOf },
   operationIdColumn,
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
-  memberColumn('request_id', { min: 24, max: 40, yields: 1 }),
+  memberColumn('request_id', { header: 'request', min: 24, max: 40, yields: 1 }),
   {
     // If the balance was asked for, people want to see it. It needs its full width.
     ...{ header: 'balance', min: 15, max: 24, yields: 3 },
@@ -52,7 +52,8 @@ function isFree(record: JsonView): boolean {
 function creditsOf(record: JsonView): string {
   if (isFree(record)) return 'free';
   const credits = memberText(record, 'credits_at_most');
-  return credits === '' || credits === '0' ? credits : `≤ ${credits}`;
+  if (credits === '') return memberText(record, 'charged') === 'no' ? '0' : 'unpriced';
+  return credits === '0' ? credits : `≤ ${credits}`;
 }
 
 function chargedOf(record: JsonView): string {

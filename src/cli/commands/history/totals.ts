@@ -103,12 +103,12 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const table: TableColumn[] = [
     memberColumn(by, { min: 10, max: 26, role: 'title' }),
     ...counts.map((name) => ({
-      ...memberColumn(name, { min: name.length, max: 13 }),
+      ...memberColumn(name, { header: name.replaceAll('_', ' '), min: name.length, max: 13 }),
       // On a card, the first line has all of them.
       long: name === 'purchases' ? toSummaryOfTotal : () => '',
     })),
     {
-      ...{ header: 'credits_at_most', min: 15, max: 26, text: creditsIn, long: () => '' },
+      ...{ header: 'credits at most', min: 15, max: 26, text: creditsIn, long: () => '' },
       value: (record) => record.member('credits_at_most'),
     },
     {

@@ -37,7 +37,7 @@ export const createTaskList = defineCommand({
     'one object for each task, the newest first; null means unknown here:',
     '{"operation_id":"…","time":"…","leads_search_id":"…","entity_type":"company",',
     ' "objective":"…","state":"running","position":20,"ready_count":40,',
-    ' "output":null}',
+    ' "output":null,"limit":100}',
   ],
   outcomes: freeOutcomes,
   run: runTaskList,
@@ -73,11 +73,12 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
 /** For people: times up to the minute, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
   timeColumn('time', { recent: true, role: 'detail', yields: 3 }),
-  { header: 'what', min: 10, max: 60, role: 'title', text: subjectOf },
+  { header: 'what', min: 10, max: 40, role: 'title', text: subjectOf },
   memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
-  { header: 'read', min: 8, max: 15, text: readOf, value: (task) => task.member('position') },
+  { header: 'ready', min: 9, max: 15, text: readyOf },
+  memberColumn('position', { header: 'read', min: 4, max: 7, yields: 4 }),
   // Never cut, since it is there to be copied.
-  memberColumn('leads_search_id', { min: 39, max: 60 }),
+  memberColumn('leads_search_id', { header: 'task', min: 39, max: 60 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
 ];
 
@@ -87,10 +88,10 @@ function subjectOf(task: JsonView): string {
   return parts.filter((part) => part !== '').join(': ');
 }
 
-/** How many of the leads that were ready have been read on this machine. */
-function readOf(task: JsonView): string {
-  const [position, ready] = ['position', 'ready_count'].map((name) => readable(task.member(name)));
-  return ready === '' ? `${position}` : `${position} of ${ready}`;
+/** How many leads were ready, of those that were asked for. */
+function readyOf(task: JsonView): string {
+  const [ready = '', limit = ''] = ['ready_count', 'limit'].map((name) => readable(task.member(name)));
+  return ready === '' || limit === '' ? ready : `${ready} of ${limit}`;
 }
 
 const knownTaskLayout: Layout = {
@@ -104,6 +105,7 @@ const knownTaskLayout: Layout = {
     'position',
     'ready_count',
     'output',
+    'limit',
   ]),
   table: () => knownTaskTable,
 };
