@@ -86,10 +86,10 @@ function* see(
     const view = new JsonView(record);
     for (const one of seen) {
       const text = textOf(one.column, view);
-      const cell = widthOf(text);
-      // What is cut in any case does not take room from the others.
-      const { lines = 1, max, share } = one.column;
-      if (share === undefined || cell <= lines * max) one.cells = Math.max(one.cells, cell);
+      const { lines = 1, max, role } = one.column;
+      // A link that is cut in any case does not take room from the others.
+      if (role === 'link' && !fits(text, lines * max)) continue;
+      one.cells = Math.max(one.cells, widthOf(text));
       const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');
       one.numbers += kind === 'number' ? 1 : kind === 'null' ? 0 : -1;

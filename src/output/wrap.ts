@@ -6,8 +6,8 @@ export function toFacts(facts: readonly (string | false | undefined)[]): string 
 }
 
 /**
- * Puts pieces on as few lines as possible. One that is longer than a line is broken between its words, and begins a line; a word is never
- * broken. Without a `width` (a file, a terminal that reports 0) there is one line.
+ * Puts pieces on as few lines as possible, and breaks none of them: one that is longer than a line stands alone. Without a `width` (a file,
+ * a terminal that reports 0) there is one line.
  */
 export function fillLines(pieces: readonly string[], width: number | undefined, between = ' '): string[] {
   if (!width) return [pieces.join(between)];
@@ -15,13 +15,12 @@ export function fillLines(pieces: readonly string[], width: number | undefined, 
   for (const piece of pieces) {
     const longer = `${lines.at(-1)}${between}${piece}`;
     if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
-    else if (piece.length <= width || !piece.includes(' ')) lines.push(piece);
-    else lines.push(...fillLines(piece.split(' '), width));
+    else lines.push(piece);
   }
   return lines;
 }
 
-/** Facts with ` · ` between them. None that fits on a line is broken. */
+/** Facts with ` · ` between them. None is broken. */
 export function foldFacts(text: string, width: number | undefined): string[] {
   return fillLines(text.split(betweenFacts), width, betweenFacts);
 }
@@ -36,5 +35,7 @@ const units =
  */
 export function wrapMessage(text: string, width: number | undefined): string[] {
   if (!width || text.length <= width || !/^[ -~…·]*$/.test(text)) return [text];
-  return fillLines(text.match(units) ?? [], width);
+  return fillLines(text.match(units) ?? [], width).flatMap((line) =>
+    line.length > width ? fillLines(line.split(' '), width) : [line],
+  );
 }

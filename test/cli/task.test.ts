@@ -199,7 +199,7 @@ describe('the journal of a task', () => {
         state: 'running',
         position: 20,
         ready_count: 20,
-        limit: 20,
+        limit: 100,
       },
     ]);
     for (const format of ['json', 'csv', 'table']) {

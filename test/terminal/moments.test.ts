@@ -126,7 +126,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
   it('shows the rows alone while the messages go to a file', async () => {
     const cwd = temporaryFolder();
     const { transcript } = await run('search company "a few"', { cwd, redirect: '2>messages.txt' }).ended;
-    expect(transcript).toMatch(/^\x1b\[1mSolaris[\s\S]+Isar Giro[\s\S]*firms\.\r\n$/);
+    expect(transcript).toMatch(/^\x1b\[1mname[\s\S]+Solaris[\s\S]+Isar Giro[\s\S]*firms\.\r\n$/);
     expect(transcript).not.toContain('\x1b[K');
     expect(settled(readFileSync(join(cwd, 'messages.txt'), 'utf8'))).toBe(
       '3 leads · limit reached · cost at most 3 credits\n' +

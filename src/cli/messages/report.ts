@@ -92,7 +92,9 @@ function toText(
     start === '' ? first : first.replace(/^error:/, (word) => red(word)),
     ...more,
     ...hints.flatMap((line) => wrapMessage(toTerminalText(line), columns)),
-    ...(ids === '' ? [] : foldFacts(toTerminalText(ids), columns).map((line) => dim(line))),
+    ...(ids === '' ? [] : foldFacts(toTerminalText(ids), columns))
+      .flatMap((line) => wrapMessage(line, columns))
+      .map((line) => dim(line)),
   ];
   return lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
 }
