@@ -16,7 +16,10 @@ export interface Delivery {
    * Resolves when everything written is on the disk. Returns the bytes of complete writes in the file, undefined where it has no length.
    */
   sync(): Promise<number | undefined>;
-  /** Everything has been written: the file appears, or the rows are added to it, even if the run fails afterwards. */
+  /**
+   * Everything has been written: the file appears, or the rows are added to it, even if the run fails afterwards. Without any rows, the file has
+   * its header alone.
+   */
   finish(placing?: Placing): Promise<void>;
   /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one, also when it is called again. Does nothing after `finish`. */
   cut(): Promise<string | undefined>;
@@ -32,8 +35,10 @@ export type OpenDelivery = (
   lock: HeldLock,
 ) => Promise<Delivery>;
 
-/** Functions that are awaited, once each, before an output is put into place. */
+/** How an output is put into place. The functions are awaited, once each, before it is. */
 export interface Placing {
+  /** There should have been more. Such a run without any rows leaves the file as it was. */
+  readonly isPartial?: boolean;
   /** Every byte is on the disk, in the .part. The length is undefined where there is none. */
   written?(length: number | undefined): Promise<void>;
   /** The rows are about to be added to those in the file. If the run is killed now, this describes how to complete it. */

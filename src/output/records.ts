@@ -21,8 +21,6 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   readonly file: string | undefined;
   /** Whether rows are added to the file. */
   readonly append?: boolean;
-  /** Whether a file stays as it is when there are no records. */
-  readonly keepsFile?: boolean | undefined;
   readonly opening?: Opening | undefined;
   /** Whether the file must be a new one. */
   readonly isNew?: boolean | undefined;
@@ -39,7 +37,7 @@ export async function openRecords(
   context: Pick<Context, 'stdout' | 'signal' | 'clock'>,
   options: RecordOptions,
 ) {
-  const { columns, file, format, keepsFile, layout, warn } = options;
+  const { columns, file, format, layout, warn } = options;
   const { signal, stdout } = context;
   const sink =
     file === undefined ? createStreamSink(stdout.stream, signal) : await openFile(context, file, options);
@@ -78,15 +76,16 @@ export async function openRecords(
       length = sink.length;
     },
     sync,
-    /** The two functions of `placing` are those of the port. */
+    /** The members of `placing` are those of the port. */
     async finish(
       placing: {
+        readonly isPartial?: boolean;
         readonly written?: (length: number | undefined) => Promise<void>;
         readonly adding?: (addition: Addition) => Promise<void>;
       } = {},
     ): Promise<void> {
       if (!isOpen) return;
-      if (keepsFile && !written && sink.replaces) {
+      if (placing.isPartial && !written && sink.replaces) {
         isOpen = false;
         await sink.abandon(true);
         return warn(`${file} was left as it was, because this run brought nothing`);

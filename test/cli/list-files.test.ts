@@ -16,7 +16,7 @@ it.each([
   ['names', 'name,description\n"Acme, Inc.","a, b"\nBeta,\n', both],
   ['names', 'name\nAcme, Inc.\n', ['2 cells']],
   ['names.json', '{"name":"Acme, Inc."}\n{"name":"Beta"}\n', both],
-  ["leadpipe's own.csv", `name,score\r\n'@nord,1\r\n'=x;'-y,\r\n`, ['@nord', '=x;-y']],
+  ["leadpipe's own.csv", `name,score\r\n'=nord,1\r\n'=x;'-y,\r\n@nord,\r\n`, ['=nord', '=x;-y', '@nord']],
   ['names.json', '["Acme, Inc.",\n"Beta"]', both],
   ['-', '{\n "leads": [\n {"name":"Acme, Inc."},{"name":"Beta"}]}', both],
   ['-', 'Acme, Inc.\nBeta\n', both],

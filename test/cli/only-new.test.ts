@@ -83,14 +83,40 @@ describe('a run that finds nothing new', () => {
     expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 3 }]);
   });
 
-  it('leaves the file of yesterday as it is', async () => {
+  // Whoever imports the file each morning must not import yesterday's leads again.
+  const header = 'name,description,score,score_reason,website,linkedin_url,links,city,city_reference';
+  it.each([
+    ['leads.jsonl', ''],
+    ['leads.json', '[]\n'],
+    ['leads.csv', `${header}\r\n`],
+    ['leads.md', expect.stringMatching(/^\| name \| [^\n]*\n(?:\| --- )+\|\n$/)],
+  ])('puts the header alone in the place of yesterday’s %s', async (file, text) => {
     await serve(leadsOf(0, 3));
-    await search('--limit 3 -o leads.jsonl');
-    const yesterday = at.read('leads.jsonl');
-    const says = 'leads.jsonl was left as it was, because this run brought nothing';
-    expect(await onlyNew('--limit 3 -o leads.jsonl')).toMatchObject(ending(0, says));
-    expect(at.read('leads.jsonl')).toBe(yesterday);
-    expect(at.files()).toEqual(['leads.jsonl']);
+    const into = (name: string) => `--limit 3 --enrich-fields city -o ${name}`;
+    await search(into(file));
+    expect(at.read(file)).toContain('Lead 2');
+    expect(await onlyNew(into(file))).toMatchObject(ending(0, `0 leads in ${file} · 3 left out`));
+    expect(at.read(file)).toEqual(text);
+    // A file that was not there, too.
+    await onlyNew(into(`new-${file}`));
+    expect(at.read(`new-${file}`)).toEqual(text);
+    expect(at.files()).toEqual([file, `new-${file}`]);
+  });
+
+  it('in a task too, unless it has ended in error: then the file stays', async () => {
+    for (const [state, text, says] of [
+      ['error', 'yesterday', 'leads.csv was left as it was, because this run brought nothing'],
+      ['done', 'name,description,score,score_reason,website,linkedin_url,links\r\n', '0 leads in leads.csv'],
+    ] as const) {
+      await serveTask({ steps: [[state, 0]], entities: [] });
+      at.write('leads.csv', 'yesterday');
+      const { code, stderr } = await at.leadpipe('task run company x --poll-interval 0.01 -o leads.csv');
+      expect({ code, stderr }).toEqual({
+        code: state === 'done' ? 0 : 3,
+        stderr: expect.stringContaining(says),
+      });
+      expect(at.read('leads.csv')).toBe(text);
+    }
   });
 
   it('says so of a task', async () => {

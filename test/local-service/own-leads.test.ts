@@ -65,8 +65,8 @@ describe("a search's own output as a catalogue", () => {
   it.each([
     [
       'neutralised cells',
-      `name;description;twitter\n'@ada;'=fintech;'-\n`,
-      { name: '@ada', description: '=fintech' },
+      `name;description;twitter\n'@ada b;'=fintech;-\n`,
+      { name: '@ada b', description: '=fintech' },
     ],
     [
       'links in one column',

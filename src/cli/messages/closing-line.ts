@@ -76,7 +76,8 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
-  const isIn = file !== undefined && (leads !== 0 || delivered > 0);
+  // A complete run that found nothing has replaced the file, too.
+  const isIn = file !== undefined && (leads !== 0 || delivered > 0 || (!append && state !== 'error'));
   return toFacts([
     found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
     also,

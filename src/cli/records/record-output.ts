@@ -46,7 +46,7 @@ export async function withOutput<T>(
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
   return await withLock(context, options, async (lock) => {
-    const output = await openOutput(context, options, { ...printed, lock }, false);
+    const output = await openOutput(context, options, { ...printed, lock });
     try {
       const result = await work(output);
       await output.finish();
@@ -80,12 +80,11 @@ async function withLock<T>(
   });
 }
 
-/** Opens the output, which is locked. `keepsFile`: a file stays as it is when there are no records. Throws LocalIoError and UsageError. */
+/** Opens the output, which is locked. Throws LocalIoError and UsageError. */
 export async function openOutput(
   context: Context,
   options: OutputOptions,
   { shape, isNew, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
-  keepsFile = true,
 ): Promise<Delivery> {
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
@@ -105,7 +104,6 @@ export async function openOutput(
     unfound: (path) => warn(`--columns: no record has "${path}"`),
     file,
     append: options.append === true,
-    keepsFile,
     opening,
     isNew,
     lock,

@@ -97,5 +97,7 @@ export interface Job {
   /** The only way to a client that can buy. It returns once the journal on the disk says what will be sent and where its rows begin. */
   begin(): Running<(waits?: WaitListener) => PayingClient>;
   /** Puts the output into its place. `rows` says which rows are added to a file. */
-  place(placing?: Pick<Placing, 'written'> & { readonly rows?: () => Promise<string> }): Promise<void>;
+  place(
+    placing?: Pick<Placing, 'isPartial' | 'written'> & { readonly rows?: () => Promise<string> },
+  ): Promise<void>;
 }

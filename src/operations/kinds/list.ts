@@ -152,7 +152,8 @@ async function* work(
     let kept: string | undefined;
     if (replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
     else {
-      await job.place({ rows: () => added.keep(folder, journal) });
+      // An empty input is an oversight, and no answer.
+      await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
       if (terms.output !== null) await journal.append(entry.placed());
     }
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;

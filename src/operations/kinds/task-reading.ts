@@ -164,6 +164,7 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
 async function place({ journal, place: putInPlace }: TaskRun, reading: TaskReading): Promise<undefined> {
   const { state, readyCount } = reading.summary;
   await putInPlace({
+    isPartial: state === 'error',
     async written(length) {
       if (length !== undefined) await journal.append(entry.written(length, { state, readyCount }));
     },
