@@ -31,7 +31,7 @@ export interface Shown {
   /** How many leads were asked for. */
   readonly limit?: number | undefined;
   /** How its records are printed, behind those that `progress` says. */
-  readonly printed: (progress: Progress | undefined) => Pick<Printed, 'shape' | 'layout'>;
+  readonly printed: (progress: Progress | undefined) => Pick<Printed, 'csv' | 'shape' | 'layout'>;
   /** Called with the output once it is open; returns the one that is used. */
   readonly opened?: (delivery: Delivery, lock: Parameters<OpenDelivery>[2]) => Promise<Delivery>;
   /** What the progress of a list is, after so many seconds. */

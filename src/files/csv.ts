@@ -7,6 +7,9 @@ export interface CsvRow {
   readonly flaw: string | undefined;
 }
 
+/** What stands between the cells of a file: the first one by default. */
+export const delimiters: readonly string[] = [',', ';', '\t', '|'];
+
 /** The most characters of a row, in any input: no file may fill the memory. */
 export const longestRow = 4 * 1024 * 1024;
 /** The most characters that are collected for a row that never ends. */

@@ -25,7 +25,11 @@ export async function openRecords(
   }
   const isWorkbook = (format ?? extension.slice(1)) === 'xlsx';
   if (isWorkbook && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
-  return await openText(decoded(all, what), reading);
+  const begin = first.done ? '' : Buffer.from(first.value).toString('latin1', 0, 3);
+  return {
+    ...(await openText(decoded(all, what), reading)),
+    hasMark: /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)/.test(begin),
+  };
 }
 
 async function openText(text: AsyncGenerator<string>, reading: Reading): Promise<Records> {
@@ -89,7 +93,8 @@ async function openCsv(text: AsyncIterable<string>, table: TableView, reading: R
   async function* rows(): AsyncGenerator<CsvRow> {
     for await (const row of readCsv(text, delimiter)) if (!isSaid || row.line > 1) yield row;
   }
-  return await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading);
+  const records = await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading);
+  return { ...records, delimiter };
 }
 
 /** Pure: whether a text has so many lines that are not empty, with their ends. */

@@ -19,6 +19,10 @@ export interface Records {
   /** The columns in their order, if there are any. */
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
+  /** What stands between the cells of a table of text. */
+  readonly delimiter?: string | undefined;
+  /** Whether the text begins with a byte order mark. */
+  readonly hasMark?: boolean | undefined;
   /** What the user should know before the rows are used: what is not read, and what can't be read right. */
   readonly note?: string | undefined;
   readonly warnings?: readonly string[] | undefined;

@@ -14,7 +14,7 @@ export type Ordered = Pick<
 export type OrderDigests = Awaited<ReturnType<typeof toDigests>>;
 
 /** The options that shape an output. With other values, it is another output. */
-const form = ['format', 'append', 'columns', 'csv_raw', 'positions', 'into', 'shard'];
+const form = ['format', 'append', 'columns', 'csv_raw', 'delimiter', 'positions', 'into', 'shard'];
 
 /** An unfinished order is resumed if all of this is the same. */
 export async function toDigests(order: Ordered) {

@@ -1,7 +1,8 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
 import { type Addition, addRows, blocksOf, toAddition } from '../files/addition.ts';
-import { readCsv } from '../files/csv.ts';
+import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import type { HeldLock } from '../files/folder-lock.ts';
 import { readFailure } from '../files/write-failure.ts';
@@ -11,22 +12,30 @@ const quote = 0x22;
 const longestHeader = 1 << 20;
 const longestLine = 64 << 20;
 
+/** What a file must be like to be appended to. */
+export interface Appended {
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
+}
+
 /**
  * A file that rows will be added to, if that can be done: under the same header, behind a last row that is whole. Changes nothing
  * before `add`. `path` is what the user calls it, and `header` are the cells of CSV as `csvHeader` makes them; without them it is JSONL.
+ * `delimiter` is the one that the file must have; by default, any.
  *
  * @throws UsageError for another header, LocalIoError for a torn last row.
  */
 export async function openAppend(
   target: string,
   path: string,
-  header: readonly string[] | undefined,
+  { header, delimiter: wanted }: Appended,
   lock: HeldLock,
 ) {
-  const { lineEnd } = await checkAppend(target, path, header);
+  const { lineEnd, delimiter } = await checkAppend(target, path, header, wanted);
   return {
-    /** The line end of the file. */
+    /** The line end of the file, and its delimiter, if it has a header. */
     lineEnd,
+    delimiter,
     /**
      * Adds the `length` bytes of the .part, which the user calls `named`, and removes the .part. Throws LocalIoError, with the file as it
      * was.
@@ -38,10 +47,12 @@ export async function openAppend(
       adding: (addition: Addition) => Promise<void>,
     ): Promise<void> {
       // Another program may have added rows to the file, or replaced it, since it was opened.
-      const { length: at, before } = await checkAppend(target, path, header).catch((error: LeadpipeError) => {
-        const message = `${error.message}: it was changed while this run was writing ${named}`;
-        throw new LocalIoError(message, { type: outputChanged, cause: error });
-      });
+      const { length: at, before } = await checkAppend(target, path, header, delimiter ?? wanted).catch(
+        (error: LeadpipeError) => {
+          const message = `${error.message}: it was changed while this run was writing ${named}`;
+          throw new LocalIoError(message, { type: outputChanged, cause: error });
+        },
+      );
       const from = at > 0 && header !== undefined ? (await scanCsv(part, true)).end : 0;
       if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
@@ -52,17 +63,25 @@ export async function openAppend(
 }
 
 /** The length of the file, its line end, and the line end that its last row lacks. */
-async function checkAppend(target: string, path: string, header: readonly string[] | undefined) {
+async function checkAppend(
+  target: string,
+  path: string,
+  header: readonly string[] | undefined,
+  delimiter: string | undefined,
+) {
   let handle: FileHandle | undefined;
   try {
     handle = await open(target, 'r');
     const { size: length } = await handle.stat();
-    if (length > 0 && header !== undefined) return { length, ...(await checkCsv(handle, path, header)) };
+    if (length > 0 && header !== undefined)
+      return { length, ...(await checkCsv(handle, path, header, delimiter)) };
     const line = await lastLine(handle, path, length);
     if (line !== '') JSON.parse(line);
-    return { length, lineEnd: length === 0 ? '\r\n' : '\n', before: line === '' ? '' : '\n' } as const;
+    const lineEnd = length === 0 ? '\r\n' : '\n';
+    return { length, lineEnd, delimiter: undefined, before: line === '' ? '' : '\n' } as const;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { length: 0, lineEnd: '\r\n', before: '' } as const;
+    if (codeOf(error) === 'ENOENT')
+      return { length: 0, lineEnd: '\r\n', delimiter: undefined, before: '' } as const;
     if (error instanceof SyntaxError) throw torn(path, 'its last line is incomplete');
     throw error instanceof LeadpipeError ? error : readFailure(path, error);
   } finally {
@@ -70,19 +89,29 @@ async function checkAppend(target: string, path: string, header: readonly string
   }
 }
 
-async function checkCsv(handle: FileHandle, path: string, header: readonly string[]) {
+async function checkCsv(
+  handle: FileHandle,
+  path: string,
+  header: readonly string[],
+  wanted: string | undefined,
+) {
   const { end, isOpen, last } = await scanCsv(handle);
   if (isOpen) throw torn(path, 'a quote in its last row is never closed');
   const text = (await readAt(handle, 0, Math.min(end, longestHeader))).toString();
   const lineEnd = /[^\r]\n$/.test(text) ? '\n' : '\r\n';
-  const { value: found } = await readCsv([text], ',').next();
-  if (JSON.stringify(found?.cells ?? []) !== JSON.stringify(header)) {
-    throw new UsageError(
-      `${path} has the columns ${found?.cells.join(', ')}, but these rows have ${header.join(', ')}`,
-      { is: 'other_columns' },
-    );
+  const found: (readonly string[])[] = [];
+  for (const delimiter of wanted === undefined ? delimiters : [wanted]) {
+    const { value: row } = await readCsv([text], delimiter).next();
+    found.push(row?.cells ?? []);
+    if (!isDeepStrictEqual(row?.cells, header)) continue;
+    return { lineEnd, delimiter, before: last === newline ? '' : lineEnd } as const;
   }
-  return { lineEnd, before: last === newline ? '' : lineEnd } as const;
+  // The delimiter that gives the most columns is that of the file.
+  const [columns = []] = found.sort((one, other) => other.length - one.length);
+  throw new UsageError(
+    `${path} has the columns ${columns.join(', ')}, but these rows have ${header.join(', ')}`,
+    { is: 'other_columns' },
+  );
 }
 
 /** Finds the end of the header, whether a quote is open at the end of the file, and the last byte. */

@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
+import { delimiters } from '../files/csv.ts';
 import { changedBehind, guarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
@@ -9,20 +10,27 @@ const cellsAtOnce = 4096;
 /** RFC 4180, with the header even if there are no rows. */
 export function createCsvForm(options: WriterOptions): WriterForm {
   const { columns } = options.layout;
-  const raw = options.csvRaw ?? false;
+  const { csvRaw: raw = false, delimiter, lineEnd = '\r\n', mark = false } = options;
   // A row of one empty cell would be a blank line, which readers skip.
   const style = {
-    record_delimiter: options.lineEnd ?? '\r\n',
+    delimiter: delimiter ?? ',',
+    record_delimiter: lineEnd,
     quoted_empty: columns.length === 1,
     // The library only quotes cells with its own delimiter and line end, but readers may split at these.
-    quoted_match: [';', '\t', '|', '\r', '\n'],
+    quoted_match: [...delimiters, '\r', '\n'],
   };
   const header = csvHeader(
     columns.map((column) => column.header),
     raw,
   );
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
-  return createRowsForm(options, [header], cellOf, (rows) => stringify([...rows], style), cellsAtOnce);
+  let start = mark && !options.continued ? '\ufeff' : '';
+  const toText = (rows: readonly (readonly string[])[]): string => {
+    const text = start + stringify([...rows], style);
+    start = '';
+    return text;
+  };
+  return createRowsForm(options, [header], cellOf, toText, cellsAtOnce);
 }
 
 /** The header cells as they are written. A file must have the same ones to be appended to. */

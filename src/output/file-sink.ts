@@ -11,6 +11,7 @@ import { syncFolder } from '../files/private-folder.ts';
 import { replaceFile } from '../files/replacement.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
+import type { Appended } from './append.ts';
 import { openDirect } from './sink.ts';
 
 interface FileSinkOptions {
@@ -18,7 +19,7 @@ interface FileSinkOptions {
   /** The file is a new one: another that appears meanwhile is not replaced. */
   readonly isNew?: boolean | undefined;
   /** Adds the rows to the file: to CSV under the same header, whose cells are given, else to JSONL. */
-  readonly append?: { readonly header?: readonly string[] | undefined } | undefined;
+  readonly append?: Appended | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
   readonly warn: (line: string) => void;
   /** Makes the file from its rows, for a format that can't be written row by row. */
@@ -47,8 +48,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const appended =
-    append && (await (await import('./append.ts')).openAppend(target, path, append.header, lock));
+  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append, lock));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
@@ -122,8 +122,9 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     continued: start > 0,
     /** Whether it would replace a file that is not empty. */
     replaces: appended === undefined && start === 0 && (existing?.size ?? 0) > 0,
-    /** The line end of the CSV file that rows are added to. */
+    /** The line end of the CSV file that rows are added to, and its delimiter, if it has any rows. */
     lineEnd: appended?.lineEnd,
+    delimiter: appended?.delimiter,
     /** Writes all of the text at once. Resolves when it has been taken, so that nobody gets ahead of the reader. */
     async write(text: string): Promise<void> {
       await cutBack();

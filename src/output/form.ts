@@ -54,4 +54,8 @@ export interface WriterOptions {
   readonly continued?: boolean;
   /** The line end of the CSV file that is appended to. */
   readonly lineEnd?: '\r\n' | '\n' | undefined;
+  /** Between the cells of CSV; a comma by default. */
+  readonly delimiter?: string | undefined;
+  /** Begins CSV with the byte order mark, by which Excel knows UTF-8. */
+  readonly mark?: boolean | undefined;
 }

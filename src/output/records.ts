@@ -22,12 +22,16 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   /** Whether rows are added to the file. */
   readonly append?: boolean;
   readonly opening?: Opening | undefined;
+  /** Whether a file that rows are added to must have the same delimiter. */
+  readonly isDelimiterFixed?: boolean | undefined;
   /** Whether the file must be a new one. */
   readonly isNew?: boolean | undefined;
   /** The lock of the file. */
   readonly lock: HeldLock;
   /** Gets each of the chosen columns that no record had. */
   readonly unfound?: (path: string) => void;
+  /** Called when the file is in its place. */
+  readonly placed?: () => void;
   /** Prints what the format has no room for. */
   readonly warn: (line: string) => void;
 }
@@ -52,8 +56,9 @@ export async function openRecords(
     if (form !== undefined) return form;
     const defaultLayout = typeof layout === 'function' ? await layout([...records], signal) : layout;
     const { continued, lineEnd } = sink;
+    const delimiter = sink.delimiter ?? options.delimiter;
     const known = columns === undefined ? defaultLayout : pathLayout(columns, defaultLayout, found);
-    form = await createForm(format, { ...options, layout: known, continued, lineEnd });
+    form = await createForm(format, { ...options, layout: known, continued, lineEnd, delimiter });
     return form;
   };
   // Loaded before anything is sent, if that can be done.
@@ -95,6 +100,7 @@ export async function openRecords(
       await placing.written?.(await sync());
       isOpen = false;
       await sink.commit(placing.adding);
+      if (length !== undefined) options.placed?.();
       for (const [path, isFound] of found) if (!isFound) options.unfound?.(path);
     },
     async cut(): Promise<string | undefined> {
@@ -111,15 +117,15 @@ export async function openRecords(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock'>,
   file: string,
-  { append, columns, csvRaw = false, format, isNew, layout, lock, opening, warn }: RecordOptions,
+  { append, columns, csvRaw = false, format, isNew, layout, lock, opening, warn, ...options }: RecordOptions,
 ) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
   const make =
     format === 'xlsx' ? (await import('./workbook.ts')).toWorkbook(waiting.signal, warn) : undefined;
-  const options = { isNew, lock, make, opening, waiting, warn };
-  if (!append) return await createFileSink(file, options);
-  if (format !== 'csv') return await createFileSink(file, { ...options, append: {} });
+  const sinkOptions = { isNew, lock, make, opening, waiting, warn };
+  if (!append) return await createFileSink(file, sinkOptions);
+  if (format !== 'csv') return await createFileSink(file, { ...sinkOptions, append: {} });
   const known = columns === undefined ? layout : pathLayout(columns);
   if (typeof known === 'function') {
     // If this was found after the answer, rows that are paid for would have no place.
@@ -130,5 +136,6 @@ async function openFile(
   }
   const headers = known.columns.map((column) => column.header);
   const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
-  return await createFileSink(file, { ...options, append: { header } });
+  const delimiter = options.isDelimiterFixed ? options.delimiter : undefined;
+  return await createFileSink(file, { ...sinkOptions, append: { header, delimiter } });
 }

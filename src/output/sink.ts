@@ -47,6 +47,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
     continued: false,
     replaces: false,
     lineEnd: undefined,
+    delimiter: undefined,
     sync: async () => {},
     commit: close,
     abandon: close,

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import readWorkbook from 'read-excel-file/node';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -57,6 +57,110 @@ describe('a workbook', () => {
     expect(await at.leadpipe(`${search} -o blocked.xlsx`)).toMatchObject(ending(74, says));
     expect(at.files()).not.toContain('blocked.xlsx');
     expect(at.read('blocked.xlsx.part').split('\n')).toHaveLength(5);
+  });
+});
+
+describe('the cells of CSV', () => {
+  const header = ['name', 'score'];
+  const line = (delimiter: string, cells = header): string => `${cells.join(delimiter)}\r\n`;
+
+  it('have commas between them, tabs in .tsv, and what --delimiter says', async () => {
+    for (const [options, delimiter] of [
+      ['-f csv', ','],
+      ['-f csv --delimiter ;', ';'],
+      ['-f csv --delimiter tab', '\t'],
+      ['-o a.csv', ','],
+      ['-o a.tsv', '\t'],
+      ['-o a.tsv --delimiter ;', ';'],
+      ['-o a.csv --delimiter ;', ';'],
+    ] as const) {
+      const { code, stdout } = await at.leadpipe(`${search} --columns ${header} ${options}`);
+      const file = /(?<=-o )\S+/.exec(options)?.[0];
+      const text = file === undefined ? stdout : at.read(file);
+      expect({ options, code, text }).toMatchObject({
+        code: 0,
+        text: expect.stringMatching(`^${line(delimiter)}`),
+      });
+      expect(parse(text, { delimiter, columns: true })).toHaveLength(3);
+    }
+    for (const other of ['-f jsonl', '-o a.json', '-f table', '-o a.xlsx', '']) {
+      const refused = ending(2, '--delimiter works only with csv, not with');
+      expect(await at.leadpipe(`${search} ${other} --delimiter ;`)).toMatchObject(refused);
+    }
+    expect(await at.leadpipe(`${search} -f csv --delimiter x`)).toMatchObject(ending(2, 'delimiter "x"'));
+  });
+
+  // Excel splits where the input was split, and knows UTF-8 by the mark.
+  it.each([
+    ['semicolons and a mark', '\ufeffobjective;n\r\nÄda;1\r\n', 'utf8', '\ufeff', ';'],
+    ['semicolons', 'objective;n\nÄda;1\n', 'utf8', '', ';'],
+    ['a mark', '\ufeffobjective,n\nÄda,1\n', 'utf8', '\ufeff', ','],
+    ['UTF-16 of Excel, with its mark and tabs', '\ufeffobjective\tn\nÄda\t1\n', 'utf16le', '\ufeff', ','],
+    ['commas', 'objective,n\nÄda,1\n', 'utf8', '', ','],
+    ['a mark before plain lines', '\ufeffÄda\n', 'utf8', '', ','],
+  ] as const)(
+    'are like those of the input of a list in its file alone: %s',
+    async (_, text, encoding, mark, delimiter) => {
+      const own = createMachine();
+      writeFileSync(own.pathOf('list.csv'), text, encoding);
+      const list = `contact email --input list.csv --local ${text.includes('n') ? '' : '--input-format text'}`;
+      const begins = (start: string, between: string) =>
+        expect.stringMatching(`^${start}objective${between}`);
+      expect((await own.leadpipe(`${list} -o a.csv --errors e.csv`)).code).toBe(0);
+      expect(own.read('a.csv')).toEqual(begins(mark, delimiter));
+      expect(own.read('a.csv')).toContain(`Äda${delimiter}`);
+      for (const [options, start, between] of [
+        ['-o b.csv --delimiter ,', mark, ','],
+        ['-o c.tsv', mark, '\t'],
+      ] as const) {
+        await own.leadpipe(`${list} ${options}`);
+        expect(own.read(options.slice(3, 8))).toEqual(begins(start, between));
+      }
+      expect((await own.leadpipe(`${list} -f csv`)).stdout).toEqual(begins('', ','));
+      await own.leadpipe(`${list} -o d.jsonl`);
+      expect(own.read('d.jsonl')).toMatch(/^{"objective/);
+      // Rows that are added go on as the file began, and are read again.
+      expect((await own.leadpipe(`${list} -o a.csv --append`)).code).toBe(0);
+      const [head, first, second, ...more] = own.read('a.csv').split('\r\n');
+      expect([head, second, more]).toEqual([expect.not.stringContaining('Äda'), first, ['']]);
+    },
+  );
+
+  it('are those of the file that rows are added to; another --delimiter is refused', async () => {
+    for (const delimiter of [';', '\t', '|', ',']) {
+      const before = `\ufeff${header.join(delimiter)}\nAda;${delimiter}1\n`;
+      at.write('added.csv', before);
+      const add = `${search} --columns ${header} -o added.csv --append`;
+      expect(await at.leadpipe(add)).toMatchObject({ code: 0 });
+      const text = at.read('added.csv');
+      expect(text.slice(0, before.length)).toBe(before);
+      const rows: string[][] = parse(text.slice(before.length), { delimiter });
+      expect(rows.map((row) => row.length)).toEqual([2, 2, 2]);
+      const other = delimiter === ';' ? 'tab' : ';';
+      const refused = ending(2, 'added.csv has the columns', 'but these rows have name, score');
+      expect(await at.leadpipe(`${add} --delimiter ${other}`)).toMatchObject(refused);
+      expect(at.read('added.csv')).toBe(text);
+    }
+  });
+});
+
+describe('the name of the file and the format', () => {
+  it.each([
+    ['-o a.csv -f xlsx', 'a.csv was written as xlsx, although its name ends with .csv.'],
+    ['-o a.jsonl -f csv', 'a.jsonl was written as csv, although its name ends with .jsonl.'],
+    ['-o plain', 'plain was written as jsonl.'],
+    ['-o plain -f md', 'plain was written as md.'],
+    ['-o a.ndjson', undefined],
+    ['-o a.txt -f csv', undefined],
+    ['-o a.tsv', undefined],
+    ['-o /dev/null', undefined],
+  ])('%s: one line says what was written', async (options, says) => {
+    const { code, stderr } = await at.leadpipe(`${search} ${options}`);
+    expect({ code, lines: stderr.match(/.*was written as.*/g) ?? [] }).toEqual({
+      code: 0,
+      lines: says ? [says] : [],
+    });
+    expect((await at.leadpipe(`${search} ${options} -q`)).stderr).not.toContain('was written as');
   });
 });
 

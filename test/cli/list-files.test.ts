@@ -14,7 +14,7 @@ it.each([
   ['names.tsv', 'name\tcity\nAcme, Inc.\tBern\nBeta\tBasel\n', both],
   ['names.txt', 'id|name\n1|Acme, Inc.\n2|Beta\n', both],
   ['names', 'name,description\n"Acme, Inc.","a, b"\nBeta,\n', both],
-  ['names', 'name\nAcme, Inc.\n', ['2 cells']],
+  ['names', 'name\nAcme, Inc.\n', ['Acme, Inc.']],
   ['names.json', '{"name":"Acme, Inc."}\n{"name":"Beta"}\n', both],
   ["leadpipe's own.csv", `name,score\r\n'=nord,1\r\n'=x;'-y,\r\n@nord,\r\n`, ['=nord', '=x;-y', '@nord']],
   ['names.json', '["Acme, Inc.",\n"Beta"]', both],

@@ -26,6 +26,7 @@ async function cut(more = ''): Promise<string> {
 const files: readonly [name: string, options: string, content: string][] = [
   ['leads.jsonl', '', lines(...first, ...rest)],
   ['leads.csv', '--columns name,id', 'name,id\r\nA,12345678901234567890\r\nB,\r\nC,\r\n'],
+  ['leads.csv', '--columns name,id --delimiter ;', 'name;id\r\nA;12345678901234567890\r\nB;\r\nC;\r\n'],
   ['leads.json', '', `[\n${[...first, ...rest].map((lead) => `  ${lead}`).join(',\n')}\n]\n`],
 ];
 

@@ -205,7 +205,7 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
 async function isOutputOf({ terms, operationId }: Operation, given: ResumeOptions): Promise<boolean> {
   const { output } = given;
   const begun = fromTerms(terms);
-  const names = ['format', 'columns', 'csvRaw', 'append'] as const;
+  const names = ['format', 'columns', 'csvRaw', 'delimiter', 'append'] as const;
   const isSameForm = names.every(
     (name) => given[name] === undefined || String(given[name]) === String(begun[name]),
   );
@@ -215,7 +215,7 @@ async function isOutputOf({ terms, operationId }: Operation, given: ResumeOption
   if (isSameForm) return true;
   throw new UsageError(
     `${terms.output} was written with other options (${operationId})`,
-    'Leave out -f, --columns, --csv-raw and --append, or name another file with -o.',
+    'Leave out -f, --columns, --csv-raw, --delimiter and --append, or name another file with -o.',
   );
 }
 

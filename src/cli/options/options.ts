@@ -48,6 +48,8 @@ export interface RecordOptions {
   readonly append?: true;
   readonly columns?: string[];
   readonly csvRaw?: true;
+  /** Between the cells of CSV. */
+  readonly delimiter?: string;
   /** Of the commands that read tasks. */
   readonly positions?: true;
 }
@@ -69,6 +71,7 @@ export const inputNames: InputNames = {
 
 const extensions: Readonly<Record<string, Format>> = {
   '.csv': 'csv',
+  '.tsv': 'csv',
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
   '.json': 'json',
@@ -78,6 +81,9 @@ const extensions: Readonly<Record<string, Format>> = {
 
 /** Other names that people use for the formats. */
 const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
+
+/** What the values of --delimiter mean. */
+const delimiters: Readonly<Record<string, string>> = { ',': ',', ';': ';', tab: '\t' };
 
 /** An option with a parsed value. The parser also gets the previous value of a repeated option, and its name. */
 export function option<Value>(
@@ -166,6 +172,13 @@ const recordOptions = under(groups.output, [
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
   option('--columns <dot.paths>', 'only these columns, such as name,links.website', collect),
+  choice(
+    '--delimiter <character>',
+    'what stands between the cells of CSV (default: a comma; in .tsv, a tab)',
+    'delimiter',
+    Object.keys(delimiters),
+    { comma: ',', semicolon: ';', '\t': 'tab', '\\t': 'tab' },
+  ),
   new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
 ]);
 
@@ -195,7 +208,9 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
     }
     if (options.columns !== undefined) action.setOptionValue('columns', await readColumns(options.columns));
     // Before anything is read or opened. What the profile says is checked later.
-    checkPositions(options, toFormat(options, false, undefined));
+    const format = toFormat(options, false, undefined);
+    checkPositions(options, format);
+    if (isFormatNamed(options)) toDelimiter(options, format);
   });
 }
 
@@ -229,7 +244,7 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
   if (options.append && file === undefined) {
     throw new UsageError('--append needs a file', 'Name it: -o leads.csv --append.');
   }
-  const extension = extname(file ?? '').toLowerCase();
+  const extension = extensionOf(options);
   const named = extensions[extension];
   if (options.format === undefined && named === undefined && extension !== '') {
     // The file would hold something else than its name says.
@@ -255,6 +270,37 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
     );
   }
   return format;
+}
+
+/** Pure: whether the options alone decide the format. */
+function isFormatNamed(options: RecordOptions): boolean {
+  return options.format !== undefined || extensionOf(options) in extensions;
+}
+
+/** The extension of the file of -o, in small letters; empty without one. */
+function extensionOf(options: RecordOptions): string {
+  return extname(fileOf(options) ?? '').toLowerCase();
+}
+
+/** Pure: what stands between cells, as far as the options say it. Throws UsageError where nothing does. */
+export function toDelimiter(options: RecordOptions, format: Format): string | undefined {
+  const { delimiter } = options;
+  if (delimiter === undefined) return extensionOf(options) === '.tsv' ? '\t' : undefined;
+  if (format === 'csv') return delimiters[delimiter];
+  throw new UsageError(`--delimiter works only with csv, not with ${format}`, 'Add -f csv.');
+}
+
+/**
+ * Pure: what a file holds, where its name does not say it; undefined where it does. An extension that is not known says nothing, and then -f
+ * has said it.
+ */
+export function toFormatNote(options: RecordOptions, format: Format): string | undefined {
+  const file = fileOf(options);
+  const extension = extensionOf(options);
+  if (file === undefined || extensions[extension] === format) return undefined;
+  if (extension === '') return `${file} was written as ${format}.`;
+  if (!(extension in extensions)) return undefined;
+  return `${file} was written as ${format}, although its name ends with ${extension}.`;
 }
 
 /** Pure: only JSONL can hold more than the columns. Throws UsageError. */

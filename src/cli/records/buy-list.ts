@@ -27,7 +27,7 @@ import { runAndShow, type Shown } from '../run-and-show.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
-import { checkTemplate, checkUsable, namesIn, openRows } from './rows-input.ts';
+import { checkTemplate, checkUsable, csvLike, namesIn, openRows } from './rows-input.ts';
 import { createReceived, openErrors, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
@@ -129,11 +129,12 @@ export async function buyList(
     const lines = counted && counted - Number(input.format === 'csv');
     const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
     let errors: Awaited<ReturnType<typeof openErrors>> | undefined;
+    const csv = csvLike(input);
     const shown: Shown = {
       label: `reading ${input.what}`,
-      printed: () => ({ shape: 'list', layout }),
+      printed: () => ({ shape: 'list', layout, csv }),
       async opened(delivery, lock) {
-        const opened = await openErrors(context, options.errors, base, own, lock);
+        const opened = await openErrors(context, options.errors, base, own, csv, lock);
         errors = opened;
         return {
           ...delivery,

@@ -82,7 +82,7 @@ export function checkOutputOpen(
 
 /** Pure: what shapes the output, so that a later run can continue it in the same form. */
 export function toTerms(options: RecordOptions, format: Format, more: OutputTerms['options']): OutputTerms {
-  const { append, columns, csvRaw } = options;
+  const { append, columns, csvRaw, delimiter } = options;
   const file = fileOf(options);
   return {
     output: file === undefined ? null : resolve(file),
@@ -92,6 +92,7 @@ export function toTerms(options: RecordOptions, format: Format, more: OutputTerm
       append,
       columns,
       csv_raw: csvRaw,
+      delimiter,
       ...more,
     },
   };
@@ -99,8 +100,8 @@ export function toTerms(options: RecordOptions, format: Format, more: OutputTerm
 
 /** Pure: the options that an output was begun with. */
 export function fromTerms({ output, options }: OutputTerms): RecordOptions {
-  const { format, append, columns, csv_raw: csvRaw } = options;
-  const given = { format, append, columns, csvRaw, output };
+  const { format, append, columns, csv_raw: csvRaw, delimiter } = options;
+  const given = { format, append, columns, csvRaw, delimiter, output };
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
   ) as RecordOptions;

@@ -7,6 +7,7 @@ import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
+import type { WriterOptions } from '../../output/form.ts';
 import { readable } from '../../output/readable.ts';
 import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
@@ -16,7 +17,9 @@ import {
   fileOf,
   type RecordOptions,
   type ReportOptions,
+  toDelimiter,
   toFormat,
+  toFormatNote,
   toPaths,
 } from '../options/options.ts';
 
@@ -27,6 +30,8 @@ export interface Printed {
   /** Of the profile, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   readonly opening?: Opening | undefined;
+  /** The form of a file of CSV, where the options do not say it. */
+  readonly csv?: Pick<WriterOptions, 'delimiter' | 'mark'> | undefined;
   /** Whether the file must be a new one: none is replaced. */
   readonly isNew?: boolean;
 }
@@ -84,13 +89,16 @@ async function withLock<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, isNew, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
+  { shape, csv, isNew, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
 ): Promise<Delivery> {
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
   const format = toFormat(options, context.stdout.isTerminal, preferred);
   checkPositions(options, format);
-  const { warn } = createNotes(context, options);
+  const delimiter = toDelimiter(options, format);
+  const formatNote = toFormatNote(options, format);
+  const own = file === undefined ? undefined : csv;
+  const { say, warn } = createNotes(context, options);
   const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: unless it goes to a terminal, FORCE_COLOR must not change it.
@@ -108,6 +116,10 @@ export async function openOutput(
     isNew,
     lock,
     csvRaw: options.csvRaw === true,
+    delimiter: delimiter ?? own?.delimiter,
+    isDelimiterFixed: options.delimiter !== undefined,
+    mark: own?.mark,
+    placed: () => void (formatNote && say(formatNote)),
     width: widthOf(context),
     mustBeTable: (options.format ?? preferred) === 'table',
     warn,

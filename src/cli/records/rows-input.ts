@@ -12,13 +12,19 @@ import { takeInput } from '../options/inputs.ts';
 import type { RowsOptions } from '../options/rows.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
-export interface RowInput extends Pick<Input, 'columns' | 'format' | 'note' | 'warnings'> {
+export interface RowInput
+  extends Pick<Input, 'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'warnings'> {
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
 }
 
 const maxLooked = 100;
+
+/** Pure: the form of a file of CSV that opens right in the same programs as this input. */
+export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimiter' | 'format' | 'hasMark'>) {
+  return { delimiter: delimiter === ';' ? delimiter : undefined, mark: hasMark && format === 'csv' };
+}
 
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
@@ -47,8 +53,8 @@ export async function openRows(
     yield* (await open()).rows;
   };
   const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
-  const { columns, format: found, note, warnings } = opened;
-  return { columns, format: found, note, warnings, what, head, source };
+  const { rows: _, ...found } = opened;
+  return { ...found, what, head, source };
 }
 
 /** Rows that can be looked at before they are taken. Those that were looked at are kept in memory. */

@@ -12,6 +12,7 @@ import type { ListOf } from '../../operations/kinds/row-request.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
+import type { WriterOptions } from '../../output/form.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
@@ -29,6 +30,7 @@ export async function openErrors(
   file: string | undefined,
   base: RecordColumns,
   own: readonly string[],
+  csv: Pick<WriterOptions, 'delimiter' | 'mark'>,
   lock: HeldLock,
 ) {
   const names = aboutFailure.map((name) => numbered(new Set(own), name));
@@ -46,6 +48,7 @@ export async function openErrors(
           // What a killed run has written is written again.
           opening: { at: 0 },
           csvRaw: false,
+          ...csv,
           width: undefined,
           warn: () => {},
         });
