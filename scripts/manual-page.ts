@@ -1,7 +1,7 @@
 /** Makes the manual page out of the definitions that the helps are made of. */
 import { type Command, Help, type Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
-import { helpOf, isShared, outcomesOf, type Topic } from '../src/cli/help.ts';
+import { helpOf, isShared, outcomesOf, type Topic, toColumnsText, toCostText } from '../src/cli/help.ts';
 import { toOptionText } from '../src/cli/options/facts.ts';
 
 /** The manual page before it has a form. */
@@ -44,7 +44,8 @@ export function toManual(program: Command, topics: readonly NamedTopic[], versio
 /** A group is said in a few words, and its commands follow it. */
 function commandBlocks(command: Command): ManualBlock[] {
   const help = helpOf(command);
-  const { lists = [], examples = [], output = [], remarks = [] } = help ?? {};
+  const { cost, lists = [], examples = [], output = [], remarks = [] } = help ?? {};
+  const csv = help === undefined ? '' : toColumnsText(help);
   const helper = command.createHelp();
   const isGroup = command.commands.length > 0;
   const shared = command.options.filter(isShared).map(({ long, flags }) => long ?? flags);
@@ -56,6 +57,8 @@ function commandBlocks(command: Command): ManualBlock[] {
       ? []
       : [paragraph(`It also takes these options, which stand below: ${shared.join(', ')}.`)]),
     ...(output.length === 0 ? [] : [paragraph('Output:'), lines(output)]),
+    ...(csv === '' ? [] : [paragraph(`CSV columns: ${csv}.`)]),
+    ...(cost === undefined ? [] : [paragraph(`Cost: ${toCostText(cost)}.`)]),
     paragraph('Examples:'),
     lines(examples),
     paragraph(`Exit status: ${codes.join(', ')}.`),

@@ -5,10 +5,12 @@ import { createProgram, runProgram } from '../src/cli/program.ts';
 import { topicTexts } from '../src/cli/topics.ts';
 import type { Context } from '../src/context.ts';
 import { toManual, toPlainText, toRoff } from './manual-page.ts';
+import { referenceSchema, toReference } from './reference.ts';
 
 /**
  * What the build stores in dist/, so that whoever asks for it waits for no more than a file, by its name: every help for a
- * terminal of the usual width, by the words of its command (a topic's by `help` and its name), and the manual page.
+ * terminal of the usual width, by the words of its command (a topic's by `help` and its name), the same for programs with its
+ * schema, and the manual page.
  */
 export async function prepare(version: string): Promise<Record<string, string>> {
   const program = await createProgram(toContext(version, () => {}));
@@ -29,6 +31,8 @@ export async function prepare(version: string): Promise<Record<string, string>> 
   const manual = toManual(program, topics, version);
   return {
     'help.json': JSON.stringify(helps),
+    'reference.json': `${JSON.stringify(toReference(program))}\n`,
+    'help.schema.json': `${JSON.stringify(referenceSchema, null, 2)}\n`,
     'leadpipe.1': toRoff(manual),
     'leadpipe.txt': toPlainText(manual, defaultWidth),
   };

@@ -1,5 +1,6 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
+import type { PriceName } from '../operations/kinds/kind.ts';
 import { toExitCodes } from './exit-codes.ts';
 
 /** What a command's help and the manual page say below its options. */
@@ -8,6 +9,11 @@ export interface CommandHelp {
   readonly examples: readonly [string, string];
   /** The shape of what goes to stdout. A group has none. */
   readonly output?: readonly string[];
+  /** The columns of its CSV, without those that depend on the request; those are said in words. */
+  readonly columns?: () => readonly string[];
+  readonly moreColumns?: string;
+  /** What it costs, and the settings of its price. Without it, the command is free. */
+  readonly cost?: { readonly text: string; readonly settings: readonly PriceName[] };
   /** How it can end; a group can end as its commands can. */
   readonly outcomes?: readonly Outcome[];
   readonly lists?: readonly HelpList[];
@@ -106,11 +112,22 @@ function createHelper(width: number): Help {
   return helper;
 }
 
+/** Pure: the columns of a command's CSV, for people; empty for one that prints no records. */
+export function toColumnsText({ columns, moreColumns }: CommandHelp): string {
+  return [...(columns?.() ?? []), ...(moreColumns === undefined ? [] : [moreColumns])].join(', ');
+}
+
+/** Pure: what a command costs, for people. */
+export function toCostText({ settings, text }: NonNullable<CommandHelp['cost']>): string {
+  return settings.length === 0 ? text : `${text} (${settings.join(', ')})`;
+}
+
 function toHelpText(command: Command, help: CommandHelp, width: number): string {
   const helper = createHelper(width);
   const filled = (lines: readonly string[]): string[] =>
     lines.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`);
-  const { lists = [], examples, output = [], remarks = [] } = help;
+  const { cost, examples, lists = [], output = [], remarks = [] } = help;
+  const csv = toColumnsText(help);
   const codes = toExitCodes(outcomesOf(command));
   return [
     ...lists.flatMap((list) => ['', ...listLines(helper, list)]),
@@ -118,7 +135,8 @@ function toHelpText(command: Command, help: CommandHelp, width: number): string 
     'Examples:',
     ...examples.map((line) => `  $ ${line.replaceAll('\n', '\n    ')}`),
     ...(output.length === 0 ? [] : ['', 'Output shape:']),
-    ...filled(output),
+    ...filled([...output, ...(csv === '' ? [] : [`csv: ${csv}`])]),
+    ...(cost === undefined ? [] : ['', 'Cost:', ...filled([toCostText(cost)])]),
     ...(codes.length === 0 ? [] : ['', 'Exit codes:']),
     ...codes.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
     ...remarks.flatMap((remark) => ['', helper.boxWrap(remark, width)]),

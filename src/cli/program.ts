@@ -71,7 +71,7 @@ const help: CommandHelp = {
   ],
   remarks: [
     'Without an account: add --local, which is free and answers with fictional leads. With an account: `leadpipe auth login` asks for the address of the service and for your API key.',
-    '`leadpipe <command> --help` explains the options, the output and the exit codes of a command.',
+    '`leadpipe <command> --help` explains the options, the output and the exit codes of a command. `leadpipe help --json` is all of it for programs.',
   ],
 };
 
@@ -84,6 +84,11 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
   try {
     program = await createProgram(context, argv);
     argv = toCommandFirst(program, argv);
+    if (argv[0] === 'help' && argv.some((word) => word === '--json' || word === '--json-schema')) {
+      const { readHelpForPrograms } = await import('./help-json.ts');
+      context.stdout.stream.write(await readHelpForPrograms(argv.slice(1)));
+      return exitCodeOf('complete');
+    }
     const topic = argv[0] === 'help' ? topicNames.find((name) => name === argv[1]) : undefined;
     if (topic !== undefined) {
       const { topicTexts } = await import('./topics.ts');

@@ -112,6 +112,10 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
           'for people. With --json-errors (and without -v) it is empty, or one line: the error object below.',
         ],
         ['exit code', 'is also in the error; see leadpipe help exit-codes.'],
+        [
+          'commands',
+          'leadpipe help --json [command]: arguments, options, exit codes, columns and cost; --json-schema prints its schema.',
+        ],
         ['stdin', 'no command asks a question when stdin is not a terminal.'],
       ],
     },

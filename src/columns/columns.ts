@@ -50,6 +50,11 @@ export function wordedLayout(words: Readonly<Record<string, string>>): Layout {
   };
 }
 
+/** Pure: the columns by their headers. */
+export function headersOf({ columns }: Layout): string[] {
+  return columns.map(({ header }) => header);
+}
+
 export const taskStatusLayout = wordedLayout({
   leads_search_id: 'task',
   status: 'state',

@@ -90,7 +90,7 @@ describe('the help of every command', () => {
   it('explains every option on a line or two: its own first, then those that others share', async () => {
     const headings = helps.get('search')?.match(/^\w[\w ]*:$/gm);
     const wanted =
-      'Arguments: What to find: Output: Buying: Connection: Messages: Examples: Output shape: Exit codes:';
+      'Arguments: What to find: Output: Buying: Connection: Messages: Examples: Output shape: Cost: Exit codes:';
     expect(headings?.join(' ')).toBe(wanted);
     const { stdout: topic } = await runInProcess('help options');
     /** Without the columns in which they stand. */

@@ -1,4 +1,4 @@
-import { balanceLayout } from '../../columns/columns.ts';
+import { balanceLayout, headersOf } from '../../columns/columns.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { countOf, toThem } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
@@ -35,6 +35,7 @@ export const createCommand = defineCommand({
     '{"object":"credit_balance","available_credits":1200,',
     ' "updated_at":"2026-01-31 09:00:00"}',
   ],
+  columns: () => headersOf(balanceLayout),
   outcomes: [...freeOutcomes, 'credits'],
   async run(context, options: BalanceOptions) {
     const answer = await withConnection(context, options, ({ client, settings }) =>

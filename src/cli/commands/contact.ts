@@ -1,6 +1,8 @@
 import { Argument, Option } from 'commander';
+import { headersOf } from '../../columns/columns.ts';
 import { isContactFound } from '../../columns/record-parts.ts';
 import { contactTypes } from '../../contract/types.ts';
+import { kinds } from '../../operations/kinds/kinds.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
@@ -33,8 +35,13 @@ export const createCommand = defineCommand({
     '{"object":"contact_search_result",',
     ' "request":{"contact_type":"email","objective":"…"},',
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
-    'csv: contact_type,objective,content,reference,created_at',
   ],
+  columns: () => headersOf(kinds.contact.layout()),
+  moreColumns: 'with --input those of the input, then <into>, <into>_reference, <into>_error',
+  cost: {
+    text: 'the price that you set, for each lookup',
+    settings: ['price.contact.email', 'price.contact.phone'],
+  },
   remarks: toRowsRemarks('objective', { byDefault: identityByDefault }),
   async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
     // Check this first, so that standard input is not read in vain.

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
-import { memberLayout } from '../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../columns/columns.ts';
 import type { Layout, Tone } from '../../columns/layout.ts';
 import { KeychainError } from '../../config/keychain.ts';
 import { type Profile, readProfile } from '../../config/settings.ts';
@@ -56,6 +56,7 @@ export const createCommand = defineCommand({
     '{"check":"clock","result":"warning",',
     ' "found":"340 s ahead of the service","fix":"…"}',
   ],
+  columns: () => headersOf(doctorLayout),
   outcomes: [...freeOutcomes, 'credits'],
   async run(context, options: ConnectionOptions & RecordOptions) {
     const findings: Finding[] = [];

@@ -46,8 +46,10 @@ export const createCommand = defineCommand({
   output: [
     'one object as the service sent it; its answer has the fields:',
     '{"success":true,"answer":{"headcount":120}}',
-    'csv: one column for each field',
   ],
+  columns: () => [],
+  moreColumns: 'each field; with --input those of the input, then each field, enrich_error',
+  cost: { text: 'the price that you set, for each request', settings: ['price.enrich'] },
   remarks: toRowsRemarks('entity_context', { byDefault: identityByDefault }),
   async run(context, entityContext: string | undefined, options: EnrichOptions) {
     const schema = checkSchemaLimits(await readSchema(context, options));

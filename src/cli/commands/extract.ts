@@ -52,8 +52,10 @@ export const createCommand = defineCommand({
     'one item on each line (jsonl), as the service sent it; the fields depend on',
     'the type:',
     '{"id":12345678901234567890,"login":"…","url":"…"}',
-    'csv: one column for each field that any item has',
   ],
+  columns: () => [],
+  moreColumns: 'each field that any item has; with --input type and target in front',
+  cost: { text: 'the price that you set, for each item', settings: ['price.extract'] },
   remarks: toRowsRemarks('target', {
     byDefault:
       ' Without both, leadpipe sends the one column that names the target: a handle, a repository or a website.',

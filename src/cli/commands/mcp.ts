@@ -46,6 +46,7 @@ export const createCommand = defineCommand({
     '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
     ' "args":["mcp","--max-credits","200"]}}}',
   ],
+  cost: { text: 'what the agent buys, at most --max-credits in a session', settings: [] },
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated', 'hung_up'],
   remarks: [
     'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',

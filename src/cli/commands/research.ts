@@ -1,5 +1,7 @@
 import { Argument } from 'commander';
+import { headersOf } from '../../columns/columns.ts';
 import { arrayItems } from '../../json/text.ts';
+import { kinds } from '../../operations/kinds/kinds.ts';
 import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
@@ -20,8 +22,10 @@ export const createCommand = defineCommand({
     'on a terminal, the text of the answer with its numbered sources; elsewhere',
     'one object as the service sent it (its answer can be any JSON):',
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
-    'csv: result,citations',
   ],
+  columns: () => headersOf(kinds.research.layout()),
+  moreColumns: 'with --input those of the input, then <into>, <into>_citations, <into>_error',
+  cost: { text: 'the price that you set, for each question', settings: ['price.research'] },
   remarks: toRowsRemarks('query'),
   async run(context, query: string | undefined, options: LookupOptions) {
     const source = sourceOf(options, query, 'query');

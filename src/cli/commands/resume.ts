@@ -73,6 +73,9 @@ export const createCommand = defineCommand({
     'columns, each lead or row once. With -o, all rows go into another file. On',
     'standard output only the rest is printed.',
   ],
+  columns: () => [],
+  moreColumns: 'those of the interrupted command',
+  cost: { text: 'what the rest of the purchase can cost', settings: [] },
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
   run: runResume,
 });

@@ -44,7 +44,12 @@ export const createCommand = defineCommand({
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
     'leadpipe search company "dental clinics in Austin" --local -o clinics.csv',
   ],
-  output: ['one lead on each line (jsonl), as the service sent it:', ...leadShape, ...leadColumns],
+  output: ['one lead on each line (jsonl), as the service sent it:', ...leadShape],
+  ...leadColumns,
+  cost: {
+    text: 'at most 1 credit for each lead; with --enrich-fields the price that you set',
+    settings: ['price.search'],
+  },
   outcomes: [...paidOutcomes, 'partial'],
   run: runSearch,
 });

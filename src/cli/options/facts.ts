@@ -20,7 +20,7 @@ export function withFacts(option: Option, facts: OptionFacts): Option {
   return option;
 }
 
-function factsOf(option: Option): OptionFacts {
+export function factsOf(option: Option): OptionFacts {
   const { defaultValue } = option;
   return { ...(defaultValue !== undefined && { default: defaultValue }), ...known.get(option) };
 }

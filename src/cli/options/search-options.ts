@@ -1,4 +1,6 @@
 import { Argument, Option } from 'commander';
+import { headersOf } from '../../columns/columns.ts';
+import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntityType } from '../../contract/types.ts';
@@ -23,10 +25,10 @@ export const leadShape = [
   '{"name":"…","links":{"website":"…"},"description":"…",',
   ' "score":{"score":"…","reason":"…"}}',
 ];
-export const leadColumns = [
-  'csv: name,description,score,score_reason,website,linkedin_url,links, then',
-  '     <field>,<field>_reference for each of --enrich-fields',
-];
+export const leadColumns = {
+  columns: () => headersOf(entityLayout()),
+  moreColumns: 'then <field>, <field>_reference for each of --enrich-fields',
+} as const;
 
 /** What to find: the options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
@@ -153,6 +155,11 @@ export const enableWebSearch = new Option(
   '--enable-web-search',
   'also search the open web: slower and more expensive; needed for xiaohongshu and wechat',
 );
+
+export const taskCost = {
+  text: 'at most 1 credit for each lead; with --enrich-fields or --enable-web-search the price that you set',
+  settings: ['price.task'],
+} as const;
 
 /** Reads and checks the task that shall be created, before anything is sent. Throws UsageError. */
 export async function readTaskRequest(

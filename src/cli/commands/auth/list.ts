@@ -1,4 +1,4 @@
-import { memberLayout } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout } from '../../../columns/layout.ts';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
@@ -34,6 +34,7 @@ export const createAuthList = defineCommand({
     '{"profile":"default","in_use":true,"base_url":"https://…",',
     ' "key_in":"keychain","key_for":"https://…"}',
   ],
+  columns: () => headersOf(profilesLayout),
   outcomes: localOutcomes,
   run: runAuthList,
 });

@@ -1,4 +1,4 @@
-import { wordedLayout } from '../../../columns/columns.ts';
+import { headersOf, wordedLayout } from '../../../columns/columns.ts';
 import { readProfile } from '../../../config/settings.ts';
 import { findTarget } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
@@ -25,6 +25,7 @@ export const createAuthStatus = defineCommand({
     ' "key":"…9f3c","valid":true,',
     ' "available_credits":1200}',
   ],
+  columns: () => headersOf(statusLayout),
   outcomes: freeOutcomes,
   run: runAuthStatus,
 });

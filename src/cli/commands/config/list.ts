@@ -1,4 +1,4 @@
-import { memberLayout } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout } from '../../../columns/layout.ts';
 import {
   readProfile,
@@ -47,6 +47,7 @@ export const createConfigList = defineCommand({
     '{"setting":"timeout.idle","value":60,"from":"profile",',
     ' "meaning":"seconds to wait for more data of an answer"}',
   ],
+  columns: () => headersOf(settingsLayout),
   outcomes: localOutcomes,
   run: runConfigList,
 });

@@ -89,6 +89,7 @@ export const createHistoryList = defineCommand({
     'service: the address of the service; local for --local, which costs nothing',
     'stop_reason: why the search or task ended, as the service says it',
   ],
+  columns: () => historyMembers,
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
     `On a terminal the newest ${defaultOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,

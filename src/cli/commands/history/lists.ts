@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import { memberLayout } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import {
@@ -17,6 +17,16 @@ import type { RecordOptions, ReportOptions } from '../../options/options.ts';
 import { printRecords, timeColumn, zoned } from '../../records/record-output.ts';
 import { memberText, operationIdColumn } from './purchase-columns.ts';
 import { toUnknownList } from './unknown-list.ts';
+
+const leadMembers = [
+  'list',
+  'name',
+  'time',
+  'operation_id',
+  'leads_search_id',
+  'origin',
+  'link',
+] satisfies (keyof ListedLead)[];
 
 export const createHistoryLists = defineCommand({
   name: 'lists',
@@ -36,6 +46,8 @@ export const createHistoryLists = defineCommand({
     '{"list":"company","name":"…","time":"…","operation_id":"op_…",',
     ' "leads_search_id":"…","origin":"https://…","link":"https://…"}',
   ],
+  columns: () => headersOf(listsLayout),
+  moreColumns: `with a name: ${leadMembers.join(', ')}`,
   outcomes: [...localOutcomes, 'not_found'],
   remarks: [
     '`history prune` removes old purchases, but never a list. The fictional leads of --local have lists of their own.',
@@ -74,16 +86,6 @@ const listsLayout: Layout = {
     origin,
   ],
 };
-
-const leadMembers = [
-  'list',
-  'name',
-  'time',
-  'operation_id',
-  'leads_search_id',
-  'origin',
-  'link',
-] satisfies (keyof ListedLead)[];
 
 const leadsLayout: Layout = {
   ...memberLayout(leadMembers),

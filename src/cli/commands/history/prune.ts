@@ -1,4 +1,4 @@
-import { memberLayout } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
@@ -34,6 +34,7 @@ export const createHistoryPrune = defineCommand({
     '{"operation_id":"op_…","time":"…","command":"contact","removed":"answer"}',
     'removed: answer (the record of the purchase stays), or operation (all of it)',
   ],
+  columns: () => headersOf(prunedLayout),
   outcomes: localOutcomes,
   run: runHistoryPrune,
 });

@@ -58,6 +58,8 @@ export const createHistoryShow = defineCommand({
     'With --answer the whole body, for example with the metadata of an extraction;',
     'for a list {"request_id":"…","answer":{…}} for each row.',
   ],
+  columns: () => [],
+  moreColumns: 'those of the command that bought it',
   outcomes: [...localOutcomes, 'partial', 'not_found'],
   run: runHistoryShow,
 });

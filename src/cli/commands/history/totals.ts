@@ -48,6 +48,8 @@ export const createHistoryTotals = defineCommand({
     'unsettled: how much of credits_at_most is for unfinished purchases; it may',
     '       be less',
   ],
+  columns: () => ['day', ...sums],
+  moreColumns: 'with --by command, list or profile in place of day',
   outcomes: localOutcomes,
   remarks: [
     `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
@@ -93,6 +95,8 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
 
 const counts = ['purchases', 'leads', 'charged', 'maybe_charged'];
 
+const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'];
+
 const longestBar = 12;
 
 /** Sums, with a bar for each. */
@@ -116,7 +120,7 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / max)),
     },
   ];
-  return { ...memberLayout([by, ...counts, 'credits_at_most', 'unpriced', 'unsettled']), table: () => table };
+  return { ...memberLayout([by, ...sums]), table: () => table };
 }
 
 function toSummaryOfTotal(record: JsonView): string {

@@ -1,7 +1,8 @@
+import { headersOf } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import type { BoughtTask, OperationEvent } from '../../../operations/events.ts';
-import { printedAs } from '../../../operations/kinds/kinds.ts';
+import { kinds, printedAs } from '../../../operations/kinds/kinds.ts';
 import { toWorstCase } from '../../../operations/money.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
@@ -14,6 +15,7 @@ import {
   enableWebSearch,
   readTaskRequest,
   type TaskRequestOptions,
+  taskCost,
 } from '../../options/search-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
 import { runAndShow } from '../../run-and-show.ts';
@@ -30,6 +32,8 @@ export const createTaskCreate = defineCommand({
     'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
+  columns: () => headersOf(kinds['task create'].layout()),
+  cost: taskCost,
   outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
   run: runTaskCreate,
 });

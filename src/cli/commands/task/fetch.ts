@@ -13,6 +13,7 @@ import {
   type PositionOptions,
   positionOptions,
   type ReadOptions,
+  readingColumns,
   readingOptions,
   readingShape,
   toReadTerms,
@@ -32,6 +33,7 @@ export const createTaskFetch = defineCommand({
     'leadpipe task fetch "$id" --pts 40 --positions --local',
   ],
   output: [...readingShape, 'The next position is printed on stderr.'],
+  ...readingColumns,
   outcomes: readOutcomes,
   run: runTaskFetch,
 });

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { memberLayout } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import type { LeadpipeError } from '../../../errors.ts';
@@ -39,6 +39,7 @@ export const createTaskList = defineCommand({
     ' "objective":"…","state":"running","position":20,"ready_count":40,',
     ' "output":null,"limit":100}',
   ],
+  columns: () => headersOf(knownTaskLayout),
   outcomes: freeOutcomes,
   run: runTaskList,
 });

@@ -11,7 +11,7 @@ import {
   seconds,
   under,
 } from '../../options/options.ts';
-import { leadShape } from '../../options/search-options.ts';
+import { leadColumns, leadShape } from '../../options/search-options.ts';
 
 export interface ReadOptions extends ConnectionOptions, RecordOptions {
   readonly num?: number;
@@ -68,8 +68,13 @@ export const waitingOptions = under(heading, [
 export const readingShape = [
   'one lead on each line (jsonl), as the service sent it, sorted by position:',
   ...leadShape,
-  'csv: the columns of `task run`; enrich fields are those of the first page',
 ];
+
+/** Their columns, too: enrich fields are known when the first page is there. */
+export const readingColumns = {
+  ...leadColumns,
+  moreColumns: 'then <field>, <field>_reference for each enrich field of the first page',
+} as const;
 
 /** Pure: from the option, else the profile, else the default of the reference workflow. */
 export function toReadTerms(

@@ -13,6 +13,7 @@ import {
   listOptions,
   readTaskRequest,
   type TaskRequestOptions,
+  taskCost,
   toListTerms,
 } from '../../options/search-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
@@ -32,11 +33,9 @@ export const createTaskRun = defineCommand({
     'leadpipe task run company "dental clinics in Austin" --local -o clinics.csv',
     'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
-  output: [
-    'one lead on each line (jsonl), as the service sent it, sorted by position:',
-    ...leadShape,
-    ...leadColumns,
-  ],
+  output: ['one lead on each line (jsonl), as the service sent it, sorted by position:', ...leadShape],
+  ...leadColumns,
+  cost: taskCost,
   outcomes: [...paidOutcomes, 'partial', 'not_found'],
   run: runTaskRun,
 });

@@ -1,5 +1,5 @@
 import { toStatusRecord } from '../../../answers.ts';
-import { taskStatusLayout } from '../../../columns/columns.ts';
+import { headersOf, taskStatusLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
@@ -23,6 +23,7 @@ export const createTaskStatus = defineCommand({
     '{"leads_search_id":"…","status":"running","ready_count":40,',
     ' "verified_count":52,"stop_reason":""}',
   ],
+  columns: () => headersOf(taskStatusLayout),
   outcomes: [...freeOutcomes, 'not_found'],
   run: runTaskStatus,
 });

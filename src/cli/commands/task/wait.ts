@@ -9,6 +9,7 @@ import {
   type FollowOptions,
   type PositionOptions,
   positionOptions,
+  readingColumns,
   readingOptions,
   readingShape,
   toReadTerms,
@@ -29,6 +30,7 @@ export const createTaskWait = defineCommand({
     'leadpipe task wait "$id" --pts 40 --wait-timeout 600 --local -o rest.jsonl',
   ],
   output: readingShape,
+  ...readingColumns,
   outcomes: readOutcomes,
   run: runTaskWait,
 });
