@@ -6,6 +6,7 @@ import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { syncFolder } from '../files/private-folder.ts';
+import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 
 export type StoreContext = Pick<Context, 'directories' | 'pid' | 'clock' | 'random'>;
@@ -68,7 +69,10 @@ export async function changeStore(
     });
   } catch (cause) {
     if (cause instanceof LeadpipeError) throw cause;
-    throw new LocalIoError(`can't write ${path}: ${(cause as Error).message}`, { charged: 'no', cause });
+    const isMounted = codeOf(cause) === 'EBUSY';
+    const why = isMounted ? "it is mounted by itself, and can't be replaced" : reasonOf(cause);
+    const hint = isMounted ? 'Mount its folder, or change the file where it comes from.' : undefined;
+    throw new LocalIoError(`can't write ${path}: ${why}`, { hint, charged: 'no', cause });
   }
 }
 

@@ -61,6 +61,21 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
   });
 });
 
+it.runIf(canMount)(
+  'settings that are mounted by themselves are left as they are, and it says what helps',
+  async () => {
+    const at = await createBuyer();
+    const set = 'leadpipe config set retry.attempts';
+    const path = '../config/config.json';
+    const mount = `mount --bind ${path} ${path}`;
+    const result = await inShell(`${set} 1 && ${mount} && ${set} 2 -q`, at, 'unshare', '-m');
+    const says = ["config.json: it is mounted by itself, and can't be replaced", 'Mount its folder'];
+    expect(result).toMatchObject(failing(74, ...says));
+    expect(readdirSync(join(at.cwd, '../config'))).toEqual(['config.json']);
+    expect(JSON.parse(at.read(path)).profiles.default).toEqual({ 'retry.attempts': 1 });
+  },
+);
+
 describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights of its own', () => {
   const isRoot = { through: [] as readonly string[], ls: '' };
   const isOther = { ...isRoot, through: asOther };
