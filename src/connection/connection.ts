@@ -229,6 +229,7 @@ export async function findKey(context: Context, { name }: Profile, { origin }: U
 
 /** Pure: the proxy for an address, by the environment; none for this machine itself. Throws ConfigurationError. */
 export function findProxy(address: URL, env: Context['env']): ProxyChoice {
-  if (isLoopback(address.hostname)) return { proxy: undefined, rule: 'the address is on this machine' };
+  if (isLoopback(address.hostname))
+    return { proxy: undefined, rule: 'the address is on this machine', unread: [] };
   return chooseProxy(address, env);
 }

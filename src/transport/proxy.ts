@@ -24,45 +24,60 @@ export interface ProxyChoice {
   readonly proxy: HttpProxy | undefined;
   /** What decided, in a few words: the variable, or the entry of NO_PROXY; undefined where no variable is set. */
   readonly rule: string | undefined;
+  /** Entries of NO_PROXY that can't be read, and so decide nothing. */
+  readonly unread: readonly string[];
 }
 
 /** The proxy for the service, if any, and why. Throws ConfigurationError for a bad one, without its credentials. */
 export function chooseProxy(service: URL, env: Environment): ProxyChoice {
   const variable = variables.find((name) => env[name] !== undefined);
   const value = variable === undefined ? '' : env[variable]?.trim();
-  if (variable === undefined || !value) return { proxy: undefined, rule: variable && `${variable} is empty` };
+  if (variable === undefined || !value) {
+    return { proxy: undefined, rule: variable && `${variable} is empty`, unread: [] };
+  }
   const excepting = env.no_proxy === undefined ? 'NO_PROXY' : 'no_proxy';
-  const exception = (env[excepting] ?? '').split(/[\s,]+/).find((one) => isExcepted(service, one));
+  const entries = (env[excepting] ?? '').split(/[\s,]+/).filter((one) => one !== '');
+  const exceptions = entries.map((entry) => ({ rule: `${excepting}: ${entry}`, covers: toException(entry) }));
+  const unread = exceptions.flatMap(({ covers, rule }) => (covers === undefined ? [rule] : []));
+  const exception = exceptions.find(({ covers }) => covers?.(service));
   return exception === undefined
-    ? { proxy: toProxy(value, variable), rule: variable }
-    : { proxy: undefined, rule: `${excepting}: ${exception}` };
+    ? { proxy: toProxy(value, variable), rule: variable, unread }
+    : { proxy: undefined, rule: exception.rule, unread };
 }
 
 /**
- * Whether an entry of NO_PROXY covers the service. It is a name (with its subdomains), an address or a range of addresses, each with or
- * without a port, or `*`. No name is looked up: an address covers only a service that is named by its address.
+ * Which services an entry of NO_PROXY covers; undefined where it can't be read. It is a name (with its subdomains), an address or a range of
+ * addresses, each with or without a port, or `*`. No name is looked up: an address covers only a service that is named by its address.
  */
-function isExcepted(service: URL, exception: string): boolean {
-  if (exception === '*') return true;
-  const host = bare(service.hostname).replace(/\.$/, '');
+function toException(text: string): ((service: URL) => boolean) | undefined {
+  if (text === '*') return () => true;
   // An IPv6 address without brackets has no port.
-  const [, entry = exception, port] = /^(\[.*\](?:\/\d+)?|[^:]*):(\d+)$/.exec(exception) ?? [];
-  if (port !== undefined && port !== (service.port || '443')) return false;
-  if (isIP(host) !== 0) return isInRange(host, bare(entry));
-  const name = entry.toLowerCase().replace(/^\*?\./, '');
-  return name !== '' && `.${host}`.endsWith(`.${name}`);
+  const [, entry = text, port] = /^(\[.*\](?:\/\d+)?|[^:]*):(\d+)$/.exec(text) ?? [];
+  const covers = toRange(bare(entry)) ?? toName(entry);
+  return (
+    covers &&
+    ((service) => {
+      const isPort = port === undefined || port === (service.port || '443');
+      return isPort && covers(bare(service.hostname).replace(/\.$/, ''));
+    })
+  );
 }
 
 /** Whether an address is the one of a range, or one of those that share its first bits (`192.0.2.0/24`). */
-function isInRange(address: string, range: string): boolean {
+function toRange(range: string): ((host: string) => boolean) | undefined {
   const [first = '', bits] = range.split('/');
   const family = isIP(first);
   const most = family === 4 ? 32 : 128;
   const prefix = bits === undefined ? most : Number(bits);
-  if (family === 0 || bits === '' || !(prefix <= most)) return false;
+  if (family === 0 || bits === '' || !(prefix <= most)) return undefined;
   const covered = new BlockList();
   covered.addSubnet(first, prefix, family === 4 ? 'ipv4' : 'ipv6');
-  return covered.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  return (host) => isIP(host) !== 0 && covered.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
+}
+
+function toName(text: string): ((host: string) => boolean) | undefined {
+  const [, name] = /^(?:\*?\.)?([\w-]+(?:\.[\w-]+)*)\.?$/.exec(text.toLowerCase()) ?? [];
+  return name === undefined ? undefined : (host) => isIP(host) === 0 && `.${host}`.endsWith(`.${name}`);
 }
 
 function bare(hostname: string): string {

@@ -166,6 +166,20 @@ describe('doctor', () => {
     });
   });
 
+  it('names what it can not read in NO_PROXY, and what decided', async () => {
+    const env = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '10.0.0.0/33, leads.invalid' };
+    const { rows } = await examine({
+      ...bareEnvironment(),
+      LEADPIPE_BASE_URL: 'https://leads.invalid',
+      ...env,
+    });
+    expect(rows.find(({ check }) => check === 'proxy')).toMatchObject({
+      result: 'warning',
+      found: "none (NO_PROXY: leads.invalid); can't read NO_PROXY: 10.0.0.0/33",
+      fix: expect.stringContaining('192.0.2.0/24'),
+    });
+  });
+
   it('asks a keychain that says nothing once', async () => {
     const { LEADPIPE_BASE_URL: origin = '' } = await serve();
     const keys = JSON.stringify({ keys: { default: { origin, store: 'keychain' } } });

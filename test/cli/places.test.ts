@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { creditBalance } from '../helpers/bodies.ts';
 import { ending, failing } from '../helpers/ending.ts';
+import { recordsIn } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
-import { machineWith } from '../helpers/machine.ts';
+import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 import { command, inShell, temporaryFolder } from '../helpers/run.ts';
 
 /** Where people run it: containers, shared folders, machines that lack what others have. */
@@ -177,4 +179,28 @@ describe('a machine without what others have', () => {
     const says = ['the limit on virtual memory (ulimit -v) is too low', '--disable-wasm-trap-handler'];
     expect(result).toMatchObject(more === '' ? failing(78, ...says) : { code: 0, stdout: `${balance}\n` });
   });
+});
+
+it('a delivery network that answers 520 to 530 in turn costs no row and no credit', async () => {
+  const page = { fault: 'status', body: '<html>', headers: { 'content-type': 'text/html' } };
+  const pages = (operation: string, last = 530, everyOther = 0) =>
+    Array.from({ length: last - 519 }, (_, nth) => {
+      return { ...page, operation, status: 520 + nth, skip: nth * everyOther };
+    });
+  const service = await startLedgerService({}, [
+    ...pages('createTask', 523),
+    ...pages('status'),
+    ...pages('fetch'),
+    // A lookup is sent again once.
+    ...pages('contactSearch', 530, 1),
+  ]);
+  const at = createMachine(service.url, ledgerKey);
+  at.write('names.txt', Array.from({ length: 12 }, (_, nth) => `Kontora ${nth}\n`).join(''));
+  const task = await at.leadpipe('task run company fintech --limit 7 --poll-interval 0.01 -f jsonl');
+  const list = await at.leadpipe('contact email --input names.txt --concurrency 1 -f jsonl');
+  expect([task.code, list.code]).toEqual([0, 0]);
+  expect(recordsIn(task.stdout)).toHaveLength(7);
+  expect(list.stdout.match(/hello@kontora\d+\.example/g)).toHaveLength(12);
+  const settled = [...(await service.close()).values()].sort();
+  expect(settled).toEqual([...Array(12).fill(5), 7]);
 });

@@ -139,3 +139,22 @@ it.each<[rule: string | undefined, env: Record<string, string>, url: string]>([
 ])('%s decides with %j', (rule, env, url) => {
   expect(chooseProxy(new URL(url), env).rule).toBe(rule);
 });
+
+it.each<[entry: string, isRead: boolean]>([
+  ['192.0.2.0/33', false],
+  ['192.0.2.0/', false],
+  ['192.0.2.0/x', false],
+  ['192.0.2.*', false],
+  ['fd00::/129', false],
+  ['[fd00::/8]:8443', true],
+  ['fd00:::', false],
+  ['https://service.test', false],
+  ['service.test:https', false],
+  ['.', false],
+  ['service.test.', true],
+  ['*.service.test', true],
+  ['*', true],
+])('the entry %j of NO_PROXY can be read: %s', (entry, isRead) => {
+  const env = { HTTPS_PROXY: 'http://proxy:1', NO_PROXY: `${entry}, other.test` };
+  expect(chooseProxy(new URL(service), env).unread).toEqual(isRead ? [] : [`NO_PROXY: ${entry}`]);
+});

@@ -176,7 +176,11 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
     proxy() {
       const choice = baseUrl && findProxy(baseUrl, env);
       proxy = choice?.proxy?.name;
-      return ok(`${proxy ?? 'none'}${choice?.rule === undefined ? '' : ` (${choice.rule})`}`);
+      const found = `${proxy ?? 'none'}${choice?.rule === undefined ? '' : ` (${choice.rule})`}`;
+      const unread = choice?.unread ?? [];
+      if (unread.length === 0) return ok(found);
+      const fix = 'Write names, addresses or ranges such as 192.0.2.0/24, with commas between them.';
+      return warning(`${found}; can't read ${unread.join(' and ')}`, fix);
     },
     'host name': () => checkName(baseUrl, proxy),
     async connection() {
