@@ -99,9 +99,10 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      if (action.args.length === 0 || fits(action)) return;
-      const { toCorrection } = await import('./messages/corrected.ts');
-      const correction = toCorrection(action, argv);
+      const isJson = action.args.some((word) => word.trimStart().startsWith('{'));
+      if (!isJson && (action.args.length === 0 || fits(action))) return;
+      const { toCorrection, toPasted } = await import('./messages/corrected.ts');
+      const correction = toPasted(action, argv) ?? (fits(action) ? undefined : toCorrection(action, argv));
       if (correction !== undefined) throw correction;
     });
     await program.parseAsync(await toCommandLine(program, argv), { from: 'user' });

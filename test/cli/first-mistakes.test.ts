@@ -103,6 +103,22 @@ const mistakes = String.raw`
   contact emial x => unknown contact type "emial": did you mean email? | One of: email, phone.
   extract ins_folowing x => did you mean ins_following?
   config get timeout.idel => did you mean timeout.idle? | timeout.event
+  entity-search company "fintech in Berlin" => unknown command "entity-search": did you mean leadpipe search company "fintech in Berlin"?
+  entity_search x => did you mean leadpipe search x?
+  deep-search "what is x" => did you mean leadpipe research "what is x"?
+  contact-search email x => did you mean leadpipe contact email x?
+  create_task company x => did you mean leadpipe task create company x?
+  entity-search --entity-type company --objective "a b" => did you mean leadpipe search company "a b"?
+  search --entity-type company --objective "a b" --limit 5 => the entity type is an argument, not an option\nYou probably meant: leadpipe search company "a b" --limit 5\n
+  search company --objective=x --limit 3 => the objective is an argument | leadpipe search company x --limit 3\n
+  contact --contact_type email --objective x => leadpipe contact email x\n
+  research --query x => the query is an argument, not an option\nYou probably meant: leadpipe research x\n
+  search "{\"entity_type\":\"company\",\"objective\":\"a b\",\"limit\":5}" => a request in JSON is not an argument\nYou probably meant: leadpipe search company "a b" --limit 5\n
+  search "{\"objective\":\"a b\",\"entity_type\":\"person\",\"enrich_fields\":[\"x\",\"y\"]}" -o a.csv => leadpipe search person "a b" --enrich-fields x,y -o a.csv\n
+  research "{\"query\":\"a b\"}" => a request in JSON is not an argument\nYou probably meant: leadpipe research "a b"\n
+  enrich "{\"entity_context\":\"a b\",\"enrich_fields\":{\"type\":\"object\"}}" => leadpipe enrich "a b" --schema | <file>
+  "{\"entity_type\":\"company\",\"objective\":\"a b\"}" => did you mean leadpipe search company "a b"?
+  "{\"entity_type\":\"wechat\",\"objective\":\"a b\",\"enable_web_search\":true}" => did you mean leadpipe task run wechat "a b" --enable-web-search?
   completion zhs => unknown shell "zhs": did you mean zsh? | One of: bash, zsh, fish.
 `;
 
@@ -161,9 +177,10 @@ describe('an error as JSON', () => {
     return error;
   };
 
-  it('keeps the lines of its hint', async () => {
+  it('has its hint on one line, without the columns of the screen', async () => {
     const error = await errorOf('balance');
-    expect(error.hint.split('\n')).toHaveLength(3);
+    expect(error.hint).not.toMatch(/\n| {2}/);
+    expect(error.hint).toContain('leadpipe auth login');
     expect(error).toMatchObject({ exit: 78, charged: 'no' });
   });
 

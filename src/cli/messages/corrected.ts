@@ -6,6 +6,7 @@ import { nearest, wordsOf } from '../../requests/closed-list.ts';
 import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
 import { optionsBelow } from '../options/leading.ts';
+import { commandOfBody, commandOfOperation, toOwnLine } from './interface-words.ts';
 import { shellWord } from './quoted.ts';
 
 /** Arguments that are the user's own text. Without quotes they become several arguments. */
@@ -60,9 +61,19 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
   }
   // Many programs have a `resume` in each group. Here, one command resumes everything.
   if (group.parent !== null) return { resume: 'leadpipe resume' };
+  const own = commandOfOperation(word) ?? commandOfBody(word);
+  if (own !== undefined) return { [word]: toOwnLine(own, commandOfBody(word) ? words : words.slice(1)) };
   const names = group.commands.map((one) => one.name());
   const type = nearest(word, names) === undefined ? nearest(word, streamEntityTypes, entityWords) : undefined;
   return { ...(type === undefined ? {} : { [word]: `leadpipe search ${type}` }), ...nearCommands };
+}
+
+/** Pure: that an argument is a whole request in JSON, with the command line for it; undefined where none is. */
+export function toPasted(command: Command, argv: readonly string[]): UsageError | undefined {
+  const isOurs = (word: string): boolean => commandOfBody(word) !== undefined;
+  if (!command.args.some(isOurs)) return undefined;
+  const line = toOwnLine(pathOf(command).join(' '), argv.slice(pathOf(command).length));
+  return new UsageError('a request in JSON is not an argument', `You probably meant: ${line}`);
 }
 
 /**
@@ -117,11 +128,11 @@ export async function toUsageError(
   const [, name = ''] = /'([^']+)'/s.exec(message) ?? [];
   const suggestion = advice?.replace(/^\((.*)\)$/, '$1');
   if (error.code === 'commander.unknownOption')
-    return await toUnknownOption(command, name, suggestion, loadAll);
+    return await toUnknownOption(command, name, argv, suggestion, loadAll);
   if (error.code === 'commander.optionMissingArgument')
     return new UsageError(`the value of ${name} is missing`);
   const isOfArguments = /missingArgument$|excessArguments$/.test(error.code);
-  const correction = isOfArguments ? toCorrection(command, argv) : undefined;
+  const correction = isOfArguments ? (toPasted(command, argv) ?? toCorrection(command, argv)) : undefined;
   const example = suggestion ?? `For example: ${helpOf(command)?.examples.at(-1)}`;
   // As in every other message.
   return correction ?? new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), example);
@@ -130,6 +141,7 @@ export async function toUsageError(
 async function toUnknownOption(
   command: Command,
   typed: string,
+  argv: readonly string[],
   suggestion: string | undefined,
   loadAll: () => Promise<Command>,
 ): Promise<UsageError> {
@@ -138,6 +150,13 @@ async function toUnknownOption(
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
   const near = nearOptions[unknown];
   if (typed !== unknown && has(unknown)) return new UsageError(`${unknown} takes no value`);
+  const argument = command.registeredArguments.find(
+    (one) => `--${one.name()}` === unknown.replaceAll('_', '-'),
+  );
+  if (argument !== undefined) {
+    const line = toOwnLine(pathOf(command).join(' '), argv.slice(pathOf(command).length));
+    return new UsageError(`${nameOf(argument)} is an argument, not an option`, `You probably meant: ${line}`);
+  }
   const isGroup = command.commands.length > 0;
   const below = isGroup ? optionsBelow(command) : [];
   const flags = [...new Set(below.flatMap(({ long, short }) => [long, short]))].filter(
@@ -186,6 +205,11 @@ function likelyType(types: readonly string[], text: string): string {
 function nameOf(argument: Argument): string {
   const name = argument.name();
   return `the ${name === 'leads-search-id' ? 'leads_search_id' : name.replaceAll('-', ' ').replace(/\bid$/, 'ID')}`;
+}
+
+/** The words that name the command. */
+function pathOf(command: Command): string[] {
+  return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
 }
 
 /** Pure: the command that the first words name. */
