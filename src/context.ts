@@ -12,6 +12,8 @@ export interface OutputStream {
   readonly isClosed?: boolean;
   /** Whether it is a regular file: then nobody reads it on this terminal meanwhile. */
   readonly isFile?: boolean;
+  /** Whether the shell has put this process into the background of its terminal; undefined where that is not known. */
+  isInBackground?(): boolean;
   /** From now on, the run stops when nobody reads this any more, also while nothing is written. */
   watchReader?(): Promise<void>;
 }

@@ -101,7 +101,7 @@ async function run(): Promise<void> {
         watchPipeReader(1, () => halt('reader_closed'));
       },
     }),
-    stderr: toOutput(process.stderr, 2, false),
+    stderr: Object.assign(toOutput(process.stderr, 2, false), { isInBackground }),
     clock: createClock(monotonic),
     // The zone of TZ, else of the system.
     zone: { minutesFromUtc: (time) => -time.getTimezoneOffset() },
@@ -243,6 +243,18 @@ function isStdoutClosed(): boolean {
     if (fstatSync(1).rdev !== statSync('/dev/null').rdev) return false;
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8'))?.[1] ?? '0';
     return (Number.parseInt(flags, 8) & 3) === 2;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether another process group has the terminal. Node can't tell; Linux does, and elsewhere the answer is no. */
+function isInBackground(): boolean {
+  try {
+    // After the name, which may have spaces: state, parent, group, session, terminal, and the group that has the terminal.
+    const [, fields = ''] = /\) (.*)/.exec(readFileSync('/proc/self/stat', 'utf8')) ?? [];
+    const [, , group, , , foreground] = fields.split(' ').map(Number);
+    return foreground !== undefined && foreground > 0 && foreground !== group;
   } catch {
     return false;
   }

@@ -26,8 +26,8 @@ const members = {
 };
 
 const meanings: Readonly<Record<Format, string>> = {
-  table: 'for people: as wide as the terminal; cards when that is narrow',
-  cards: 'for people: a few lines per record, at any width',
+  table: 'for people: as wide as the terminal',
+  cards: 'for people: a few lines per record (default below 70 columns)',
   jsonl: 'for programs: one JSON object per line, as the service sent it',
   json: 'one JSON array, or one object for a single answer',
   csv: 'for spreadsheets: the same columns every day; formulas are made harmless',

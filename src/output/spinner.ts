@@ -45,14 +45,16 @@ export function createSpinner(
 }
 
 /** The part of a terminal that the spinner needs, as an object of its own, because the package patches what it gets. */
-function toTerminal({ stream }: OutputStream): NodeJS.WriteStream {
+function toTerminal({ stream, isInBackground }: OutputStream): NodeJS.WriteStream {
+  // The line of a job in the background is that of the shell.
+  const write = (text: string): boolean => isInBackground?.() === true || stream.write(text);
   const terminal = {
     isTTY: true,
     // Frames are cut already. In a terminal that was made narrower, the package would remove several lines.
     columns: Number.POSITIVE_INFINITY,
-    write: (text: string) => stream.write(text),
-    cursorTo: () => stream.write('\r'),
-    clearLine: () => stream.write('\u001b[K'),
+    write,
+    cursorTo: () => write('\r'),
+    clearLine: () => write('\u001b[K'),
     once: stream.once.bind(stream),
     removeListener: stream.removeListener.bind(stream),
   };

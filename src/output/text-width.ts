@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import { cellWidth } from './cell-width.ts';
 
 /**
  * How many columns of a terminal a text takes. All text here is clean (see clean.ts). It is cut to what can possibly be shown before it is
@@ -30,7 +30,7 @@ function wideIn(text: string): number | undefined {
 
 export function textWidth(text: string): number {
   const more = wideIn(text);
-  return more === undefined ? stringWidth(text) : text.length + more;
+  return more === undefined ? cellWidth(text) : text.length + more;
 }
 
 /** The text in at most `width` columns, with … where it was cut. */

@@ -1,11 +1,12 @@
+import Xterm from '@xterm/headless';
 import fc from 'fast-check';
-import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Column, Layout } from '../../src/columns/layout.ts';
 import { contact as contactKind } from '../../src/operations/kinds/contact.ts';
 import { research as researchKind } from '../../src/operations/kinds/research.ts';
+import { cellWidth } from '../../src/output/cell-width.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
 import { cutTo, textWidth, wrapTo, wrapValue } from '../../src/output/text-width.ts';
 import { written } from './gathering-sink.ts';
@@ -295,7 +296,7 @@ describe('a table', () => {
 
   it('takes a megabyte in a cell as lightly as a line', async () => {
     const text = await shown([{ name: '漢'.repeat(1_000_000), description: 'e\u0301'.repeat(1_000_000) }]);
-    expect(text.split('\n').every((line) => stringWidth(line) <= 80)).toBe(true);
+    expect(text.split('\n').every((line) => cellWidth(line) <= 80)).toBe(true);
   });
 });
 
@@ -313,7 +314,7 @@ describe('a single answer', () => {
     expect(lines).toHaveLength(3 * 501 + 3);
     for (const end of [500, 1001, 1502]) expect(lines[end]).toBe('        …');
     expect(lines.slice(1503)).toEqual(['unseen  …', 'number  –', '']);
-    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(80);
+    for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(80);
   });
 
   it('keeps its paragraphs, and its citations apart', async () => {
@@ -391,7 +392,7 @@ describe('no line is wider than the terminal', () => {
           for (const line of (await shown(records, { layout, width, shape, mustBeTable })).split('\n')) {
             // Only an address that stands alone is left for the terminal to wrap.
             if (!addresses.some((one) => line === one || line === one.replace(/^https:\/\//, ''))) {
-              expect(stringWidth(line), JSON.stringify(line)).toBeLessThanOrEqual(width);
+              expect(cellWidth(line), JSON.stringify(line)).toBeLessThanOrEqual(width);
             }
             expect(line).not.toMatch(obeyed);
           }
@@ -412,7 +413,7 @@ describe('no line is wider than the terminal', () => {
         // An answer in another form is JSON.
         if (answer.Result.trim() === '') return;
         for (const line of text.split('\n')) {
-          if (!addresses.includes(line)) expect(stringWidth(line), line).toBeLessThanOrEqual(width);
+          if (!addresses.includes(line)) expect(cellWidth(line), line).toBeLessThanOrEqual(width);
         }
       }),
       { numRuns: 200 },
@@ -421,7 +422,7 @@ describe('no line is wider than the terminal', () => {
 
   it('a label of a megabyte is measured as far as it can be shown', () => {
     const lines = [...wrapValue(`${'e\u0301'.repeat(1_000_000)}: `, 'x', 80, 2, false)];
-    expect(lines.map((line) => stringWidth(line))).toEqual([80, 80]);
+    expect(lines.map((line) => cellWidth(line))).toEqual([80, 80]);
   });
 
   it('cut and wrapped text has the width that was asked for', () => {
@@ -431,7 +432,7 @@ describe('no line is wider than the terminal', () => {
         fc.integer({ min: 2, max: 40 }),
         fc.integer({ min: 1, max: 4 }),
         (any, width, lines) => {
-          expect(textWidth(any)).toBe(stringWidth(any));
+          expect(textWidth(any)).toBe(cellWidth(any));
           expect(textWidth(cutTo(any, width))).toBeLessThanOrEqual(width);
           const wrapped = [...wrapTo(any, width, lines)];
           expect(wrapped.length).toBeLessThanOrEqual(lines);
@@ -442,13 +443,52 @@ describe('no line is wider than the terminal', () => {
     );
   });
 
-  it('every character has the width that string-width gives it, also beside others', () => {
+  it('every character has the same width beside others', () => {
     const wrong: string[] = [];
     for (let code = 0x20; code < 0xffff; code++) {
       const text = `x${String.fromCharCode(code, code)}漢`;
-      if (textWidth(text) !== stringWidth(text)) wrong.push(code.toString(16));
+      if (textWidth(text) !== cellWidth(text)) wrong.push(code.toString(16));
     }
     expect(wrong).toEqual([]);
+  });
+
+  /** Measured: tmux 3.3a, the headless build of xterm.js 6, wcwidth's tables (0.7.0 for Python). */
+  it.each<[text: string, tmux: number, xterm: number, wcwidth: number, ours: number]>([
+    ['नि', 2, 2, 2, 2],
+    ['क्षि', 3, 3, 2, 3],
+    ['हिन्दी', 5, 5, 4, 5],
+    ['नमस्ते', 4, 4, 4, 4],
+    ['विज्ञान', 6, 6, 5, 6],
+    ['বাংলা', 5, 5, 4, 5],
+    ['ক্ষ', 2, 2, 2, 2],
+    ['தமிழ்', 4, 4, 4, 4],
+    ['తెలుగు', 5, 5, 5, 5],
+    ['ತಂತ್ರಜ್ಞಾನ', 8, 8, 7, 8],
+    ['മലയാളം', 6, 6, 6, 6],
+    ['ភាសាខ្មែរ', 8, 8, 8, 8],
+    ['ภาษาไทย', 7, 7, 7, 7],
+    ['한국어', 6, 6, 6, 6],
+    ['👩‍👩‍👧‍👦', 2, 4, 2, 2],
+    ['👨‍💻', 2, 2, 2, 2],
+    ['🏳️‍🌈', 1, 2, 2, 2],
+    ['👍🏽', 4, 2, 2, 2],
+    ['🇩🇪', 2, 2, 2, 2],
+    // No two agree, or what would be too narrow: a row that is a column short does no harm, and one that is too long breaks.
+    ['👩🏽‍🚀', 4, 3, 2, 2],
+    ['❤️', 1, 1, 2, 2],
+    ['1️⃣', 1, 1, 2, 2],
+  ])('%s is as wide as most terminals draw it', async (text, _tmux, xterm, _wcwidth, ours) => {
+    expect(textWidth(text)).toBe(ours);
+    const terminal = new Xterm.Terminal({ cols: 80, rows: 2, allowProposedApi: true });
+    await new Promise<void>((resolve) => terminal.write(text, resolve));
+    expect(terminal.buffer.active.cursorX).toBe(xterm);
+    // The table pads it by the same width.
+    const [, , row = ''] = (
+      await shown([{ name: text, score: 'x' }, { name: 'y'.repeat(9) }], {
+        layout: memberLayout(['name', 'score']),
+      })
+    ).split('\n');
+    expect(row).toBe(`${text}${' '.repeat(9 - ours)}  x`);
   });
 
   it.each([

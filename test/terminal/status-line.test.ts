@@ -9,8 +9,8 @@ import {
   streamHead,
 } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
-import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
-import { pointedAt } from '../helpers/run.ts';
+import { inTerminal, openTerminal, type TerminalOptions } from '../helpers/pty.ts';
+import { command, pointedAt } from '../helpers/run.ts';
 import { screenOf } from '../helpers/screen.ts';
 import { settled } from './settled.ts';
 
@@ -65,6 +65,28 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     // The closing lines stand behind the last byte.
     if (redirect === '') expect(text).toMatch(/\n\]\n\n2 leads · limit reached · [^\n]+\n[^\n]+\noperation /);
   });
+
+  it.skipIf(!needs('bash') || process.platform !== 'linux')(
+    'is not drawn by a job in the background',
+    async () => {
+      const service = await startSlowService();
+      const env = { ...pointedAt(service.url), PS1: '\\#$ ' };
+      const shell = openTerminal(['bash', '--norc', '--noprofile', '-i'], { env });
+      await shell.waitFor(/1\$ $/);
+      shell.type(`${process.execPath} ${command} search company x &\r`);
+      service.next();
+      await shell.waitFor(/\nAlster Konto/);
+      // The line would be there long before that.
+      shell.type('sleep 1; fg\r');
+      const { index } = await shell.waitFor(/fg\r\n[\s\S]*search company x/);
+      expect(shell.transcript().slice(0, index)).not.toMatch(RegExp(frames));
+      await shell.waitFor(RegExp(`search company x[\\s\\S]*${frames}\\S* 1 of 100 leads`));
+      service.next(3);
+      await shell.waitFor(/3\$ $/);
+      shell.type('exit\r');
+      await shell.ended;
+    },
+  );
 
   it('comes back under the rows of a table', async () => {
     const service = await startSlowService();
