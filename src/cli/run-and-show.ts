@@ -20,6 +20,7 @@ import { RequestError } from '../transport/request-error.ts';
 import { toWaitReason } from './connect.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { type ConnectionOptions, fileOf, type RecordOptions } from './options/options.ts';
+import { checkColumns } from './records/chosen-columns.ts';
 import { printPreview } from './records/preview.ts';
 import { openOutput, type Printed } from './records/record-output.ts';
 import { learn } from './run-facts.ts';
@@ -59,8 +60,9 @@ export async function runAndShow<Kind extends Runnable>(
   shown: Shown,
 ): Promise<Results[Kind] | undefined> {
   const { settings } = buyer.connection;
-  const open: OpenDelivery = async (opening, progress, lock) => {
-    const printed = { ...shown.printed(progress), settings, opening, lock };
+  await checkColumns(options, shown.printed(undefined).layout);
+  const open: OpenDelivery = async (opening, progress, lock, operationId) => {
+    const printed = { ...shown.printed(progress), settings, opening, lock, operationId };
     const delivery = await openOutput(context, options, printed);
     try {
       return (await shown.opened?.(delivery, lock)) ?? delivery;

@@ -1,24 +1,40 @@
 import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
 import type { Column, Layout } from './layout.ts';
 
+/** A column that the user chose: its header, and which column or dot path it shows. */
+export interface ChosenColumn {
+  readonly header: string;
+  readonly name: string;
+}
+
+/** Pure: `header=name`, or a name, which is the header, too. A name that a column of the layout has may contain `=`. */
+export function toChosen(given: string, known: ReadonlySet<string>): ChosenColumn {
+  const at = known.has(given) ? -1 : given.indexOf('=');
+  const [header, name] = at === -1 ? [given, given] : [given.slice(0, at).trim(), given.slice(at + 1).trim()];
+  return { header, name };
+}
+
 /**
- * Columns of dot paths, which are the headers, too; where a record has no such path, of the `usual` column with that header. `found` gets
- * for each path whether any record had it.
+ * The columns that the user chose. A name that is the header of a column means that column: of CSV first, then of what a screen shows
+ * (`shown`). Any other is a dot path. `found` gets for each name whether any record had it.
  */
-export function pathLayout(
-  paths: readonly string[],
-  defaultLayout?: Layout,
+export function chosenLayout(
+  given: readonly string[],
+  layout: Layout = { columns: [] },
+  shown: readonly Column[] = [],
   found = new Map<string, boolean>(),
 ): Layout {
-  const byHeader = new Map(defaultLayout?.columns.map((column) => [column.header, column]));
-  const columns = Array.from(new Set(paths), (path): Column => {
-    const own = byHeader.get(path);
+  const byHeader = new Map([...shown, ...layout.columns].map((column) => [column.header, column]));
+  const known = new Set(byHeader.keys());
+  const columns = Array.from(new Set(given), (one): Column => {
+    const { header, name } = toChosen(one, known);
+    const own = byHeader.get(name);
     return {
-      header: path,
+      header,
       value(record) {
-        const inPath = (): JsonText | undefined => record.at(path);
-        const value = own?.overPath ? (own.value(record) ?? inPath()) : (inPath() ?? own?.value(record));
-        found.set(path, found.get(path) || own !== undefined || value !== undefined);
+        const column = own ?? layout.sheet?.(record).find((each) => each.header === name);
+        const value = column === undefined ? record.at(name) : column.value(record);
+        found.set(name, found.get(name) || column !== undefined || value !== undefined);
         return value;
       },
     };

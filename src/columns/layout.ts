@@ -5,8 +5,6 @@ export interface Column {
   readonly header: string;
   /** A table never cuts it, and leaves it at least this much room, even if the first rows have nothing there. */
   readonly keeps?: number;
-  /** Where columns are chosen, its header means this column even if a record has a member with that name. */
-  readonly overPath?: true;
   /** In a table: left out while it is empty and others need the room, or where others would be cut, or always. */
   readonly inTable?: 'spare' | 'yields' | 'never';
   value(record: JsonView): JsonText | undefined;
@@ -15,6 +13,8 @@ export interface Column {
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
+  /** All members that records have, where that is known. */
+  readonly members?: readonly string[] | undefined;
   /** Chosen by the user: JSON and JSONL then hold flat objects of these columns. */
   readonly chosen?: true;
   /** The columns of a table, if they are not the same. Only a table asks for them. */

@@ -27,12 +27,13 @@ export interface Delivery {
 
 /**
  * Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. `progress` is
- * what earlier runs have put into the same output, whose lock is `lock`.
+ * what earlier runs have put into the same output, whose lock is `lock`. `operationId` is undefined for one that is not recorded.
  */
 export type OpenDelivery = (
   opening: Opening,
   progress: Progress | undefined,
   lock: HeldLock,
+  operationId: string | undefined,
 ) => Promise<Delivery>;
 
 /** How an output is put into place. The functions are awaited, once each, before it is. */

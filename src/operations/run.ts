@@ -224,7 +224,7 @@ async function* work<Result>(
     async open(opening, progress) {
       // The journal has the intent before a file is touched, so that the owner of the file can be found.
       if (isNew && order.terms.output !== null) await append(...late.splice(0));
-      delivery = await place.open(opening, progress, place.lock);
+      delivery = await place.open(opening, progress, place.lock, operationId);
       return delivery;
     },
     get delivery() {

@@ -1,4 +1,4 @@
-import { pathLayout } from '../columns/columns.ts';
+import { chosenLayout } from '../columns/columns.ts';
 import type { Layout, LayoutOf } from '../columns/layout.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -15,7 +15,7 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   readonly format: Format;
   /** A function where the columns depend on the first records. */
   readonly layout: Layout | LayoutOf;
-  /** The columns that the user chose: dot paths, or headers of the layout. */
+  /** The columns that the user chose: names, or headers with their names. */
   readonly columns?: readonly string[] | undefined;
   /** Undefined for standard output. */
   readonly file: string | undefined;
@@ -28,8 +28,8 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   readonly isNew?: boolean | undefined;
   /** The lock of the file. */
   readonly lock: HeldLock;
-  /** Gets each of the chosen columns that no record had. */
-  readonly unfound?: (path: string) => void;
+  /** Gets each of the chosen names that no record had, and the names of the columns. */
+  readonly unfound?: (name: string, columns: readonly string[]) => void;
   /** Called when the file is in its place. */
   readonly placed?: () => void;
   /** Prints what the format has no room for. */
@@ -47,6 +47,7 @@ export async function openRecords(
     file === undefined ? createStreamSink(stdout.stream, signal) : await openFile(context, file, options);
   if (file === undefined) await stdout.watchReader?.();
   const found = new Map<string, boolean>();
+  let names: readonly string[] = [];
   let isOpen = true;
   let written = false;
   // Only of complete writes: the rows of an incomplete one are written again by whoever resumes the output.
@@ -57,7 +58,8 @@ export async function openRecords(
     const defaultLayout = typeof layout === 'function' ? await layout([...records], signal) : layout;
     const { continued, lineEnd } = sink;
     const delimiter = sink.delimiter ?? options.delimiter;
-    const known = columns === undefined ? defaultLayout : pathLayout(columns, defaultLayout, found);
+    names = defaultLayout.columns.map(({ header }) => header);
+    const known = columns === undefined ? defaultLayout : await chosenOf(columns, defaultLayout, found);
     form = await createForm(format, { ...options, layout: known, continued, lineEnd, delimiter });
     return form;
   };
@@ -101,7 +103,7 @@ export async function openRecords(
       isOpen = false;
       await sink.commit(placing.adding);
       if (length !== undefined) options.placed?.();
-      for (const [path, isFound] of found) if (!isFound) options.unfound?.(path);
+      for (const [name, isFound] of found) if (!isFound) options.unfound?.(name, names);
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return kept;
@@ -112,6 +114,15 @@ export async function openRecords(
       return kept;
     },
   };
+}
+
+async function chosenOf(
+  columns: readonly string[],
+  layout: Layout,
+  found: Map<string, boolean>,
+): Promise<Layout> {
+  const { shownColumns } = await import('./table-columns.ts');
+  return chosenLayout(columns, layout, shownColumns(layout), found);
 }
 
 async function openFile(
@@ -126,7 +137,8 @@ async function openFile(
   const sinkOptions = { isNew, lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, sinkOptions);
   if (format !== 'csv') return await createFileSink(file, { ...sinkOptions, append: {} });
-  const known = columns === undefined ? layout : pathLayout(columns);
+  const own = typeof layout === 'function' ? undefined : layout;
+  const known = columns === undefined ? layout : chosenLayout(columns, own);
   if (typeof known === 'function') {
     // If this was found after the answer, rows that are paid for would have no place.
     throw new UsageError(

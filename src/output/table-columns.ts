@@ -1,4 +1,4 @@
-import type { Column, Link, TableColumn, Tone } from '../columns/layout.ts';
+import type { Column, Layout, Link, TableColumn, Tone } from '../columns/layout.ts';
 import { enriched, linksOf, scoreOf } from '../columns/record-parts.ts';
 import { type JsonText, type JsonView, stringOf } from '../json/text.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
@@ -41,6 +41,15 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       value: (record) => record.member('description'),
     },
   ];
+}
+
+/** What a screen shows of records, as columns of CSV. */
+export function shownColumns({ enrichFields, table }: Layout): Column[] {
+  const shown = table?.() ?? (enrichFields === undefined ? [] : entityTable(enrichFields));
+  return shown.map((column) => ({
+    header: column.header,
+    value: column.value ?? ((record) => JSON.stringify(textOf(column, record))),
+  }));
 }
 
 /** A column of the member with this name. `header` is what people read in its place. */

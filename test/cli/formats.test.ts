@@ -166,16 +166,81 @@ describe('the name of the file and the format', () => {
 
 describe('--columns', () => {
   it.each([
-    ['name,nope,score.scor', ['no record has "nope"\n', 'no record has "score.scor"\n']],
+    ['name,nope,links.web', ['no record has "nope".', 'no record has "links.web".']],
     ['name,website,linkedin_url', []],
-    ['name,links.website', []],
-  ])('%s: what no record has is named at the end', async (paths, says) => {
+    ['name,links.website,Site=links.website,link', []],
+  ])('%s: what no record has is named at the end', async (names, says) => {
     for (const format of ['csv', 'jsonl', 'table']) {
-      const result = await at.leadpipe(`${search} --columns ${paths} -f ${format}`);
+      const result = await at.leadpipe(`${search} --columns ${names} -f ${format}`);
       expect(result).toMatchObject(ending(0, ...says));
       expect(result.stderr.match(/--columns: /g) ?? []).toHaveLength(says.length);
     }
-    expect((await at.leadpipe(`${search} --columns ${paths} --json-errors`)).stderr).toBe('');
+    expect((await at.leadpipe(`${search} --columns ${names} --json-errors`)).stderr).toBe('');
+  });
+
+  it('names the nearest name, and the command that prints the result again, which costs nothing', async () => {
+    const items = 'extract github_repo_stargazers acme/rocket --limit 2 --local -f csv';
+    const { code, stderr } = await at.leadpipe(`${items} --columns Name=logim,url`);
+    const [, says, again = ''] =
+      /warning: (.*): leadpipe (history show op_\S+ --columns .*)/.exec(stderr) ?? [];
+    expect({ code, says }).toEqual({
+      code: 0,
+      says: '--columns: no record has "logim". Did you mean "login"? To print it again, for free',
+    });
+    expect((await at.leadpipe(`${again} -f csv`)).stdout).toMatch(
+      /^Name,url\r\n[^,\r]+,.+\r\n[^,\r]+,.+\r\n$/,
+    );
+  });
+
+  it.each([
+    [`${search} --columns name,webiste`, 'no column "webiste". Did you mean "website"?'],
+    [`${search} --columns Site=linkedin`, 'no column "linkedin". Did you mean "linkedin_url"?'],
+    [`${search} --columns score,nmae --dry-run`, 'no column "nmae". Did you mean "name"?'],
+    ['task run company x --local --columns descripton', 'Did you mean "description"?'],
+    ['contact email x --local --columns referense', 'Did you mean "reference"?'],
+    ['contact email --input known.csv --local --columns objective,nope', 'no column "nope"\n'],
+    ['contact email --input known.csv --local --columns links.website', 'no column "links.website"\n'],
+    ['contact email --input known.csv --local --columns emial --dry-run', 'Did you mean "email"?'],
+    [`${search} --columns name,`, '--columns has an empty name'],
+    [`${search} --columns =name`, '--columns has an empty name'],
+    [`${search} --columns A=name,A=score`, '--columns has two columns called "A"'],
+  ])('%s is refused, and nothing is bought', async (line, says) => {
+    at.write('known.csv', 'objective,n\nAda,1\n');
+    const bought = await at.history();
+    expect(await at.leadpipe(line)).toMatchObject(ending(2, says));
+    expect(await at.history()).toEqual(bought);
+  });
+
+  it('gives each name what a screen shows under it, in every format', async () => {
+    at.write('more.csv', 'objective,n\nCTO of Nordlicht Pay,1\n');
+    const lead = '--columns Company=name,Score=score,Site=website';
+    const cells = ['Nordlicht Pay', '0.99', 'https://www.nordlicht-pay.example'];
+    const as = (format: string) => at.leadpipe(`${search} ${lead} -f ${format}`);
+    const flat = { Company: cells[0], Score: cells[1], Site: cells[2] };
+    expect(JSON.parse((await as('jsonl')).stdout.split('\n')[0] ?? '')).toEqual(flat);
+    expect(JSON.parse((await as('json')).stdout)[0]).toEqual(flat);
+    expect((await as('csv')).stdout).toMatch(`Company,Score,Site\r\n${cells}\r\n`);
+    expect((await as('md')).stdout).toContain(
+      `| Company | Score | Site |\n| --- | --- | --- |\n| ${cells[0]} | ${cells[1]} | <${cells[2]}> |`,
+    );
+    expect((await as('table')).stdout).toMatch(/Company +Score +Site\n.*\nNordlicht Pay +0\.99 +nordlicht/);
+    await at.leadpipe(`${search} ${lead} -o chosen.xlsx`);
+    expect((await rowsOf('chosen.xlsx')).slice(0, 2)).toEqual([
+      ['Company', 'Score', 'Site'],
+      [cells[0], 0.99, cells[2]],
+    ]);
+    // The names of single answers on a screen, and of lists.
+    const one = await at.leadpipe(
+      'contact email "CTO of Nordlicht Pay" --local --columns Mail=email,objective',
+    );
+    expect(JSON.parse(one.stdout)).toEqual({
+      Mail: expect.stringContaining('@'),
+      objective: 'CTO of Nordlicht Pay',
+    });
+    const list = await at.leadpipe('contact email --input more.csv --local --columns Mail=email,n,nr=n');
+    expect(JSON.parse(list.stdout)).toEqual({ Mail: expect.stringContaining('@'), n: '1', nr: '1' });
+    const purchases = await at.leadpipe('history list --columns id=operation_id,list --limit 1 -f csv');
+    expect(purchases.stdout).toMatch(/^id,list\r\nop_/);
   });
 });
 
@@ -186,8 +251,7 @@ describe('--columns takes the headers of CSV, which hold the same cells:', () =>
     at.write('targets.txt', 'acme/rocket\n');
   });
   it.each<[line: string, changing?: string]>([
-    // `score` is a path too, of the whole object.
-    [`${search} --enrich-fields funding_stage`, 'score'],
+    [`${search} --enrich-fields funding_stage`],
     ['contact email "CTO of Nordlicht Pay" --local', 'created_at'],
     ['research "fintech in Berlin" --local'],
     ['enrich "Nordlicht Pay" --field headcount:integer --local'],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   balanceLayout,
+  chosenLayout,
   memberLayout,
-  pathLayout,
   taskStatusLayout,
   toFlatObject,
 } from '../../src/columns/columns.ts';
@@ -11,6 +11,7 @@ import type { Layout } from '../../src/columns/layout.ts';
 import { JsonView } from '../../src/json/text.ts';
 import { contact } from '../../src/operations/kinds/contact.ts';
 import { research } from '../../src/operations/kinds/research.ts';
+import { shownColumns } from '../../src/output/table-columns.ts';
 
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {
@@ -77,11 +78,26 @@ describe('entities', () => {
 
 describe('chosen columns', () => {
   it('are dot paths, each once', () => {
-    const layout = pathLayout(['links.website', 'name', 'name', 'a.0']);
+    const layout = chosenLayout(['links.website', 'name', 'name', 'a.0']);
     expect(headers(layout)).toEqual(['links.website', 'name', 'a.0']);
     expect(toFlatObject(layout.columns, '{"name":1.10,"a":[2]}')).toBe(
       '{"links.website":null,"name":1.10,"a.0":2}',
     );
+  });
+
+  it.each([
+    ['a header with its name', 'Company=name', { Company: '"A"' }],
+    ['spaces around them', 'Die Website = links.website', { 'Die Website': '"https://a"' }],
+    ['a column over a member of the same name', 'score', { score: '"0.94"' }],
+    ['a member that no column has', 'x=score.more', { x: '1' }],
+    ['what a screen shows', 'link', { link: '"https://a"' }],
+    ['a column with = in its name', 'a=b', { 'a=b': '1' }],
+    ['such a column under another', 'Sum=a=b', { Sum: '1' }],
+  ])('are %s', (_, given, expected) => {
+    const layout = entityLayout(['a=b']);
+    const record =
+      '{"name":"A","score":{"score":"0.94","more":1},"links":{"website":"https://a"},"enrich_fields":{"a=b":1}}';
+    expect(values(chosenLayout([given], layout, shownColumns(layout)), record)).toEqual(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import Xterm from '@xterm/headless';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
+import { chosenLayout, memberLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Column, Layout } from '../../src/columns/layout.ts';
 import { contact as contactKind } from '../../src/operations/kinds/contact.ts';
@@ -321,7 +321,7 @@ describe('a single answer', () => {
     const answer = {
       answer: { Result: 'One.\n\nTwo 東京.', Citations: ['https://a.example', { title: 'B' }] },
     };
-    const layout = pathLayout(['answer.Result', 'answer.Citations']);
+    const layout = chosenLayout(['answer.Result', 'answer.Citations']);
     expect(await shown([answer], { layout, shape: 'single' })).toBe(
       [
         'answer.Result     One.',
@@ -375,7 +375,7 @@ describe('no line is wider than the terminal', () => {
   const layouts = [
     entityLayout(),
     entityLayout(['a', '漢']),
-    pathLayout(['name', 'links', 'enrich_fields.漢.content']),
+    chosenLayout(['name', 'links', 'enrich_fields.漢.content']),
   ];
 
   it('of rows, cards and sheets', async () => {

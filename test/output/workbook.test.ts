@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import readWorkbook, { type Row } from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
-import { pathLayout } from '../../src/columns/columns.ts';
+import { chosenLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import { readWorkbookRows, writeWorkbook } from '../../src/output/workbook.ts';
 import { temporaryFolder } from '../helpers/run.ts';
@@ -206,7 +206,7 @@ describe('a workbook', () => {
 
 describe('the .part of a workbook', () => {
   it('has a row on each line, however it is cut, and goes on where it was', async () => {
-    const options = { layout: pathLayout(['id', 'text']), shape: 'list' } as const;
+    const options = { layout: chosenLayout(['id', 'text']), shape: 'list' } as const;
     const { text: begun } = await written('xlsx', options, [
       '{"id":12345678901234567890,"text":"a\\nb\u2028"}',
     ]);

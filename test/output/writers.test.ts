@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLayout, pathLayout } from '../../src/columns/columns.ts';
+import { chosenLayout, memberLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import { enrich } from '../../src/operations/kinds/enrich.ts';
 import { extract } from '../../src/operations/kinds/extract.ts';
@@ -23,7 +23,7 @@ describe('JSONL', () => {
 
   it('with chosen columns is flat objects', async () => {
     const record = '{"links":{"id":12345678901234567890},"b":1.10}';
-    expect(await listed('jsonl', [record], pathLayout(['b', 'links.id', 'no']))).toBe(
+    expect(await listed('jsonl', [record], chosenLayout(['b', 'links.id', 'no']))).toBe(
       '{"b":1.10,"links.id":12345678901234567890,"no":null}\n',
     );
   });
@@ -90,7 +90,7 @@ describe('CSV', () => {
   });
 
   it('has no blank line for an empty cell that is alone', async () => {
-    expect(await listed('csv', ['{}'], pathLayout(['a']))).toBe('a\r\n""\r\n');
+    expect(await listed('csv', ['{}'], chosenLayout(['a']))).toBe('a\r\n""\r\n');
   });
 
   it.each([
@@ -145,7 +145,7 @@ describe('much at once', () => {
   ])('is never held in one piece: one long record as %s', async (format, shape) => {
     // An odd number of code units in front: a piece would end within a character.
     const record = `{"a":"${'👩\u2028'.repeat(600_000)}"}`;
-    const { writes, text } = await written(format, { layout: pathLayout(['a']), shape }, [record]);
+    const { writes, text } = await written(format, { layout: chosenLayout(['a']), shape }, [record]);
     expect(Math.max(...writes.map(({ length }) => length))).toBeLessThan(4_000_000);
     expect(writes.every((each) => each.isWellFormed())).toBe(true);
     expect(text === `${record.replaceAll('\u2028', '\\u2028')}\n`).toBe(true);

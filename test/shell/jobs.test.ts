@@ -13,7 +13,7 @@ const blocksOf = (language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, block = '']) => block,
   );
-const [morning = '', look = '', watch = ''] = blocksOf('sh');
+const [morning = '', look = '', companies = '', people = '', watch = ''] = blocksOf('sh');
 const [environment = ''] = blocksOf('ini');
 
 /** A home in which leadpipe is the built command, and time and mail are written down. */
@@ -52,6 +52,27 @@ async function machine(options: ServiceOptions = {}) {
       }),
   };
 }
+
+it('the files for the imports of other programs have the headers that they expect, and what stands under them', async () => {
+  const { home, read, run } = await machine();
+  writeFileSync(join(home, 'people.csv'), 'name,company\nAda Example,Nordlicht Pay\n');
+  const prices = 'leadpipe config set price.contact.email 1\n';
+  expect(await run(`set -e\n${prices}${companies}${people}`)).toMatchObject({ code: 0, stdout: '' });
+  const begins = (name: string) => read(name).split('\r\n').slice(0, 2);
+  expect(begins('accounts.csv')).toEqual([
+    'Account Name,Website,Description',
+    expect.stringMatching(/^[^,]+,https:\/\/[^,]+,./),
+  ]);
+  expect(begins('companies.csv')).toEqual([
+    'Company name,Company Domain Name,Description,LinkedIn Company Page',
+    expect.stringMatching(/^[^,]+,https:\/\/[^,]+,./),
+  ]);
+  expect(begins('leads.csv')).toEqual([
+    'Last Name,Company,Email',
+    expect.stringMatching(/^Ada Example,Nordlicht Pay,/),
+  ]);
+  expect(begins('contacts.csv')[0]).toBe('First Name,Company Name,Email');
+});
 
 describe('the morning job', () => {
   it('waits and resumes where it was cut, into the file of today', async () => {

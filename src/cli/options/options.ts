@@ -46,6 +46,7 @@ export interface RecordOptions {
   readonly json?: true;
   readonly output?: string;
   readonly append?: true;
+  /** Names, or `header=name`. */
   readonly columns?: string[];
   readonly csvRaw?: true;
   /** Between the cells of CSV. */
@@ -171,7 +172,7 @@ const recordOptions = under(groups.output, [
     once('-o', (name) => checkFileName('-o', name)),
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
-  option('--columns <dot.paths>', 'only these columns, such as name,links.website', collect),
+  option('--columns <names>', 'only these columns, such as name,score,Site=links.website', collect),
   choice(
     '--delimiter <character>',
     'what stands between the cells of CSV (default: a comma; in .tsv, a tab)',
@@ -218,7 +219,7 @@ export function createMaxCreditsOption(description: string): Option {
   return option('--max-credits <n>', description, numberIn(anyCredits), { settings: ['max_credits'] });
 }
 
-/** Replaces `@file` by the paths in the file, one per line. Throws UsageError. */
+/** Replaces `@file` by the columns in the file, one per line. Throws UsageError. */
 async function readColumns(columns: readonly string[]): Promise<string[]> {
   const lists = columns.map(async (one) => {
     if (!one.startsWith('@')) return [one];
@@ -226,7 +227,7 @@ async function readColumns(columns: readonly string[]): Promise<string[]> {
     return lines.filter((line) => line.trim() !== '');
   });
   const all = (await Promise.all(lists)).flat();
-  toPaths(all);
+  toNames(all);
   return all;
 }
 
@@ -309,14 +310,17 @@ export function checkPositions({ positions }: RecordOptions, format: Format): vo
   throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');
 }
 
-/** Pure: the paths of --columns. Throws UsageError. */
-export function toPaths(columns: readonly string[]): string[] {
-  const paths = columns.flatMap((one) => one.split(',')).map((path) => path.trim());
-  if (paths.length > 0 && !paths.includes('')) return paths;
-  throw new UsageError(
-    '--columns has an empty name',
-    'For example: --columns name,score.score,links.website',
-  );
+/** Pure: the columns of --columns, each a name or `header=name`. Throws UsageError. */
+export function toNames(columns: readonly string[]): string[] {
+  const given = [...new Set(columns.flatMap((one) => one.split(',')).map((one) => one.trim()))];
+  const example = 'For example: --columns name,score,Website=links.website';
+  if (given.length === 0 || given.some((one) => one === '' || /^=|=$/.test(one))) {
+    throw new UsageError('--columns has an empty name', example);
+  }
+  const headers = given.map((one) => one.replace(/\s*=.*$/s, ''));
+  const twice = headers.find((header, at) => headers.indexOf(header) < at);
+  if (twice !== undefined) throw new UsageError(`--columns has two columns called "${twice}"`, example);
+  return given;
 }
 
 /** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */

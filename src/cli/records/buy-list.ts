@@ -24,6 +24,7 @@ import { tellOfInput } from '../options/inputs.ts';
 import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
+import { checkColumns } from './chosen-columns.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
@@ -85,16 +86,17 @@ export async function buyList(
       shard,
       worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), connection),
     };
-    if (options.dryRun) {
-      await previewList(context, options, buyer, rowOrder);
-      tellUnfound();
-      return undefined;
-    }
     const own = namesIn(input);
     const base = columnsOf(input, head[0]?.record);
     const into = options.into ?? list.into;
     const join = list.join(into, new Set(own));
     const layout = list.layout ?? layoutOf(base, join.columns, join.members);
+    await checkColumns(options, layout);
+    if (options.dryRun) {
+      await previewList(context, options, buyer, rowOrder);
+      tellUnfound();
+      return undefined;
+    }
     const { inputFormat, sheet, table, headerRow, run } = options;
     const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),

@@ -65,7 +65,12 @@ export function layoutOf(
   if (record.members !== undefined) {
     columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
   }
-  return { columns, table: () => listTable(record.table(), added) };
+  return {
+    columns,
+    members:
+      record.members === undefined ? [...record.columns.map(({ header }) => header), ...members] : undefined,
+    table: () => listTable(record.table(), added),
+  };
 }
 
 function toColumn(name: string): Column {

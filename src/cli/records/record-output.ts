@@ -20,8 +20,9 @@ import {
   toDelimiter,
   toFormat,
   toFormatNote,
-  toPaths,
+  toNames,
 } from '../options/options.ts';
+import { toUnfound } from './chosen-columns.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
@@ -32,6 +33,8 @@ export interface Printed {
   readonly opening?: Opening | undefined;
   /** The form of a file of CSV, where the options do not say it. */
   readonly csv?: Pick<WriterOptions, 'delimiter' | 'mark'> | undefined;
+  /** The purchase whose records these are, if they can be printed again. */
+  readonly operationId?: string | undefined;
   /** Whether the file must be a new one: none is replaced. */
   readonly isNew?: boolean;
 }
@@ -89,7 +92,7 @@ async function withLock<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, csv, isNew, layout, lock, opening, settings }: Printed & { readonly lock: HeldLock },
+  { shape, csv, isNew, layout, lock, operationId, opening, settings }: Printed & { readonly lock: HeldLock },
 ): Promise<Delivery> {
   const file = fileOf(options);
   const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
@@ -108,8 +111,8 @@ export async function openOutput(
     format,
     shape,
     layout,
-    columns: options.columns && toPaths(options.columns),
-    unfound: (path) => warn(`--columns: no record has "${path}"`),
+    columns: options.columns && toNames(options.columns),
+    unfound: (name, headers) => warn(toUnfound(options, name, headers, operationId)),
     file,
     append: options.append === true,
     opening,

@@ -47,7 +47,6 @@ export function joinWith(
     const columns: Column[] = columnsOf(into).map(([header, of, keeps]) => ({
       header,
       ...(keeps === undefined ? {} : { keeps }),
-      overPath: true,
       value(record) {
         const found = record.inner(member);
         return found && of(found);

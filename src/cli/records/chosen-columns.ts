@@ -1,0 +1,58 @@
+import { toChosen } from '../../columns/columns.ts';
+import type { Layout, LayoutOf } from '../../columns/layout.ts';
+import { UsageError } from '../../errors.ts';
+import { nearest } from '../../requests/closed-list.ts';
+import { shellWord } from '../messages/quoted.ts';
+import { type RecordOptions, toNames } from '../options/options.ts';
+
+/**
+ * Throws UsageError for a name of --columns that no record will have, before anything is bought. Where a service may send more than is known,
+ * only a name that looks like a known one is such a name.
+ */
+export async function checkColumns({ columns }: RecordOptions, layout: Layout | LayoutOf): Promise<void> {
+  if (columns === undefined || typeof layout === 'function') return;
+  // Most runs choose no columns.
+  const { shownColumns } = await import('../../output/table-columns.ts');
+  const headers = [...new Set([...layout.columns, ...shownColumns(layout)].map(({ header }) => header))];
+  const known = new Set(headers);
+  for (const given of toNames(columns)) {
+    const { name } = toChosen(given, known);
+    const near = nearest(name, headers);
+    const isPossible =
+      layout.members === undefined
+        ? near === undefined || name.includes('.')
+        : [name, ...headsOf(name)].some((head) => known.has(head) || layout.members?.includes(head));
+    if (known.has(name) || isPossible) continue;
+    throw new UsageError(
+      `--columns: there is no column "${name}"${near === undefined ? '' : `. Did you mean "${near}"?`}`,
+      `The columns are ${headers.join(', ').slice(0, 300)}.`,
+    );
+  }
+}
+
+/** Pure: what may be the name of a member that a path leads into: all that stands before one of its dots. */
+function headsOf(path: string): string[] {
+  const parts = path.split('.');
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
+}
+
+/** Pure: what is said of a name that no record had: the nearest one, and how the result is printed again, where it is stored. */
+export function toUnfound(
+  { columns = [] }: RecordOptions,
+  name: string,
+  headers: readonly string[],
+  operationId: string | undefined,
+): string {
+  const near = nearest(name, headers);
+  const corrected = toNames(columns).map((one) =>
+    one === name || one.endsWith(`=${name}`) ? one.slice(0, -name.length) + near : one,
+  );
+  const more = near === undefined ? '' : ` --columns ${shellWord(corrected.join(','))}`;
+  const meant = near === undefined ? '' : ` Did you mean "${near}"?`;
+  const again =
+    operationId === undefined
+      ? ''
+      : ` To print it again, for free: leadpipe history show ${operationId}${more}`;
+  const end = meant === '' && again === '' ? '' : '.';
+  return `--columns: no record has "${name}"${end}${meant}${again}`;
+}
