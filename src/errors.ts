@@ -146,6 +146,7 @@ export type Facts =
         | 'no_result'
         | 'damaged_leads'
         | 'columns_unknown'
+        | 'no_list'
         | 'other_columns'
         | 'creation_in_doubt'
         | 'replay_too_old';

@@ -4,8 +4,11 @@ import { isJson } from '../json/valid.ts';
 import { type CsvRow, lengthFlaw, longestRow, readCsv } from './csv.ts';
 import { decoded } from './decoded.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
+import { isMarkdownTable, readMarkdown } from './markdown-table.ts';
+import { isProse, seemsToBe } from './not-a-list.ts';
 import { type FileRecord, isColumnName, type Reading, type RecordFormat, type Records } from './reading.ts';
 import { openTable } from './table-records.ts';
+import { linesOf } from './text-lines.ts';
 import { isTable, rowsOfHead, type TableView, viewAsTable } from './text-table.ts';
 
 /**
@@ -52,7 +55,13 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     );
   await readOn((found) => linesIn(found, 1));
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
+  const noList = (kind: string): UsageError =>
+    new UsageError(`${what} is no list: it looks like ${kind}`, { is: 'no_list' });
   const toFormat = async (): Promise<RecordFormat> => {
+    if (firstLine.includes('|')) await readOn((found) => linesIn(found, 2));
+    if (isMarkdownTable(head)) return 'md';
+    const other = seemsToBe(head.slice(0, enough)) ?? ownKinds[extension];
+    if (other !== undefined && head.trim() !== '') throw noList(other);
     if (/^\s*\[\s*([{"[\]]|$)/.test(head)) return 'json';
     if (firstLine.startsWith('{')) {
       if (extension === '.json' || !isJson(firstLine)) await readOn((found) => linesIn(found, 2));
@@ -61,7 +70,9 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     if (extension === '.csv' || extension === '.tsv' || headerRow !== undefined) return 'csv';
     if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
     if (extension === '.json' && head.trim() !== '') return 'json';
-    return isTable(await view(), reading) ? 'csv' : 'text';
+    if (isTable(await view(), reading)) return 'csv';
+    if (isProse(head.slice(0, enough))) throw noList('one text of sentences');
+    return 'text';
   };
   const format = reading.format ?? (await toFormat());
   // An empty file has no header.
@@ -69,21 +80,37 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   if (format === 'csv' && !isEmpty) {
     let table = await view();
     // A pipe may bring a line at a time. A header that is not known is compared with the rows below it.
-    while (!isOver && head.length < enough && !(table.place?.is === 'header' && table.place.known > 0)) {
+    const isClear = (): boolean => table.place?.is === 'header' && table.place.known > 0;
+    while (!isOver && head.length < enough && table.head.length < rowsOfHead && !isClear()) {
       await readMore();
       table = await view();
     }
     return await openCsv(behind([head], text), table, reading);
   }
   if (headerRow !== undefined && !isEmpty) {
-    const found = format === 'text' ? 'plain lines' : 'JSON';
-    throw new UsageError(`${what} has no line with a header: it has ${found}`);
+    const found = format === 'text' ? 'plain lines' : format === 'md' ? 'a Markdown table' : 'JSON';
+    throw new UsageError(`the header of ${what} can't be chosen: it has ${found}`);
   }
   const pieces = behind([head], text);
+  if (format === 'md') {
+    if (!isMarkdownTable(head)) throw new UsageError(`${what} does not begin with a Markdown table`);
+    return await openTable(readMarkdown(pieces), [], {
+      ...reading,
+      headerRow: 1 + linesBefore(head, firstLine),
+    });
+  }
   if (format === 'json') return await openJson(pieces, reading);
   if (format === 'jsonl') return { format, columns: undefined, rows: lineRows(pieces, toJsonRow) };
   return { format: 'text', columns: undefined, rows: lineRows(pieces, toTextRow(field)) };
 }
+
+/** What files with these extensions are, unless they have a table. */
+const ownKinds: Readonly<Record<string, string>> = {
+  '.md': 'Markdown',
+  '.markdown': 'Markdown',
+  '.yaml': 'YAML',
+  '.yml': 'YAML',
+};
 
 /** Characters in which the header of a table is looked for. */
 const enough = 1 << 16;
@@ -137,42 +164,11 @@ const toTextRow =
   (field: string): ToRow =>
   (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
 
-/**
- * Lines end with \n, \r\n or \r; U+2028 is an ordinary character. Of a line that is too long only the length is kept, since it could fill the
- * memory.
- */
 async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<FileRecord> {
-  let line = 1;
-  let pieces: string[] = [];
-  let length = 0;
-  for await (const piece of withWholeLineEnds(text)) {
-    for (const [at, part] of piece.split(/\r{0,2}\n|\r/).entries()) {
-      if (at > 0) {
-        const found = pieces.join('');
-        const flaw = lengthFlaw(length);
-        if (flaw !== undefined) yield { line, ...unreadable(flaw) };
-        else if (found.trim() !== '') yield { line, ...toRow(found) };
-        line++;
-        pieces = [];
-        length = 0;
-      }
-      length += part.length;
-      if (length <= longestRow) pieces.push(part);
-      else pieces = [];
-    }
+  for await (const { line, text: found, length } of linesOf(text)) {
+    const flaw = lengthFlaw(length);
+    yield { line, ...(flaw === undefined ? toRow(found) : unreadable(flaw)) };
   }
-}
-
-/** The same text, with an end for its last line, and cut within no line end. */
-async function* withWholeLineEnds(text: AsyncIterable<string>): AsyncGenerator<string> {
-  let held = '';
-  for await (const piece of text) {
-    const whole = held + piece;
-    const end = /\r{1,2}$/.exec(whole)?.index ?? whole.length;
-    held = whole.slice(end);
-    yield whole.slice(0, end);
-  }
-  yield `${held}\n`;
 }
 
 /** Characters of a JSON object that is a whole file, which is read as a whole. */

@@ -71,14 +71,7 @@ interface Measured extends TableRow {
 /** Whether all rows above have fewer cells, or other ones than the table that begins here. */
 function isBelowTitles(row: Measured, all: readonly Measured[]): boolean {
   const isTitle = (one: Measured): boolean => one.filled < row.filled || one.width > row.width;
-  const below = all.slice(row.at + 1);
-  const isTable =
-    below.length === 0 ||
-    isMost(
-      below.filter(({ width }) => width > 1),
-      below,
-    );
-  return row.width > 1 && isTable && covers(row, all) && all.slice(0, row.at).every(isTitle);
+  return row.width > 1 && covers(row, all) && all.slice(0, row.at).every(isTitle);
 }
 
 /** Whether most rows below have no more cells, and not many more that are filled. */

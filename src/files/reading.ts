@@ -1,6 +1,6 @@
 import type { JsonText } from '../json/text.ts';
 
-export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'xlsx'] as const;
+export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'md', 'xlsx'] as const;
 export type RecordFormat = (typeof recordFormats)[number];
 
 /** A record of a file, or why there is none. */

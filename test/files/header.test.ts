@@ -62,6 +62,13 @@ const tables: readonly [name: string, text: string, expected: string][] = [
   ],
   ['years as names', 'Company,2021,2022\nAcme,10,20\nBeta,30,40\n', 'Company|2021|2022 / 2: Acme|10|20 (2)'],
   [
+    'years as names, and no other that is known',
+    'Kunde,2021,2022\nx,10,20\ny,30,40\n',
+    'Kunde|2021|2022 / 2: x|10|20 (2)',
+  ],
+  ['numbers as names', 'Company,1,2\nAcme,10,20\nBeta,30,40\n', 'Company|1|2 / 2: Acme|10|20 (2)'],
+  ['paths alone', 'user.id,user.name\n', 'user.id|user.name / no rows (0)'],
+  [
     'a first row that is like a header',
     'name,title,company\nTitle,Name,Company Name\nAda,CTO,Acme\n',
     'name|title|company / 2: Title|Name|Company Name (2)',
@@ -126,6 +133,11 @@ const tables: readonly [name: string, text: string, expected: string][] = [
     'Kunde|Umsatz|Jahr / 4: Acme|100|1 (2)',
   ],
   [
+    'a date, and names that are not known',
+    'Stand:;01.02.2024\nArt;Umsatz;Rang\nx;10;1\ny;20;2\n',
+    'Art|Umsatz|Rang / 3: x|10|1 (2)',
+  ],
+  [
     'the delimiter, as Excel says it',
     'sep=;\nName;Wert, netto\nAcme;1,5\n',
     'Name|Wert, netto / 3: Acme|1,5 (1)',
@@ -184,7 +196,7 @@ describe('the header of a table', () => {
     ['acme.com\nbeta.example\n', 1, 'acme.com / 2: beta.example (1)'],
     ['"a title\nof two lines"\nname\nAcme\n', 2, 'list.csv has no header in line 2: nothing begins there'],
     ['name\nAcme\n', 9, 'list.csv has no header in line 9: nothing begins there'],
-    ['{"a":1}\n{"a":2}\n', 1, 'list.csv has no line with a header: it has JSON'],
+    ['{"a":1}\n{"a":2}\n', 1, "the header of list.csv can't be chosen: it has JSON"],
   ])('of %j is in the line that is said: %i', async (text, headerRow, expected) => {
     expect(await read(text, { headerRow })).toBe(expected);
   });

@@ -441,7 +441,7 @@ it.each([
   [['--input', 'titled.csv'], 'If it is the header: --header-row 2. If there is none: --header-row 0'],
   [['--input', 'bare.csv'], 'seems to have no header: line 1 looks like a row (Ada, ada@a.example)'],
   [['--input', 'bare.csv', '--header-row', '3'], 'has no header in line 3'],
-  [['--input', 'list.jsonl', '--header-row', '1'], 'has no line with a header: it has JSON'],
+  [['--input', 'list.jsonl', '--header-row', '1'], "can't be chosen: it has JSON"],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],

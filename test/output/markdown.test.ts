@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { memberLayout } from '../../src/columns/columns.ts';
+import { isMarkdownTable, readMarkdown } from '../../src/files/markdown-table.ts';
 import { research as researchKind } from '../../src/operations/kinds/research.ts';
 import type { WriterOptions } from '../../src/output/form.ts';
 import { written as writtenAs } from './gathering-sink.ts';
@@ -49,6 +50,64 @@ describe('a table', () => {
   ])('has %s', async (_, value, cell) => {
     const text = await written(table('a', 'b|'), JSON.stringify({ a: value, 'b|': 1 }));
     expect(text).toBe(`| a | b\\| |\n| --- | --- |\n| ${cell} | 1 |\n`);
+  });
+
+  it('is read as it was, but for white space', async () => {
+    const word = fc.constantFrom(
+      'a',
+      'é',
+      ' ',
+      '|',
+      '\\',
+      '*',
+      '_',
+      '`',
+      '[',
+      ']',
+      '<',
+      '>',
+      '&',
+      '&lt;',
+      '&#1;',
+      '<br>',
+      '-',
+      '\n',
+      '\r\n',
+      'https://a.example/x_y',
+    );
+    const cell = fc.array(word, { maxLength: 6 }).map((words) => words.join(''));
+    const rows = fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(rows, fc.tuple(cell, cell), async (all, names) => {
+        const [one, other] = [`a${names[0]}`, `b${names[1]}`];
+        const plain = (text: string): string =>
+          text
+            .trim()
+            .split('\n')
+            .map((line) => line.trim())
+            .join('\n');
+        const text = await written(
+          table(one, other),
+          ...all.map((cells) =>
+            JSON.stringify(
+              Object.fromEntries([
+                [one, cells[0]],
+                [other, cells[1]],
+              ]),
+            ),
+          ),
+        );
+        const read = readMarkdown(
+          (async function* () {
+            yield* text.match(/[\s\S]{1,7}/g) ?? [];
+          })(),
+        );
+        const found: (readonly string[])[] = [];
+        for await (const { cells, flaw } of read) found.push(flaw === undefined ? cells : [flaw]);
+        expect(isMarkdownTable(text)).toBe(true);
+        expect(found).toEqual([[one, other], ...all].map((cells) => cells.map(plain)));
+      }),
+    );
   });
 
   it('has every digit of a number, and goes on where it was', async () => {

@@ -67,6 +67,8 @@ const hints: Hints = {
     has('--header-row')
       ? `If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …). If ${unit} ${line} is the header: --header-row ${line}.`
       : `Add a first ${unit} with the names of the columns.`,
+  no_list: (_, { has }) =>
+    `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
   bad_setting: ({ setting }, { options: { profile } }) =>
     `Set it again (leadpipe config set ${setting} …${flagOf(profile)}), or remove it (leadpipe config unset ${setting}${flagOf(profile)}).`,
   no_keychain: (_, { options: { profile } }) =>

@@ -1,0 +1,50 @@
+import { type CsvRow, lengthFlaw } from './csv.ts';
+import { linesOf } from './text-lines.ts';
+
+/*
+ * Tables of Markdown: a line per row, bars between the cells, and a line of dashes below the header. In a cell, a backslash stands before what
+ * would have a meaning, and <br> ends a line.
+ */
+
+const dashes = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** Pure: whether a text begins with the header of a table and its line of dashes. */
+export function isMarkdownTable(begin: string): boolean {
+  const [header = '', below = ''] = begin.trimStart().split(/[\r\n]+/, 2);
+  if (!header.includes('|') || !below.includes('|') || !dashes.test(below)) return false;
+  return cellsOf(header).length === cellsOf(below).length;
+}
+
+/** The rows of a table, the header first. Another line is a row with a flaw. */
+export async function* readMarkdown(text: AsyncIterable<string>): AsyncGenerator<CsvRow, void> {
+  let rows = 0;
+  for await (const { line, text: row, length } of linesOf(text)) {
+    rows++;
+    if (rows === 2) continue;
+    const flaw = lengthFlaw(length) ?? (row.includes('|') ? undefined : 'is not a row of the table');
+    yield { line, cells: flaw === undefined ? cellsOf(row) : [], flaw };
+  }
+}
+
+function cellsOf(row: string): string[] {
+  const text = row.trim();
+  const cells: string[] = [];
+  let start = text.startsWith('|') ? 1 : 0;
+  for (const { 0: found, index } of text.matchAll(/\\.|\|/g)) {
+    if (index < start || found !== '|') continue;
+    cells.push(toText(text.slice(start, index)));
+    start = index + 1;
+  }
+  if (start < text.length) cells.push(toText(text.slice(start)));
+  return cells;
+}
+
+const written = /\\([\\|`[\]*~_])|&lt;|&amp;|<br>/g;
+const meanings: Readonly<Record<string, string>> = { '&lt;': '<', '&amp;': '&', '<br>': '\n' };
+
+/** The text of a cell, as it was before it was written as Markdown. */
+function toText(cell: string): string {
+  const text = cell.trim();
+  const address = /^<(https?:[^<>\s]+)>$/i.exec(text)?.[1];
+  return address ?? text.replace(written, (found, escaped?: string) => escaped ?? meanings[found] ?? found);
+}

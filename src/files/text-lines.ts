@@ -1,0 +1,46 @@
+import { longestRow } from './csv.ts';
+
+/** A line that is not blank. */
+export interface TextLine {
+  /** Its number, from 1. */
+  readonly line: number;
+  /** Empty if it is longer than a row may be. */
+  readonly text: string;
+  readonly length: number;
+}
+
+/**
+ * Lines end with \n, \r\n or \r; U+2028 is an ordinary character. Of a line that is too long only the length is kept, since it could fill the
+ * memory.
+ */
+export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<TextLine, void> {
+  let line = 1;
+  let pieces: string[] = [];
+  let length = 0;
+  for await (const piece of withWholeLineEnds(text)) {
+    for (const [at, part] of piece.split(/\r{0,2}\n|\r/).entries()) {
+      if (at > 0) {
+        const found = pieces.join('');
+        if (length > longestRow || found.trim() !== '') yield { line, text: found, length };
+        line++;
+        pieces = [];
+        length = 0;
+      }
+      length += part.length;
+      if (length <= longestRow) pieces.push(part);
+      else pieces = [];
+    }
+  }
+}
+
+/** The same text, with an end for its last line, and cut within no line end. */
+async function* withWholeLineEnds(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = '';
+  for await (const piece of text) {
+    const whole = held + piece;
+    const end = /\r{1,2}$/.exec(whole)?.index ?? whole.length;
+    held = whole.slice(end);
+    yield whole.slice(0, end);
+  }
+  yield `${held}\n`;
+}

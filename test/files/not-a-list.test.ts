@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { openRecords } from '../../src/files/file-records.ts';
+import { isKnownColumn } from '../../src/requests/column-meanings.ts';
+
+/** How many records of which format, or why there are none. */
+async function read(text: string, extension = ''): Promise<string> {
+  async function* bytes() {
+    yield text;
+  }
+  const reading = {
+    extension,
+    field: 'objective',
+    wanted: ['objective'],
+    isKnown: isKnownColumn,
+    what: 'list',
+  };
+  try {
+    const { format, rows } = await openRecords(bytes(), reading);
+    let count = 0;
+    for await (const { flaw } of rows) count += flaw === undefined ? 1 : 1000;
+    return `${format} ${count}`;
+  } catch (error) {
+    return (error as Error).message.replace('list is no list: it looks like ', '');
+  }
+}
+
+const wrapped = `Dear all, we met many companies last week in Berlin and
+wrote down what they do. Acme builds rockets for small satellites,
+and it is looking for money. Beta sells software to hospitals
+in Italy and Spain, but its founders want to leave. Nothing else
+was of interest to us, so we went home after the second day.
+`;
+const paragraphs = `Acme builds rockets. It is from Rome. It has ten people.
+
+Beta sells software. Its founders left. Nobody knows why.
+
+Ce is new. It makes bread. People like it.
+`;
+const html = '<table>\n<tr><td>Name</td></tr>\n<tr><td>Acme</td></tr>\n</table>\n';
+
+describe('what is no list is refused', () => {
+  it.each([
+    ['an HTML page', `<!DOCTYPE html>\n<html>${html}</html>`, ''],
+    ['an HTML page', `\ufeff<html xmlns:o="urn:schemas-microsoft-com:office:office">\n${html}`, '.xls'],
+    ['an HTML page', `<?xml version="1.0"?>\n<!-- x -->\n<html>${html}</html>`, ''],
+    ['an HTML page', html, '.csv'],
+    ['XML', '<?xml version="1.0"?>\n<leads>\n<lead name="Acme"/>\n</leads>\n', ''],
+    ['XML', '<leads>\n  <lead>Acme</lead>\n</leads>\n', ''],
+    ['contacts (vCard)', 'BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ada\r\nEND:VCARD\r\n', ''],
+    ['a calendar (iCalendar)', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n', ''],
+    ['a document (RTF)', '{\\rtf1\\ansi\n{\\fonttbl}\nAcme\\par\n}', ''],
+    ['YAML', '---\n- name: Acme\n  city: Rome\n', ''],
+    ['YAML', '# leads\n- name: Acme\n  city: Rome\n- name: Beta\n', ''],
+    ['YAML', 'leads:\n  - Acme\n  - Beta\n', ''],
+    ['YAML', 'name: Acme\ncity: Rome\n', '.yaml'],
+    ['Markdown', '# Leads\n\n- Acme\n- Beta\n', ''],
+    ['Markdown', '# Leads\n\n| Name | City |\n|------|------|\n| Acme | Rome |\n', ''],
+    ['Markdown', 'Our leads:\n\n| Name | City |\n|------|------|\n| Acme | Rome |\n', ''],
+    ['Markdown', '## A\n\nText with **much** of it.\n\n## B\n', ''],
+    ['Markdown', 'Acme\nBeta\n', '.md'],
+    ['one text of sentences', wrapped, '.txt'],
+    ['one text of sentences', paragraphs, ''],
+  ])('%s: %j', async (kind, text, extension) => {
+    expect(await read(text, extension)).toBe(kind);
+  });
+
+  it.each([
+    ['names', 'Acme\nBeta Inc.\nCe, Rome\n'],
+    ['domains', 'acme.example\nbeta.example\nce.example\nde.example\n'],
+    ['addresses in brackets', '<ada@acme.example>\n<bo@beta.example>\n'],
+    ['a name in brackets', '<Acme> Rome\nBeta\n'],
+    ['questions', 'Who leads Acme? And since when?\nWhat does Beta sell?\nWhere is Ce?\nWhy?\n'],
+    [
+      'queries in small letters',
+      'dental clinics in berlin with their own website\nai startups in paris that raised money\nlaw firms in rome for small companies\nshops for running shoes in all of spain\n',
+    ],
+    [
+      'descriptions',
+      'Acme builds rockets. It is from Rome. It has ten people.\nBeta sells software. Its founders left. Why?\nCe is new. It makes bread. People like it.\n',
+    ],
+    ['descriptions that are long', `Acme builds rockets. ${'It is good. '.repeat(50)}\n`],
+    ['a remark above', '# my leads\nAcme\nBeta\n'],
+    ['lines with a dash', '- Acme\n- Beta\n'],
+    ['names with a colon', 'Acme: rockets\nBeta: software\n'],
+    ['hashtags', '#fintech\n#bio\n'],
+    ['dashes between', 'Acme\n---\nBeta\n'],
+  ])('a list of %s is not', async (_, text) => {
+    expect(await read(text)).toBe(`text ${text.trimEnd().split('\n').length}`);
+  });
+});
+
+describe('a Markdown table', () => {
+  it.each([
+    ['as leadpipe writes it', '| name | a\\|b |\n| --- | --- |\n| Acme | x<br>y |\n| Beta |  |\n', 'csv 2'],
+    ['as others write it', '\nName | City\n:--- | ---:\nAcme | Rome\n', 'csv 1'],
+    ['with a row of dashes', '| name |\n| --- |\n| --- |\n', 'csv 1'],
+    ['with a text below', '| name |\n| --- |\n| Acme |\nSources\n', 'csv 1001'],
+    ['of its header alone', '| name |\n| --- |\n', 'csv 0'],
+  ])('is read: %s', async (_, text, expected) => {
+    expect(await read(text, '.md')).toBe(expected);
+    expect(await read(text)).toBe(expected);
+  });
+});
