@@ -8,7 +8,7 @@ packages=(
   squid tinyproxy
   zsh fish
   groff man-db
-  jq openssl parallel
+  jq openssl parallel sqlite3
 )
 
 if ! command -v apt-get >/dev/null; then

@@ -46,7 +46,7 @@ interface MoreFacts {
   /** `keyOrigin` is the address that a stored key is for. */
   no_address: { keyOrigin: string | undefined };
   /** A file has several tables, with these names. */
-  several_tables: { names: readonly string[] };
+  several_tables: { names: readonly string[]; areOfDatabase?: true };
   /** A table whose header is perhaps this line of a text, or row of a sheet. */
   header_unsure: { line: number; unit: 'line' | 'row' };
   /** A table without a header: this line is a row already. */
@@ -148,6 +148,7 @@ export type Facts =
         | 'columns_unknown'
         | 'no_list'
         | 'other_columns'
+        | 'others_tables'
         | 'creation_in_doubt'
         | 'replay_too_old';
     }

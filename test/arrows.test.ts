@@ -28,14 +28,15 @@ const allowed = table(`
   context: clock
   columns: json event-loop
   requests: contract files json errors
-  files: clock digest json errors context
+  sqlite:
+  files: clock digest event-loop json sqlite errors context
   transport: contract json clock errors context
   answers: transport contract json
   client: answers transport contract json errors
   operations: answers clock columns digest event-loop connection requests files client transport contract json errors context
   output: columns contract json files clock event-loop errors context
   config: requests output contract json files errors context
-  local-service: contract json files clock digest
+  local-service: contract json files clock digest sqlite
   connection: requests config client digest files transport contract errors context local-service
   mcp: answers clock digest config connection operations client transport contract json files errors context requests output
   cli: answers mcp clock columns digest connection operations client transport contract json errors context requests files output config local-service
@@ -87,7 +88,7 @@ const repeatedNames = table(`
 const reaching = table(`
   child_process: cli config files
   dns/promises: cli
-  fs: cli config files local-service main operations output requests
+  fs: cli config files local-service main operations output requests sqlite
   fs/promises: cli config connection files operations output transport
   http: connection local-service transport
   module: main

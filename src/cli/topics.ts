@@ -33,6 +33,7 @@ const meanings: Readonly<Record<Format, string>> = {
   csv: 'for spreadsheets: the same columns every day; formulas are made harmless',
   md: 'Markdown: a table, or a text with its sources',
   xlsx: 'for Excel, into a file only: IDs and phone numbers stay text',
+  sqlite: 'a database (.db, .sqlite), into a file only: a table for each kind of record',
 };
 
 const shared = [

@@ -39,7 +39,7 @@ export function chosenLayout(
       },
     };
   });
-  return { columns, chosen: true };
+  return { columns, records: layout.records, chosen: true };
 }
 
 /** Columns of members by their exact names; with `under`, of members of that member. */

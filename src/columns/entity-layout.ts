@@ -4,7 +4,7 @@ import { enriched, scoreOf } from './record-parts.ts';
 
 /** Leads of a search, with the requested enrich fields. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), enrichFields };
+  return { columns: entityColumns(enrichFields), records: 'leads', enrichFields };
 }
 
 function entityColumns(enrichFields: readonly string[]): Column[] {

@@ -10,11 +10,15 @@ export interface Column {
   value(record: JsonView): JsonText | undefined;
 }
 
+/** What records are called where several kinds stand in one file: the tables of a database. */
+export type RecordsName = 'leads' | 'contacts' | 'answers' | 'enriched' | 'items';
+
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
   /** All members that records have, where that is known. */
   readonly members?: readonly string[] | undefined;
+  readonly records?: RecordsName | undefined;
   /** Chosen by the user: JSON and JSONL then hold flat objects of these columns. */
   readonly chosen?: true;
   /** The columns of a table, if they are not the same. Only a table asks for them. */

@@ -17,6 +17,8 @@ export interface Addition {
   /** How many bytes they are together, and the beginning of their SHA-256, in hex. */
   readonly length: number;
   readonly digest: string;
+  /** The name under which a database has noted that they are in it. */
+  readonly note?: string;
 }
 
 /** A range of bytes in a file, as far as they exist, with a text before them. */

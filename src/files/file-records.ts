@@ -23,11 +23,13 @@ export async function openRecords(
   const source = bytes[Symbol.asyncIterator]();
   const first = await source.next();
   const all = behind(first.done ? [] : [first.value], source);
-  if (!first.done && Buffer.from(first.value).subarray(0, zipMark.length).equals(zipMark)) {
-    return await openSheet(all, reading);
-  }
+  const begins = (mark: Buffer): boolean =>
+    !first.done && Buffer.from(first.value).subarray(0, mark.length).equals(mark);
+  if (begins(zipMark)) return await openSheet(all, reading);
+  if (begins(databaseMark)) return await openDatabase(all, reading);
   const isWorkbook = (format ?? extension.slice(1)) === 'xlsx';
   if (isWorkbook && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
+  if (format === 'sqlite' && !first.done) throw new UsageError(`${what} is no SQLite database`);
   const begin = first.done ? '' : Buffer.from(first.value).toString('latin1', 0, 3);
   return {
     ...(await openText(decoded(all, what), reading)),
@@ -233,30 +235,25 @@ function linesBefore(text: string, part: string): number {
 }
 
 /** Bytes. A workbook is read as a whole, and its content is ten times as large. */
-const most = 100 * 1024 * 1024;
+const mostOfWorkbook = 100 * 1024 * 1024;
+/** A database is read as a whole, too, since it may come from a pipe. */
+const mostOfDatabase = 1024 * 1024 * 1024;
 
 const zipMark = Buffer.from('PK\u0003\u0004');
+const databaseMark = Buffer.from('SQLite format 3\0');
 
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
 async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Reading): Promise<Records> {
   const { what, sheet } = reading;
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of bytes) {
-    pieces.push(Buffer.from(piece));
-    length += piece.length;
-    if (length > most) {
-      throw new UsageError(
-        `${what} has more than ${most} bytes, which is too much for a workbook`,
-        'Save it as CSV (in Excel: "CSV UTF-8").',
-      );
-    }
-  }
+  const workbook = await wholeOf(
+    bytes,
+    mostOfWorkbook,
+    `${what} has more than ${mostOfWorkbook} bytes, which is too much for a workbook`,
+    'Save it as CSV (in Excel: "CSV UTF-8").',
+  );
   // Loaded here, since most inputs are not workbooks.
   const { chooseSheet } = await import('./chosen-sheet.ts');
-  const chosen = chooseSheet(Buffer.concat(pieces), what, sheet, (cell) =>
-    isColumnName(reading, cell.trim()),
-  );
+  const chosen = chooseSheet(workbook, what, sheet, (cell) => isColumnName(reading, cell.trim()));
   const { before, width, note, warnings } = chosen;
   function* rows(): Generator<CsvRow> {
     for (const { line, cells } of chosen.rows()) {
@@ -267,4 +264,44 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
   return { ...(await openTable(rows(), head, reading, 'row')), note, warnings };
+}
+
+/** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */
+async function openDatabase(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { what, table, path }: Reading,
+): Promise<Records> {
+  const database = await wholeOf(
+    bytes,
+    mostOfDatabase,
+    `${what} has more than ${mostOfDatabase} bytes, which is too much`,
+    'Write the table into a CSV file, for example: sqlite3 -csv -header <file> "SELECT * FROM <table>" > rows.csv',
+  );
+  // Loaded here, since it brings SQLite.
+  const { openDatabaseTable } = await import('./database-input.ts');
+  const { columns, rows, warnings } = await openDatabaseTable(database, what, table, path);
+  async function* records(): AsyncGenerator<FileRecord> {
+    for (const { line, cells } of rows()) {
+      const members = columns.map((name, at) => [name, JSON.stringify(cells[at] ?? '')] as const);
+      yield { line, record: objectOf(members) };
+    }
+  }
+  return { format: 'csv', columns, rows: records(), warnings };
+}
+
+/** Throws UsageError for more bytes than `most`, in these words. */
+async function wholeOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  most: number,
+  words: string,
+  hint: string,
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    pieces.push(Buffer.from(piece));
+    length += piece.length;
+    if (length > most) throw new UsageError(words, hint);
+  }
+  return Buffer.concat(pieces);
 }

@@ -1,6 +1,6 @@
 import type { JsonText } from '../json/text.ts';
 
-export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'md', 'xlsx'] as const;
+export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'md', 'xlsx', 'sqlite'] as const;
 export type RecordFormat = (typeof recordFormats)[number];
 
 /** A record of a file, or why there is none. */
@@ -43,7 +43,9 @@ export interface Reading {
   readonly headerRow?: number | undefined;
   /** The name of the file in messages. */
   readonly what: string;
-  /** Which array of a JSON object. */
+  /** Its path, where it is a file of its own: others may be writing it. */
+  readonly path?: string | undefined;
+  /** Which array of a JSON object, or which table of a database. */
   readonly table?: string | undefined;
   /** Which sheet of a workbook, by name or number. */
   readonly sheet?: string | undefined;

@@ -26,7 +26,7 @@ export async function* leadsOf(
   { path, kind, bytes }: CatalogueFile,
   tell: (line: string) => void,
 ): AsyncGenerator<NewLead> {
-  const reading = { extension: kind, field: 'name', wanted: ['name'], what: path };
+  const reading = { extension: kind, field: 'name', wanted: ['name'], what: path, path };
   const { columns, rows, note, warnings = [] } = await openRecords(piecesOf(bytes()), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !columns.includes('name')) {

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
+import { openFile, type Rows } from '../sqlite/database.ts';
 import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
-import { openFile, type Rows } from './database.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
 import { apart, phrase, toIndexText } from './objective.ts';
 import { columnWeights, createSearch, typeWord } from './search.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
-const form = 13;
+const form = 14;
 /** So many indexes of recently used catalogues stay. */
 const indexesKept = 4;
 

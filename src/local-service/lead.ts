@@ -1,5 +1,5 @@
 import type { EntityType } from '../contract/types.ts';
-import type { Rows } from './database.ts';
+import type { Rows } from '../sqlite/database.ts';
 
 /** Texts by name, each name once. */
 type Texts = readonly (readonly [name: string, text: string])[];

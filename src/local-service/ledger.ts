@@ -1,5 +1,5 @@
 import { isAlive } from '../files/folder-lock.ts';
-import type { Rows } from './database.ts';
+import type { Rows } from '../sqlite/database.ts';
 import type { Caller, Service } from './service.ts';
 
 /** What it takes to bring the state up to date. */

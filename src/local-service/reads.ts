@@ -1,6 +1,6 @@
 import { limits } from '../contract/limits.ts';
 import type { CreditBalance, EntitySearchStatusResponse } from '../contract/types.ts';
-import type { Rows } from './database.ts';
+import type { Rows } from '../sqlite/database.ts';
 import { invalid, queryDigits, Refusal } from './fields.ts';
 import { fundsOf, type SearchRow, transactionNow } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';

@@ -1,5 +1,5 @@
 import type { EntityType } from '../contract/types.ts';
-import type { Rows } from './database.ts';
+import type { Rows } from '../sqlite/database.ts';
 import { type Lead, leadsFrom, ofType } from './lead.ts';
 import { factOf, numberIn, parseObjective } from './objective.ts';
 

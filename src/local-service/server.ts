@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
+import { loadSqlite } from '../sqlite/database.ts';
 import { type Catalogue, openCatalogueOf } from './catalogue.ts';
-import { loadSqlite } from './database.ts';
 import { transactionNow } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
@@ -12,7 +12,7 @@ import type { Listeners, Service } from './service.ts';
 import { empty, openStore } from './store.ts';
 import { createSwitches, type Switches } from './switches.ts';
 
-export { isSqliteError } from './database.ts';
+export { isSqliteError } from '../sqlite/database.ts';
 export { FileError } from './fields.ts';
 export { localKeys } from './keys.ts';
 export { LockTimeout } from './store.ts';

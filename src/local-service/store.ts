@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { claimLock } from '../files/folder-lock.ts';
-import { openFile, type Rows } from './database.ts';
+import { openFile, type Rows } from '../sqlite/database.ts';
 
 /**
  * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.

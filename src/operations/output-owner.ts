@@ -26,7 +26,11 @@ export async function completeAdditionTo(
     const { adding } = operation.progress;
     if (adding === undefined) return;
     return await withOperation(context, operation.operationId, async (journal) => {
-      const isDone = (await completeAddition(output, adding, journal)) === 'done';
+      const complete =
+        adding.note === undefined
+          ? completeAddition
+          : (await import('../files/database-rows.ts')).completeDatabaseAddition;
+      const isDone = (await complete(output, adding, journal)) === 'done';
       if (isDone) await journal.append(entry.placed());
     });
   }

@@ -18,16 +18,25 @@ interface FileSinkOptions {
   readonly opening?: Opening | undefined;
   /** The file is a new one: another that appears meanwhile is not replaced. */
   readonly isNew?: boolean | undefined;
-  /** Adds the rows to the file: to CSV under the same header, whose cells are given, else to JSONL. */
-  readonly append?: Appended | undefined;
+  /** Adds the rows to the file: to CSV under the same header, whose cells are given, to a database, else to JSONL. */
+  readonly append?: Appended | { readonly isDatabase: true } | undefined;
   /** Prints where the rows of an earlier run are now, if they stood in the .part. */
   readonly warn: (line: string) => void;
   /** Makes the file from its rows, for a format that can't be written row by row. */
-  readonly make?: ((part: string, write: (bytes: Uint8Array) => Promise<void>) => Promise<void>) | undefined;
+  readonly make?: Making | undefined;
   /** For the wait for the reader of a FIFO. */
   readonly waiting: Pick<Context, 'clock' | 'signal'>;
   /** The lock of the output. */
   readonly lock: HeldLock;
+}
+
+export interface Making {
+  /** Throws where the file that is there may not be replaced. `path` is what the user calls it. */
+  check?(target: string, path: string): Promise<void>;
+  /** `made` is the name of the file, which is there, and empty. */
+  write(part: string, file: FileHandle, made: string): Promise<void>;
+  /** What needs a regular file, in words. */
+  readonly what: string;
 }
 
 /**
@@ -43,12 +52,13 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   if (existing !== undefined && !existing.isFile()) {
     const isFolder = existing.isDirectory();
     if (!isFolder && make === undefined) return await openDirect(path, existing.isFIFO(), waiting);
-    const why = isFolder ? 'it is a folder' : 'a workbook needs a regular file';
+    const why = isFolder ? 'it is a folder' : `${make?.what} needs a regular file`;
     throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of a file.');
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
-  const appended = append && (await (await import('./append.ts')).openAppend(target, path, append, lock));
+  if (append === undefined) await make?.check?.(target, path);
+  const appended = append && (await openAddition(target, path, append, lock));
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
@@ -90,10 +100,11 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
         await rm(whole, { force: true });
         const file = await open(whole, 'ax+', mode);
         made = file;
-        await make(part, (bytes) => file.appendFile(bytes));
+        await make.write(part, file, whole);
         await file.chmod(mode).catch(() => undefined);
         await file.sync();
       }
+      await make?.check?.(target, path);
       lock.confirm();
       if (isNew) await link(whole, target);
       else await replaceFile(path, target, { path: whole, file: made ?? handle }, lock);
@@ -181,6 +192,17 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
       return isEmpty ? undefined : named;
     },
   };
+}
+
+async function openAddition(
+  target: string,
+  path: string,
+  append: NonNullable<FileSinkOptions['append']>,
+  lock: HeldLock,
+) {
+  if (!('isDatabase' in append))
+    return await (await import('./append.ts')).openAppend(target, path, append, lock);
+  return await (await import('../files/database-rows.ts')).openDatabaseAddition(target, path, lock);
 }
 
 /** Opens the .part of `path`, to be read and added to; `named` is what the user calls it. Throws LocalIoError. */

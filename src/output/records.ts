@@ -132,10 +132,11 @@ async function openFile(
 ) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
-  const make =
-    format === 'xlsx' ? (await import('./workbook.ts')).toWorkbook(waiting.signal, warn) : undefined;
+  const make = await toMaking(format, waiting.signal, warn);
   const sinkOptions = { isNew, lock, make, opening, waiting, warn };
   if (!append) return await createFileSink(file, sinkOptions);
+  if (format === 'sqlite')
+    return await createFileSink(file, { ...sinkOptions, append: { isDatabase: true } });
   if (format !== 'csv') return await createFileSink(file, { ...sinkOptions, append: {} });
   const own = typeof layout === 'function' ? undefined : layout;
   const known = columns === undefined ? layout : chosenLayout(columns, own);
@@ -150,4 +151,10 @@ async function openFile(
   const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
   const delimiter = options.isDelimiterFixed ? options.delimiter : undefined;
   return await createFileSink(file, { ...sinkOptions, append: { header, delimiter } });
+}
+
+/** How a file is made from its rows; undefined for a format that is written row by row. */
+async function toMaking(format: Format, signal: AbortSignal, warn: (line: string) => void) {
+  if (format === 'xlsx') return (await import('./workbook.ts')).toWorkbook(signal, warn);
+  return format === 'sqlite' ? (await import('./database-part.ts')).toDatabase(signal) : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Yielder } from '../event-loop.ts';
+import { ColumnKind, fitsNumber, isPlainNumber } from '../files/column-kind.ts';
 import { eachItem, type JsonText, kindOf, objectMembers, stringOf, toLine } from '../json/text.ts';
 
 /** A cell, as it will stand in a sheet. */
@@ -14,9 +15,9 @@ export interface Cell {
 /** A column of the rows, and what is known of it after all rows. */
 interface Found {
   readonly name: string;
-  /** Whether all texts are plain numbers, and whether Excel keeps all numbers as they are. */
-  isPlain: boolean;
-  isExact: boolean;
+  /** Of all cells, and of those alone that JSON has as numbers. */
+  readonly cells: ColumnKind;
+  readonly numbers: ColumnKind;
   /** For a column of links: their kinds, and whether another column with that name has the same values. Undefined for any other column. */
   kinds: Map<string, boolean> | undefined;
 }
@@ -28,7 +29,6 @@ const maxKinds = 100;
 /** UTF-16 units, as Excel counts them. */
 const longestText = 32_767;
 const longestLink = 2_079;
-const maxDigits = 15;
 
 // Characters that XML can't hold, or that make a text look like another one.
 const dropped =
@@ -47,7 +47,8 @@ export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielde
     if (found === undefined) {
       found = values.map((value) => {
         const name = stringOf(value) ?? '';
-        return { name, isPlain: true, isExact: true, kinds: name === 'links' ? new Map() : undefined };
+        const kinds = name === 'links' ? new Map() : undefined;
+        return { name, cells: new ColumnKind(), numbers: new ColumnKind(), kinds };
       });
       continue;
     }
@@ -67,9 +68,11 @@ export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielde
 function look(column: Found, value: JsonText, row: readonly JsonText[], all: readonly Found[]): void {
   const kind = kindOf(value);
   const text = stringOf(value);
-  // One invalid score must not turn the others into text: people sort by them.
-  if (text && column.name !== 'score') column.isPlain &&= isPlainNumber(text);
-  if (kind === 'number') column.isExact &&= fitsNumber(value.trim());
+  if (text) column.cells.add(text, false);
+  if (kind === 'number') {
+    column.cells.add(value.trim(), true);
+    column.numbers.add(value.trim(), true);
+  }
   if (column.kinds === undefined || kind === 'null') return;
   const links = [...objectMembers(value)];
   for (const [name, link] of links) {
@@ -81,15 +84,22 @@ function look(column: Found, value: JsonText, row: readonly JsonText[], all: rea
   if (!areLinks || column.kinds.size > maxKinds) column.kinds = undefined;
 }
 
+interface Source {
+  readonly header: string;
+  /** Undefined for a column of texts. */
+  readonly from: Found | undefined;
+  toValue(row: readonly JsonText[]): JsonText;
+}
+
 /** The columns of the sheet for a column: itself, or one for each kind of link that no other column has. */
-function toSources(from: Found, at: number, all: readonly Found[]) {
+function toSources(from: Found, at: number, all: readonly Found[]): Source[] {
   const toValue = (row: readonly JsonText[]): JsonText => row[at] ?? 'null';
   if (!from.kinds?.size) return [{ header: from.name, from, toValue }];
   return [...from.kinds]
     .filter(([, isThere]) => !isThere)
     .map(([name]) => ({
       header: all.some((one) => one.name === name) ? `${from.name}.${name}` : name,
-      from: { ...from, isPlain: false },
+      from: undefined,
       toValue: (row: readonly JsonText[]) => objectMembers(toValue(row)).get(name) ?? 'null',
     }));
 }
@@ -109,26 +119,19 @@ function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
 }
 
 /**
- * Text stays text, even if it looks like a number or a formula, unless the whole column is plain numbers. Numbers are numbers if Excel
- * keeps the whole column exactly; others are IDs, or would be rounded.
+ * Text stays text, even if it looks like a number or a formula, unless nearly the whole column is plain numbers. A number that Excel would
+ * round is text, and so are all numbers of a column of IDs. `from` is undefined for a column of texts.
  */
-function toCell(value: JsonText, { isPlain, isExact }: Found): Cell {
+function toCell(value: JsonText, from: Found | undefined): Cell {
   const kind = kindOf(value);
   const text = kind === 'null' ? '' : (stringOf(value) ?? toLine(value).trim());
   if (kind === 'boolean') return { kind: 'truth', text };
-  const isNumber = kind === 'number' || (isPlain && kind === 'string' && isPlainNumber(text));
-  return isNumber && isExact ? { kind: 'number', text } : textCell(text);
-}
-
-/** Whether a text is only a number, without a leading zero or a plus. */
-function isPlainNumber(text: string): boolean {
-  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) && fitsNumber(text);
-}
-
-/** Whether Excel keeps a number exactly, which it does up to 15 digits. */
-function fitsNumber(written: string): boolean {
-  const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
-  return digits.length <= maxDigits && Math.abs(Number(written)) < 10 ** maxDigits;
+  if (kind === 'number') {
+    return from?.numbers.isNumeric && fitsNumber(text) ? { kind: 'number', text } : textCell(text);
+  }
+  // Invalid scores must not turn the others into text: people sort by them.
+  const isNumeric = from?.name === 'score' || from?.cells.isNumeric;
+  return kind === 'string' && isNumeric && isPlainNumber(text) ? { kind: 'number', text } : textCell(text);
 }
 
 function textCell(given: string): Cell {

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
 import { type JsonText, toLine } from '../json/text.ts';
+import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { type Cell, findColumns } from './workbook-columns.ts';
 import {
@@ -47,9 +48,13 @@ export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText, 
 }
 
 /** Makes the workbook from its .part. `warn` prints what did not fit. */
-export function toWorkbook(signal: AbortSignal, warn: (line: string) => void) {
-  return async (part: string, write: Write): Promise<void> => {
-    const unfit = await writeWorkbook(() => readWorkbookRows(part), write, { signal });
+export function toWorkbook(signal: AbortSignal, warn: (line: string) => void): Making {
+  const write: Making['write'] = async (part, file) => {
+    const unfit = await writeWorkbook(
+      () => readWorkbookRows(part),
+      (bytes) => file.appendFile(bytes),
+      { signal },
+    );
     const kept = 'csv and jsonl keep';
     if (unfit.cells > 0) {
       const limit = 'a cell of a workbook holds up to 32767 characters';
@@ -59,6 +64,7 @@ export function toWorkbook(signal: AbortSignal, warn: (line: string) => void) {
       warn(`a workbook has up to 16384 columns: ${unfit.columns} were left out; ${kept} all of them`);
     }
   };
+  return { write, what: 'a workbook' };
 }
 
 /**

@@ -1,9 +1,9 @@
 import { createYielder } from '../event-loop.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 
-/** Formats that can be streamed. A workbook needs all of its rows first. */
+/** Formats that can be streamed. Workbooks and databases need all of their rows first. */
 export const printedFormats = ['table', 'cards', 'jsonl', 'json', 'csv', 'md'] as const;
-export const formats = [...printedFormats, 'xlsx'] as const;
+export const formats = [...printedFormats, 'xlsx', 'sqlite'] as const;
 export type Format = (typeof formats)[number];
 
 /** Loads only the format that is wanted. */
@@ -19,6 +19,8 @@ export async function createForm(format: Format, options: WriterOptions): Promis
       return (await import('./markdown.ts')).createMarkdownForm(options);
     case 'xlsx':
       return (await import('./workbook.ts')).createWorkbookRows(options);
+    case 'sqlite':
+      return (await import('./database-part.ts')).createDatabaseRows(options);
     case 'table':
     case 'cards':
       if (options.shape === 'list')

@@ -4,7 +4,7 @@ import { reasonOf } from '../files/write-failure.ts';
 
 /** The number of lines of a file, about as many as it has rows. Undefined where it can't be known beforehand. */
 export async function countLines(path: string): Promise<number | undefined> {
-  if (path.toLowerCase().endsWith('.xlsx')) return undefined;
+  if (/\.(?:xlsx|db|sqlite3?)$/i.test(path)) return undefined;
   let lines = 0;
   try {
     for await (const piece of createReadStream(path)) {

@@ -25,10 +25,10 @@ export interface Input extends Records {
 /** The records of a file, numbered. `name` is where its extension stands. Throws UsageError. */
 export async function openInput(
   bytes: AsyncIterable<Uint8Array | string>,
-  { name, ...reading }: Omit<Reading, 'extension' | 'isKnown'> & { readonly name: string },
+  { name, ...reading }: Omit<Reading, 'extension' | 'isKnown' | 'path'> & { readonly name: string },
 ): Promise<Input> {
   const extension = extname(name).toLowerCase();
-  const opened = await openRecords(bytes, { ...reading, extension, isKnown: isKnownColumn });
+  const opened = await openRecords(bytes, { ...reading, path: name, extension, isKnown: isKnownColumn });
   async function* rows(): AsyncGenerator<InputRow> {
     let number = 0;
     for await (const row of opened.rows) yield { number: ++number, ...row };

@@ -38,7 +38,7 @@ it('stands in one of these lists', async () => {
 });
 
 /** What can be said of any output, by its format. */
-const expectFormat: Readonly<Record<Exclude<Format, 'xlsx'>, (stdout: string) => void>> = {
+const expectFormat: Readonly<Record<Exclude<Format, 'xlsx' | 'sqlite'>, (stdout: string) => void>> = {
   table: (stdout) => expect(stdout.trim()).not.toBe(''),
   cards: (stdout) => expect(stdout.trim()).not.toBe(''),
   jsonl(stdout) {

@@ -5,6 +5,7 @@ import { type EntryOf, toLine } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
 import { type HistoryRecord, readHistory } from '../../src/operations/report/history.ts';
+import { execute, rowsOf } from '../helpers/databases.ts';
 import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { temporaryFolder } from '../helpers/run.ts';
@@ -26,6 +27,9 @@ interface Kind {
   /** The rows of other days. */
   readonly before: string;
   rowOf(lead: string): string;
+  /** How the file is made, and what is read of it, where it is not text. */
+  readonly write?: (path: string, before: string) => void;
+  readonly read?: (path: string) => string;
 }
 
 const kinds: readonly Kind[] = [
@@ -40,6 +44,18 @@ const kinds: readonly Kind[] = [
     options: ['--columns', 'name,id'],
     before: 'name,id\r\nold 1,1\r\n"old\n2",2\r\n',
     rowOf: (lead) => `"${JSON.parse(lead).name}",12345678901234567890\r\n`,
+  },
+  {
+    file: 'leads.db',
+    options: ['--columns', 'name,id'],
+    before: 'old|1;',
+    rowOf: (lead) => `${JSON.parse(lead).name}|12345678901234567890;`,
+    write: (path) =>
+      execute(path, "CREATE TABLE leads (name TEXT, id TEXT); INSERT INTO leads VALUES ('old', '1')"),
+    read: (path) =>
+      rowsOf(path, 'leads')
+        .map(({ name, id }) => `${name}|${id};`)
+        .join(''),
   },
 ];
 
@@ -87,7 +103,12 @@ function rememberOf({ cwd }: Machine): () => void {
   };
 }
 
-async function lookAt(machine: Machine, { file }: Kind, where: string) {
+function textOf(machine: Machine, { file, read }: Kind): string {
+  return read === undefined ? machine.read(file) : read(machine.pathOf(file));
+}
+
+async function lookAt(machine: Machine, kind: Kind, where: string) {
+  const { file } = kind;
   const [operation] = (await readOperations(machine.state)).operations;
   const id = operation?.operationId;
   const stored: string[] = [];
@@ -98,7 +119,7 @@ async function lookAt(machine: Machine, { file }: Kind, where: string) {
   if (hasLeads) for await (const some of readStoredLeads(folder, damaged)) stored.push(...some);
   // The rows that are not in their place yet.
   const part = existsSync(machine.pathOf(`${file}.part`)) ? machine.read(`${file}.part`) : undefined;
-  const killed: Killed = { machine, where, text: machine.read(file), id, stored };
+  const killed: Killed = { machine, where, text: textOf(machine, kind), id, stored };
   return {
     killed,
     state: JSON.stringify([killed.text, part, stored, operation?.entries.map(({ type }) => type)]),
@@ -112,7 +133,8 @@ async function killEverywhere(kind: Kind): Promise<Killed[]> {
   const states = new Map<string, Killed>();
   await atBoundaries(exhaustive ? 1 : 3, async (at, isPast) => {
     const machine = createMachine(server.url);
-    machine.write(file, before);
+    if (kind.write === undefined) machine.write(file, before);
+    else kind.write(machine.pathOf(file), before);
     const search = [...args, '--append', '-o', file, ...options];
     if ((await runWith(killedAt(at), machine, search)).code !== null) isPast();
     const { killed, state } = await lookAt(machine, kind, `killed at ${at}`);
@@ -129,8 +151,8 @@ it.each(kinds)(
     expect(states.length).toBeGreaterThan(8);
     // Each state is gone on from in one of the ways, and the next in another.
     await inParallel(states.entries(), async ([nth, { where, text, id, stored, machine }]) => {
-      const rowsOf = (leads: readonly string[]): string => leads.map(kind.rowOf).join('');
-      expect(`${kind.before}${rowsOf(stored)}`.startsWith(text), where).toBe(true);
+      const toRows = (leads: readonly string[]): string => leads.map(kind.rowOf).join('');
+      expect(`${kind.before}${toRows(stored)}`.startsWith(text), where).toBe(true);
       if (id === undefined) return;
       const leads = stored.length;
       const records: HistoryRecord[] = [];
@@ -148,13 +170,13 @@ it.each(kinds)(
             code: 2,
             stderr: expect.stringContaining('Nothing was bought'),
           });
-          expect(machine.read(kind.file)).toBe(text);
+          expect(textOf(machine, kind)).toBe(text);
           continue;
         }
         expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
         // Old rows to the byte, then each lead once.
-        const whole = kind.before + rowsOf([...stored, ...second.flat()]);
-        expect({ where, text: machine.read(kind.file) }).toEqual({ where, text: whole });
+        const whole = kind.before + toRows([...stored, ...second.flat()]);
+        expect({ where, text: textOf(machine, kind) }).toEqual({ where, text: whole });
         const { operations } = await readOperations(machine.state);
         // It is one operation: its rest is a part of it.
         expect({ where, way, operations: operations.map(({ operationId }) => operationId) }).toEqual({

@@ -116,7 +116,7 @@ describe('the file of yesterday', () => {
     const args = `search company x --limit 3 -f csv -o ${file} --append`;
     expect(await machine.leadpipe(args)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--append works only with csv and jsonl files, not with xlsx'),
+      stderr: expect.stringContaining('--append works only with csv, jsonl and sqlite files, not with xlsx'),
     });
     expect({ requests, file: machine.read(file), files: machine.files() }).toEqual({
       requests: 0,

@@ -1,7 +1,7 @@
-import { loadSqlite } from '../../src/local-service/database.ts';
 import { transactionNow } from '../../src/local-service/ledger.ts';
 import { openStore } from '../../src/local-service/store.ts';
 import { createSwitches, type Switches } from '../../src/local-service/switches.ts';
+import { loadSqlite } from '../../src/sqlite/database.ts';
 import { audit } from './audit.ts';
 import { closing } from './closing.ts';
 import { type ServiceOptions, startService } from './local-service.ts';

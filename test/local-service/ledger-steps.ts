@@ -1,5 +1,5 @@
-import type { Rows } from '../../src/local-service/database.ts';
 import { settle } from '../../src/local-service/ledger.ts';
+import type { Rows } from '../../src/sqlite/database.ts';
 
 /** Reserves 3 credits and settles 1 of them, as a request does. */
 export function admitForTest(rows: Rows, id: string): void {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadSqlite } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
+import { loadSqlite } from '../../src/sqlite/database.ts';
 import { admitForTest, hang } from './ledger-steps.ts';
 
 await loadSqlite();

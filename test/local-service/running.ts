@@ -1,7 +1,7 @@
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import type { Entity } from '../../src/contract/types.ts';
-import { loadSqlite, type Rows } from '../../src/local-service/database.ts';
 import { openStore } from '../../src/local-service/store.ts';
+import { loadSqlite, type Rows } from '../../src/sqlite/database.ts';
 import { audit } from '../helpers/audit.ts';
 import { machineClock } from '../helpers/clock.ts';
 import { closing } from '../helpers/closing.ts';

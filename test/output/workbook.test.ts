@@ -98,6 +98,13 @@ describe('a workbook', () => {
     ['one of them no number', ['"1"', '"n/a"'], ['inlineStr', 'inlineStr']],
     ['one with a leading zero', ['"10115"', '"01067"'], ['inlineStr', 'inlineStr']],
     ['an ID among them', ['12', '12345678901234567890'], ['inlineStr', 'inlineStr']],
+    ['one of many no number', [...Array(9).fill('"1"'), '"n/a"'], [...Array(9).fill('n'), 'inlineStr']],
+    [
+      'a long one among many',
+      [...Array(9).fill('7'), '12345678901234567890'],
+      [...Array(9).fill('n'), 'inlineStr'],
+    ],
+    ['a zip code among many', [...Array(9).fill('"10115"'), '"01067"'], Array(10).fill('inlineStr')],
     ['numbers and texts', ['12', '"about 20"'], ['n', 'inlineStr']],
   ])('decides for the whole column: %s', async (_, values, types) => {
     const xml = (await partsOf(['["value","x"]', ...values.map((value) => `[${value},1]`)]))[sheet1] ?? '';

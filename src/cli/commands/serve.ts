@@ -30,7 +30,7 @@ export const createCommand = defineCommand({
     ).default(defaultPort),
     option(
       '--catalog <file>',
-      'your own leads (JSON, CSV or a workbook) instead of the fictional ones',
+      'your own leads (JSON, CSV, a workbook or a database) instead of the fictional ones',
       toFileName,
     ),
     option('--scenario <file>', 'JSON file that says which requests fail, and how', toFileName),

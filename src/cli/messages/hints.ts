@@ -55,10 +55,12 @@ const hints: Hints = {
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
     `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
-  several_tables: ({ names: [first = ''] }, { has }) =>
-    has('--table')
-      ? `Choose one, for example: --table ${shellWord(first)}`
-      : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`,
+  several_tables({ names: [first = ''], areOfDatabase }, { has }) {
+    if (has('--table')) return `Choose one, for example: --table ${shellWord(first)}`;
+    return areOfDatabase
+      ? `Give a file with one of them alone, for example: sqlite3 -csv -header <file> 'SELECT * FROM "${first}"' > names.csv`
+      : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`;
+  },
   header_unsure: ({ line, unit }, { has }) =>
     has('--header-row')
       ? `If it is the header: --header-row ${line}. If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …).`
@@ -161,6 +163,7 @@ const hints: Hints = {
   damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: 'Choose the columns with --columns, or write to another file.',
+  others_tables: 'Add the rows to it with --append, or name another file.',
   columns_unknown: 'Name them with --columns.',
   begun_elsewhere: ({ origin }) =>
     origin === 'local' ? 'Add --local.' : `Add --base-url ${origin}, and put its key in LEADPIPE_API_KEY.`,

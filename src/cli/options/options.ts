@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
 import { type SettingValue, toSettingValue } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
-import { type Format, formats } from '../../output/writer.ts';
+import { type Format, formats, printedFormats } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
 import {
   checkIdempotencyKey,
@@ -78,10 +78,27 @@ const extensions: Readonly<Record<string, Format>> = {
   '.json': 'json',
   '.md': 'md',
   '.xlsx': 'xlsx',
+  '.db': 'sqlite',
+  '.sqlite': 'sqlite',
 };
 
+const appendable: readonly Format[] = ['csv', 'jsonl', 'sqlite'];
+
+/** Pure: whether a file in this format is made of its rows at the end, and is not printed. */
+function isMade(format: Format): boolean {
+  return !(printedFormats as readonly Format[]).includes(format);
+}
+
 /** Other names that people use for the formats. */
-const formatWords = { ndjson: 'jsonl', excel: 'xlsx', xl: 'xlsx', markdown: 'md', text: 'table' };
+const formatWords = {
+  ndjson: 'jsonl',
+  excel: 'xlsx',
+  xl: 'xlsx',
+  db: 'sqlite',
+  sqlite3: 'sqlite',
+  markdown: 'md',
+  text: 'table',
+};
 
 /** What the values of --delimiter mean. */
 const delimiters: Readonly<Record<string, string>> = { ',': ',', ';': ';', tab: '\t' };
@@ -256,18 +273,21 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
   }
   const defaultFormat = file === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
   const format = options.format ?? named ?? preferred ?? defaultFormat;
-  // Whatever -f says: rows in another format would damage a workbook.
-  const added = named === 'xlsx' ? named : format;
-  if (options.append && added !== 'csv' && added !== 'jsonl') {
+  // Whatever -f says: rows in another format would damage a workbook or a database.
+  const added = named !== undefined && isMade(named) ? named : format;
+  if (options.append && !appendable.includes(added)) {
     throw new UsageError(
-      `--append works only with csv and jsonl files, not with ${added}`,
-      'Name a .csv or .jsonl file: -o leads.csv --append.',
+      `--append works only with csv, jsonl and sqlite files, not with ${added}`,
+      'Name a .csv, .jsonl or .db file: -o leads.csv --append.',
     );
   }
-  if (format === 'xlsx' && file === undefined) {
+  if (options.append && added !== format) {
+    throw new UsageError(`rows of ${format} can't be added to a database`, 'Leave out -f.');
+  }
+  if (isMade(format) && file === undefined) {
     throw new UsageError(
-      'xlsx can only be written to a file, not to standard output',
-      'Name it: -o leads.xlsx',
+      `${format} can only be written to a file, not to standard output`,
+      `Name it: -o leads.${format === 'xlsx' ? 'xlsx' : 'db'}`,
     );
   }
   return format;

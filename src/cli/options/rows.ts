@@ -53,7 +53,7 @@ export const defaultConcurrency = 4;
 export function createRowsOptions(into?: string): readonly Option[] {
   const input = option(
     '--input <file>',
-    'one request for each row of this file: CSV, JSON, a workbook or plain lines (- reads stdin)',
+    'one request for each row of this file: CSV, JSON, a workbook, a database or plain lines (- reads stdin)',
     once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))),
   );
   const intoOption = option(
@@ -66,10 +66,10 @@ export function createRowsOptions(into?: string): readonly Option[] {
     choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
       defaultText: 'found from its content',
     }),
-    withFacts(new Option('--sheet <name>', 'which sheet of a workbook, by its name or number'), {
+    withFacts(new Option('--sheet <name>', 'a sheet of a workbook, by name or number'), {
       defaultText: 'the first with a table',
     }),
-    new Option('--table <name>', 'which array of a JSON object, if it has several'),
+    new Option('--table <name>', 'an array of JSON, or a table of a database'),
     option(
       '--header-row <n>',
       'the line of the column names; 0 if there are none',

@@ -90,7 +90,7 @@ export async function buyList(
     const base = columnsOf(input, head[0]?.record);
     const into = options.into ?? list.into;
     const join = list.join(into, new Set(own));
-    const layout = list.layout ?? layoutOf(base, join.columns, join.members);
+    const layout = list.layout ?? { ...layoutOf(base, join.columns, join.members), records: list.records };
     await checkColumns(options, layout);
     if (options.dryRun) {
       await previewList(context, options, buyer, rowOrder);

@@ -25,6 +25,7 @@ export const contact = {
     toText: createIdentityText(),
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
     into: contact_type,
+    records: 'contacts',
     join: joinWith(toContact, (into) => [
       [into, (found) => found.member('content'), longest[contact_type]],
       [`${into}_reference`, (found) => found.member('reference')],
@@ -33,6 +34,7 @@ export const contact = {
 } as const satisfies Kind<ContactSearchRequest, { readonly contact_type: ContactType }>;
 
 const contactLayout: Layout = {
+  records: 'contacts',
   columns: [
     ...membersOf(['contact_type', 'objective'], 'request'),
     ...membersOf(['content', 'reference'], 'result'),

@@ -27,6 +27,7 @@ export const enrich = {
       toText: createIdentityText(),
       toBody: (entity_context, names) => toEnrichRequest({ entity_context, enrich_fields }, names),
       into: 'enrich',
+      records: 'enriched',
       join: joinWith(
         (answer) => answer.member('answer'),
         () => fields.map((field) => [field, (found) => found.member(field)]),
@@ -44,6 +45,7 @@ function fieldsOf({ enrich_fields: { properties } }: Fields): string[] {
 function enrichLayout(fields: readonly string[]): Layout {
   return {
     ...memberLayout(fields, 'answer'),
+    records: 'enriched',
     sheet(record) {
       const answer = record.inner('answer');
       if (kindOf(answer?.text ?? 'null') !== 'object') return membersOf(['answer']);

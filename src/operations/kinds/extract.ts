@@ -43,6 +43,7 @@ export const extract = {
     toText: createTargetText(request.type),
     toBody: (target, names) => toExtractRequest({ ...request, target }, names),
     into: 'extract',
+    records: 'items',
     join: () => ({
       columns: [],
       members: aboutItem,
@@ -80,7 +81,7 @@ async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Pr
     allObjects &&= kindOf(item) === 'object';
     if (yielder.isDue()) await yielder.yield();
   }
-  const layout = memberLayout(names);
+  const layout = { ...memberLayout(names), records: 'items' } as const;
   if (allObjects) return layout;
   // The interface promises objects, but anything else is paid for as well, and shown.
   const whole: Column = {
@@ -113,6 +114,7 @@ function itemsOfRowsLayout(records: readonly JsonText[]): Layout {
   // The first rows decide the header. Fields that only later rows have go into this column.
   const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
   return {
+    records: 'items',
     columns: [
       // On a screen the type is the same in each row, and failures are reported below.
       { ...type, inTable: 'yields' },

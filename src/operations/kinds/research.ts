@@ -18,6 +18,7 @@ export const research = {
     field: 'query',
     toBody: (query, names) => toDeepSearchRequest({ query }, names),
     into: 'research',
+    records: 'answers',
     join: joinWith(
       (answer) => answer.member('answer'),
       (into) => [
@@ -30,6 +31,7 @@ export const research = {
 
 /** An answer in another form than `{ Result, Citations }` is shown as it is. */
 const researchLayout: Layout = {
+  records: 'answers',
   prose: true,
   columns: [
     {

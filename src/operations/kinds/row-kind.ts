@@ -1,4 +1,4 @@
-import type { Column, LayoutOf } from '../../columns/layout.ts';
+import type { Column, LayoutOf, RecordsName } from '../../columns/layout.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { ToRowText } from '../../requests/row-texts.ts';
 import type { InputRow } from '../../requests/rows.ts';
@@ -15,6 +15,7 @@ export interface RowKind<Body> {
   toBody(text: string, names: InputNames): Body;
   /** Where the answer goes by default. */
   readonly into: string;
+  readonly records: RecordsName;
   /** `own` are the names that the records have. */
   join(into: string, own: ReadonlySet<string>): Join;
   /** The layout, where something else than the record with its answer is printed. */

@@ -306,14 +306,15 @@ async function finish(
   };
 }
 
-/** Whether the file is in place already, and only the journal does not say so. A workbook is made from its rows. */
+/** Whether the file is in place already, and only the journal does not say so. Workbooks and databases are made from their rows. */
 async function isInPlace(
   { options, output }: OutputTerms,
   { outputLength }: NonNullable<Progress['written']>,
 ): Promise<boolean> {
   if (output === null || options.append === true || (await hasPart(output))) return false;
   const placed = await statOrNothing(output);
-  return placed !== undefined && (options.format === 'xlsx' || placed.size === outputLength);
+  const isMade = options.format === 'xlsx' || options.format === 'sqlite';
+  return placed !== undefined && (isMade || placed.size === outputLength);
 }
 
 /** The service may have forgotten the key, so that sending it again could buy a second task. The operation ends. */

@@ -1,13 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import startSqlite, {
   type BindingSpec,
+  type Database,
   type PreparedStatement,
   type Sqlite3Static,
+  type WasmPointer,
 } from '@sqlite.org/sqlite-wasm';
-import { installFiles } from './sqlite-files.ts';
+import { installFiles } from './node-files.ts';
 
 /** Rows by SQL text. Statements are prepared once. */
-export type Rows = Omit<ReturnType<typeof openFile>, 'close'>;
+export type Rows = Omit<ReturnType<typeof openFile>, 'close' | 'texts'>;
 
 let sqlite: Sqlite3Static;
 
@@ -27,7 +29,24 @@ export const isSqliteError = (error: unknown): error is Error =>
 /** Opens a file, and makes it unless there is one; `immutable`: one that nobody writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
-  const connection = new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r');
+  return toRows(new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r'));
+}
+
+/** Opens the bytes of a database, to be read. They are copied. */
+export function openBytes(bytes: Uint8Array) {
+  const { capi, wasm } = sqlite;
+  const connection = new sqlite.oo1.DB(':memory:', 'c');
+  // Its own check of types knows no Buffer.
+  const from = wasm.allocFromTypedArray(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length));
+  const flags = capi.SQLITE_DESERIALIZE_FREEONCLOSE | capi.SQLITE_DESERIALIZE_READONLY;
+  const length = bytes.byteLength;
+  connection.checkRc(
+    capi.sqlite3_deserialize(connection.pointer as WasmPointer, 'main', from, length, length, flags),
+  );
+  return toRows(connection);
+}
+
+function toRows(connection: Database) {
   const statements = new Map<string, PreparedStatement>();
   const prepared = (sql: string): PreparedStatement => {
     const statement = statements.get(sql) ?? connection.prepare(sql);
@@ -73,6 +92,17 @@ export function openFile(path: string, how?: 'immutable') {
         statement.finalize();
       }
     },
+    /** The cells of each row as texts: whole numbers with all digits, and nothing for NULL and for what is no text. */
+    *texts(sql: string): Generator<string[], void> {
+      const statement = connection.prepare(sql);
+      try {
+        while (statement.step()) {
+          yield Array.from({ length: statement.columnCount }, (_, at) => textOf(statement, at));
+        }
+      } finally {
+        statement.finalize();
+      }
+    },
     /** Also ends its statements. */
     close: () => connection.close(),
   };
@@ -90,5 +120,23 @@ function cellOf({ pointer }: PreparedStatement, at: number): string | number | n
       return wasm.cstrToJs(wasm.exports.sqlite3_column_text(pointer, at));
     default:
       return null;
+  }
+}
+
+const decoder = new TextDecoder();
+
+function textOf({ pointer }: PreparedStatement, at: number): string {
+  const { capi, wasm } = sqlite;
+  const { exports } = wasm;
+  switch (exports.sqlite3_column_type(pointer, at)) {
+    case capi.SQLITE_FLOAT:
+      return String(exports.sqlite3_column_double(pointer, at));
+    case capi.SQLITE_INTEGER:
+    case capi.SQLITE_TEXT: {
+      const from = exports.sqlite3_column_text(pointer, at);
+      return decoder.decode(wasm.heap8u().subarray(from, from + exports.sqlite3_column_bytes(pointer, at)));
+    }
+    default:
+      return '';
   }
 }

@@ -1,0 +1,132 @@
+import { open, stat } from 'node:fs/promises';
+import { LeadpipeError, UsageError } from '../errors.ts';
+import { isSqliteError, loadSqlite, openBytes } from '../sqlite/database.ts';
+import { inUse, useOf } from './database-use.ts';
+
+/** The table in which leadpipe notes what it has written into a database. */
+export const notesTable = 'leadpipe_writes';
+
+/** The number of changes of a database, which SQLite counts in these bytes. */
+const [changesFrom, changesTo] = [24, 28];
+/** Those that say whether its changes are in a log of their own. In a copy without that log, they are in the file. */
+const [writeVersion, readVersion] = [18, 19];
+const inFile = 1;
+
+/** Pure: the same bytes, changed so that they are read without a log. The two bytes as they were. */
+export function withoutLog(bytes: Uint8Array): readonly [number, number] {
+  const before = [bytes[writeVersion] ?? inFile, bytes[readVersion] ?? inFile] as const;
+  bytes[writeVersion] = inFile;
+  bytes[readVersion] = inFile;
+  return before;
+}
+
+export interface DatabaseTable {
+  readonly columns: readonly string[];
+  rows(): Generator<{ readonly line: number; readonly cells: readonly string[] }, void>;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The one table of a database, or the table or view of this name. `path` is its file, if it has one. Throws UsageError, and `temporary`
+ * where another program is writing it.
+ */
+export async function openDatabaseTable(
+  bytes: Uint8Array,
+  what: string,
+  wanted: string | undefined,
+  path: string | undefined,
+): Promise<DatabaseTable> {
+  if (path !== undefined) await checkWhole(bytes, what, path);
+  withoutLog(bytes);
+  await loadSqlite();
+  try {
+    const database = openBytes(bytes);
+    const all = database.all<{ name: string; type: string }>(
+      "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type != 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name != ? ORDER BY name",
+      [notesTable],
+    );
+    const tables = all.filter(({ type }) => type !== 'view').map(({ name }) => name);
+    const names = all.map(({ name }) => name);
+    const named = wanted === undefined ? undefined : nameIn(names, wanted);
+    if (wanted !== undefined && named === undefined) {
+      throw new UsageError(
+        `${what} has no table "${wanted}"`,
+        names.length === 0 ? 'It has none.' : `It has ${names.join(', ')}.`,
+      );
+    }
+    if (wanted === undefined && tables.length > 1) {
+      throw new UsageError(`${what} has several tables: ${tables.join(', ')}`, {
+        is: 'several_tables',
+        areOfDatabase: true,
+        names: tables,
+      });
+    }
+    const table = named ?? tables[0];
+    if (table === undefined) throw new UsageError(`${what} has no table`);
+    const columns = database
+      .all<{ name: string }>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden != 1', [table])
+      .map(({ name }) => name);
+    const list = columns.map(quoted).join(', ');
+    const isBlob = columns.map((name) => `(typeof(${quoted(name)}) = 'blob')`).join(' + ');
+    const { blobs = 0 } =
+      database.get<{ blobs: number }>(`SELECT sum(${isBlob}) AS blobs FROM ${quoted(table)}`) ?? {};
+    return {
+      columns,
+      *rows() {
+        let line = 0;
+        try {
+          for (const cells of database.texts(`SELECT ${list} FROM ${quoted(table)}`))
+            yield { line: ++line, cells };
+        } catch (error) {
+          throw isSqliteError(error) ? unreadable(what) : error;
+        } finally {
+          database.close();
+        }
+      },
+      warnings: blobs
+        ? [
+            `${what}: ${blobs} ${blobs === 1 ? 'cell has' : 'cells have'} bytes that are no text, and counts as empty`,
+          ]
+        : [],
+    };
+  } catch (error) {
+    throw isSqliteError(error) ? unreadable(what) : error;
+  }
+}
+
+function unreadable(what: string): UsageError {
+  return new UsageError(`${what} can't be read as a SQLite database: it is damaged or encrypted`);
+}
+
+/** Pure: a name of SQLite is the same in capital letters. */
+export function nameIn(names: readonly string[], wanted: string): string | undefined {
+  return (
+    names.find((name) => name === wanted) ?? names.find((name) => name.toLowerCase() === wanted.toLowerCase())
+  );
+}
+
+/** Pure: a name in a statement. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Throws `temporary` where the bytes may not be one state of the database. */
+async function checkWhole(bytes: Uint8Array, what: string, path: string): Promise<void> {
+  if (
+    !(await stat(path).then(
+      (found) => found.isFile(),
+      () => false,
+    ))
+  )
+    return;
+  const use = await useOf(path);
+  if (use !== undefined && use !== 'reader') throw inUse(what, use);
+  const handle = await open(path);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(changesTo), 0, changesTo, 0);
+    if (buffer.subarray(changesFrom).equals(bytes.subarray(changesFrom, changesTo))) return;
+  } finally {
+    await handle.close();
+  }
+  throw new LeadpipeError('temporary', `${what} was changed while it was read`, { charged: 'no' });
+}
