@@ -38,6 +38,28 @@ export interface StatusLine {
 export interface RunFacts {
   /** A request that can cost credits is recorded, and goes out. */
   isSent?: true;
+  /** Whether the service charges nothing. */
+  isFree?: boolean;
+  /** Its last line was reached: everything is in its place. */
+  isFinished?: true;
+  /** The error it ended with, as programs get it, and the command that goes on. */
+  error?: object;
+  resume?: string;
+  operationId?: string;
+  requestId?: string;
+  leadsSearchId?: string;
+  /** The file of its rows. */
+  output?: string;
+  /** Of a list: how many rows have ended, and how many of them have no result. */
+  rows?: number;
+  rowsFailed?: number;
+  /** Leads that were delivered, and those that were dropped because they were not new. */
+  leads?: number;
+  excluded?: number;
+  stopReason?: string;
+  charged?: 'no' | 'maybe' | 'yes';
+  /** The most that it costs; null where that is not known. */
+  creditsAtMost?: number | null;
   /** The balance, if it was asked for: before the first request, and after the last. */
   creditsBefore?: number;
   creditsAfter?: number;
@@ -80,6 +102,8 @@ export interface Context {
     /** Whether this run is a server that listens on standard input, which nobody may close. */
     isServer?: true;
     facts?: RunFacts;
+    /** Is called when the process ends with this exit code, and returns the one that it should end with. Waits for nothing. */
+    atExit?(exit: number): number;
   };
   /** From 0 up to 1, for waits that should not coincide. */
   random(): number;

@@ -127,6 +127,9 @@ async function run(): Promise<void> {
     nodeVersion: process.versions.node,
     pid: process.pid,
   };
+  process.on('exit', (exit) => {
+    process.exitCode = context.run.atExit?.(exit) ?? exit;
+  });
   process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
   process.exitCode = await runProgram(context, argv);
   if (context.run.isServer) {

@@ -100,10 +100,15 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
       const isJson = action.args.some((word) => word.trimStart().startsWith('{'));
-      if (!isJson && (action.args.length === 0 || fits(action))) return;
-      const { toCorrection, toPasted } = await import('./messages/corrected.ts');
-      const correction = toPasted(action, argv) ?? (fits(action) ? undefined : toCorrection(action, argv));
-      if (correction !== undefined) throw correction;
+      if (isJson || (action.args.length > 0 && !fits(action))) {
+        const { toCorrection, toPasted } = await import('./messages/corrected.ts');
+        const correction = toPasted(action, argv) ?? (fits(action) ? undefined : toCorrection(action, argv));
+        if (correction !== undefined) throw correction;
+      }
+      if (ran.options.summary === undefined) return;
+      // From here on the command line is understood.
+      const { nameOf, openSummary } = await import('./summary.ts');
+      await openSummary(context, ran.options.summary, nameOf(action), ran);
     });
     await program.parseAsync(await toCommandLine(program, argv), { from: 'user' });
     return exitCodeOf('complete');

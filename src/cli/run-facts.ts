@@ -1,4 +1,5 @@
 import type { Context, RunFacts } from '../context.ts';
+import type { LeadpipeError } from '../errors.ts';
 import type { OperationEvent } from '../operations/events.ts';
 
 /** What is known of the run so far. */
@@ -7,17 +8,79 @@ export function factsOf({ run }: Pick<Context, 'run'>): RunFacts {
   return run.facts;
 }
 
+/** Notes what is known; what is not known now stays as it was. */
+function note(
+  context: Pick<Context, 'run'>,
+  known: { [Name in keyof RunFacts]: RunFacts[Name] | undefined },
+): void {
+  const given = Object.entries(known).filter(([, value]) => value !== undefined);
+  Object.assign(factsOf(context), Object.fromEntries(given));
+}
+
 /** Notes what an event of an operation says. */
 export function learn(context: Pick<Context, 'run'>, event: OperationEvent): void {
   const facts = factsOf(context);
   switch (event.is) {
-    case 'begun':
-      if (event.isPaid) facts.isSent = true;
+    case 'begun': {
+      const { credits, isPaid, isResumable, operationId } = event;
+      note(context, {
+        operationId,
+        resume: isResumable ? `leadpipe resume ${operationId}` : undefined,
+        ...(isPaid ? { isSent: true, creditsAtMost: credits } : {}),
+      });
       break;
+    }
+    case 'resuming':
+      note(context, { leads: event.resuming.stored });
+      break;
+    case 'delivered':
+      note(context, { leads: (facts.leads ?? 0) + event.records });
+      break;
+    case 'created': {
+      const { leadsSearchId, requestId } = event.task;
+      note(context, { leadsSearchId, requestId });
+      break;
+    }
+    case 'rows_ended': {
+      const { charged, counts, credits } = event;
+      const { done, failed, withoutResult } = counts;
+      note(context, { charged, creditsAtMost: credits, rows: done, rowsFailed: failed + withoutResult });
+      break;
+    }
+    case 'ended': {
+      const { excluded, leadsSearchId, requestId, stopReason } = event.received ?? {};
+      note(context, { excluded, leadsSearchId, requestId, stopReason });
+      break;
+    }
     case 'balance':
-      facts.creditsBefore = event.before;
-      if (event.after !== undefined) facts.creditsAfter = event.after;
+      note(context, { creditsBefore: event.before, creditsAfter: event.after });
       break;
     default:
   }
+}
+
+/** Notes what the last line of a command says: nothing is left to resume. */
+export function learnEnd(context: Pick<Context, 'run'>, known: Parameters<typeof note>[1]): void {
+  note(context, { ...known, isFinished: true });
+  delete factsOf(context).resume;
+}
+
+/** Notes the error that the run ends with, in the form that programs get, and the command that goes on. */
+export function learnError(
+  context: Pick<Context, 'run'>,
+  { details }: LeadpipeError,
+  error: object,
+  resume: string | undefined,
+): void {
+  const facts = factsOf(context);
+  const search =
+    details.facts !== undefined && 'leadsSearchId' in details.facts ? details.facts.leadsSearchId : undefined;
+  note(context, {
+    error,
+    leadsSearchId: search,
+    operationId: details.operationId,
+    requestId: details.requestId,
+  });
+  if (resume === undefined) delete facts.resume;
+  else facts.resume = resume;
 }

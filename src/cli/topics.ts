@@ -7,6 +7,7 @@ import { groups, type Topic, type TopicName } from './help.ts';
 import { toOptionText } from './options/facts.ts';
 import { sharedOptions } from './options/options.ts';
 import { createRowsOptions } from './options/rows.ts';
+import { summaryMembers } from './summary.ts';
 
 const textOrNull = { type: ['string', 'null'] };
 const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
@@ -121,8 +122,11 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       ],
     },
     'The JSON Schema of the error object; the first line below stores it in a file:',
-    { lines: ["leadpipe help formats | sed -n '/^  {/,$p' > error.schema.json"] },
+    { lines: ["leadpipe help formats | sed -n '/^  {/,/^  }/p;/^  }/q' > error.schema.json"] },
     { lines: errorSchemaLines() },
+    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. It is the same on every day: each member is always there, and is null where it does not apply. `charged` and `credits_at_most` are about this run. The file appears whole; only a command line that is not understood writes none. Its JSON Schema; the first line stores it in a file:',
+    { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
+    { lines: summarySchemaLines() },
   ],
   money: [
     `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. All other commands are free. With --local, everything is free.`,
@@ -173,21 +177,40 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   ],
 };
 
-/** Pure: the JSON Schema of what `--json-errors` prints, in lines of at most 78 characters. */
+/** Pure: the JSON Schema of an object with all of these members, in lines of at most 78 characters, without its last brace. */
+function schemaLines(of: Readonly<Record<string, object>>): string[] {
+  const names = Object.keys(of).map((name) => JSON.stringify(name));
+  const rows = Object.entries(of).map(([name, schema]) => `"${name}": ${JSON.stringify(schema)}`);
+  const required: string[] = [];
+  for (let at = 0; at < names.length; at += 5) required.push(names.slice(at, at + 5).join(', '));
+  return [
+    '  "type": "object",',
+    `  "required": [${required.join(',\n   ')}],`,
+    '  "properties": {',
+    ...rows.map((row, at) => `   ${row}${at < rows.length - 1 ? ',' : ''}`),
+  ].flatMap((line) => line.split('\n'));
+}
+
+/** Pure: the JSON Schema of what `--json-errors` prints. */
 function errorSchemaLines(): string[] {
-  const names = Object.keys(members).map((name) => JSON.stringify(name));
-  const rows = Object.entries(members).map(([name, schema]) => `"${name}": ${JSON.stringify(schema)}`);
   return [
     '{',
     ' "$schema": "https://json-schema.org/draft/2020-12/schema",',
     ' "type": "object", "required": ["error"],',
     ' "properties": {"error": {',
-    '  "type": "object",',
-    `  "required": [${names.slice(0, 5).join(', ')},`,
-    `   ${names.slice(5).join(', ')}],`,
-    '  "properties": {',
-    ...rows.map((row, at) => `   ${row}${at < rows.length - 1 ? ',' : ''}`),
+    ...schemaLines(members),
     '  }}}',
+    '}',
+  ];
+}
+
+/** Pure: the JSON Schema of what `--summary` writes. */
+function summarySchemaLines(): string[] {
+  return [
+    '{',
+    ' "$schema": "https://json-schema.org/draft/2020-12/schema",',
+    ...schemaLines(summaryMembers),
+    '  }',
     '}',
   ];
 }

@@ -1,5 +1,5 @@
 import type { TaskState } from '../contract/types.ts';
-import type { LeadpipeError } from '../errors.ts';
+import type { Charged, LeadpipeError } from '../errors.ts';
 import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
 import type { ListCounts } from './kinds/list-outcome.ts';
@@ -19,8 +19,15 @@ export type OperationEvent =
       readonly worst: WorstCase;
       readonly available: number | undefined;
     }
-  /** The request is stored and goes out. From now on the operation can be found. `isPaid`: what goes out can cost. */
-  | { readonly is: 'begun'; readonly isPaid: boolean }
+  /** The request is stored and goes out. From now on the operation can be found by its ID, if it is recorded. */
+  | {
+      readonly is: 'begun';
+      readonly operationId: string | undefined;
+      readonly isResumable: boolean;
+      /** Whether what goes out can cost; the most that it can, and null where that is not known, and for a list. */
+      readonly isPaid: boolean;
+      readonly credits: number | null;
+    }
   /** What the operation now waits for. */
   | { readonly is: 'stage'; readonly stage: Stage }
   /** This many more records are in the output. */
@@ -43,6 +50,13 @@ export type OperationEvent =
   /** The first row of a list that this run buys, before it is sent. */
   | { readonly is: 'first_row'; readonly row: InputRow; readonly sends: string }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
+  /** A list is over, or was stopped: the most that its rows have cost, null where that is not known. */
+  | {
+      readonly is: 'rows_ended';
+      readonly counts: ListCounts;
+      readonly credits: number | null;
+      readonly charged: Charged;
+    }
   /** So many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
   /** The run was stopped, and waits up to `seconds` for so many answers. */

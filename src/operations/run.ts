@@ -239,7 +239,14 @@ async function* work<Result>(
       await append(...late.splice(0), ...entry.opened(delivery?.length, output), ...sent);
       isBegun = true;
       yield { is: 'earlier', runs: earlier };
-      yield { is: 'begun', isPaid: planned.costs.is !== 'nothing' };
+      const { costs } = planned;
+      yield {
+        is: 'begun',
+        operationId,
+        isResumable: operationId !== undefined && kindOf(order.kind)?.isResumable === true,
+        isPaid: costs.is !== 'nothing',
+        credits: costs.is === 'rows' ? null : worstOf(costs).credits,
+      };
       return (waits?: WaitListener): PayingClient =>
         createPayingClient(connection, journal, waits ?? buyer.waits);
     },

@@ -69,7 +69,8 @@ export async function runInProcess(line: Words, options: FakeOptions = {}): Prom
     ...options.context,
   };
   const keep = lendTo(args, env);
-  const code = await runProgram(context, args);
+  const ended = await runProgram(context, args);
+  const code = context.run.atExit?.(ended) ?? ended;
   keep();
   return { stdout: stdout.text(), stderr: stderr.text(), code };
 }

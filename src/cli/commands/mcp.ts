@@ -38,7 +38,7 @@ export const createCommand = defineCommand({
       { defaultText: 'the working directory' },
     ),
   ]),
-  takes: ['connection'],
+  takes: ['server'],
   examples: ['leadpipe mcp --local', 'leadpipe mcp --max-credits 200 --confirm'],
   output: [
     'the messages of the protocol, one on each line. Agents start the server',

@@ -99,6 +99,7 @@ export async function buySearch(
     stopReason,
     limit,
     cost: toCost('search', bought, worst, ended),
+    charged: end.leads > 0 ? 'yes' : 'no',
     ids: end,
     why: list && toNothingNew(leads, list),
     next: toSaving(

@@ -1,12 +1,12 @@
 import type { Context, RunFacts } from '../../context.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { type Charged, LeadpipeError } from '../../errors.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { balanceMs } from '../../operations/run.ts';
 import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
-import { factsOf } from '../run-facts.ts';
+import { factsOf, learnEnd } from '../run-facts.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
@@ -27,6 +27,8 @@ export interface Closing {
   readonly limit?: number | undefined;
   /** What a purchase cost at most; absent for what is always free. `later`: the service charges it later. */
   readonly cost?: WorstCase & { readonly later?: true };
+  /** Whether a purchase was charged. */
+  readonly charged?: Charged;
   readonly ids: {
     /** What the search ID belongs to. */
     readonly of?: 'task';
@@ -52,6 +54,7 @@ export function close(
   // Nobody waits for what follows.
   context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
+  learnEnd(context, toKnown(closing));
   const paid = { ...closing, isLocal: options.local === true, ...factsOf(context) };
   const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
@@ -60,6 +63,16 @@ export function close(
   // People use the operation ID. In a log, all IDs are needed.
   const ids = toIds(closing, !context.stderr.isTerminal, options.verbose === true);
   if (ids !== '') notes.quote(ids);
+}
+
+/** Pure: what the run knows by its last line. */
+function toKnown({ before, charged, cost, excluded, ids, leads, stopReason }: Closing) {
+  const { leadsSearchId, operationId, requestId } = ids;
+  const all = leads === undefined ? undefined : leads + (before?.delivered ?? 0);
+  return {
+    ...{ charged, excluded, stopReason, leadsSearchId, operationId, requestId },
+    ...{ creditsAtMost: cost?.credits, leads: all },
+  };
 }
 
 /** What a closing line says, and what the run knows of its balance. */

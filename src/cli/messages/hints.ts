@@ -12,6 +12,8 @@ export interface Ran {
     readonly idempotencyKey?: string;
     readonly run?: string;
     readonly input?: string;
+    readonly errors?: string;
+    readonly summary?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
@@ -262,6 +264,28 @@ function toAnotherKey(_: Facts, { has, options }: Ran): string {
   return has('--idempotency-key') && options.idempotencyKey === undefined
     ? 'leadpipe made a new key for this request, but the service says that it was used before. To send the request with another key, run the same command again.'
     : 'This idempotency key was used before. To buy again, leave out --idempotency-key or give a new one.';
+}
+
+/** Pure: the command that goes on after an error, as programs get it; undefined where there is none. */
+export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand): string | undefined {
+  switch (facts?.is) {
+    case 'rest_in_doubt':
+    case 'task_unbegun':
+      return toResumption(facts.operationId);
+    case 'search_cut':
+    case 'unplaced':
+      return facts.operationId === undefined ? undefined : toResumption(facts.operationId);
+    case 'list_left':
+      return ran.options.input === '-' ? undefined : toResumption(facts.operationId);
+    case 'rows_failed':
+      return facts.failed === 0 || ran.options.input === '-' ? undefined : toResumption(facts.operationId);
+    case 'task_left':
+      return toContinuation(facts, ran.options);
+    case 'task_created':
+      return toCommand(['task', 'wait', facts.leadsSearchId, ...routeWords(ran.options)]);
+    default:
+      return undefined;
+  }
 }
 
 const noCommand: Ran = { options: {}, args: [], has: () => false };

@@ -11,8 +11,8 @@ import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { factsOf } from '../run-facts.ts';
-import { type Ran, toHint } from './hints.ts';
+import { factsOf, learnError } from '../run-facts.ts';
+import { type Ran, toHint, toResume } from './hints.ts';
 
 /**
  * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. If the reader of the output went
@@ -26,11 +26,13 @@ export function reportError(
 ): number {
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const exit = exitCodeOf(error.outcome);
+  const fields = toErrorFields(error, ran, factsOf(context));
+  learnError(context, error, fields, toResume(error, ran));
   if (error.outcome === 'reader_closed') return exit;
   const { stream } = context.stderr;
   const { jsonErrors, verbose } = toReportOptions(argv, ran);
   if (jsonErrors) {
-    stream.write(`${JSON.stringify({ error: toErrorFields(error, ran, factsOf(context)) })}\n`);
+    stream.write(`${JSON.stringify({ error: fields })}\n`);
   } else {
     stream.write((context.run.statusLine?.flushGap() ?? '') + toText(context, error, argv, ran));
   }
@@ -125,8 +127,8 @@ export function toErrorFields(thrown: unknown, ran?: Ran, facts: RunFacts = {}) 
 }
 
 /** Pure: what an error that does not say it means for the cost. Null for what a free command sends. */
-function toCharged(outcome: Outcome, ran: Ran | undefined, { isSent }: RunFacts): Charged | null {
-  if (isSent) return 'maybe';
+function toCharged(outcome: Outcome, ran: Ran | undefined, { charged, isSent }: RunFacts): Charged | null {
+  if (isSent) return ran?.options.local ? 'no' : (charged ?? 'maybe');
   return unsent.includes(outcome) || ran?.has('--max-credits') ? 'no' : null;
 }
 

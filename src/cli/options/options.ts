@@ -200,6 +200,20 @@ const recordOptions = under(groups.output, [
   new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
 ]);
 
+const summaryOptions = under(groups.messages, [
+  option(
+    '--summary <file>',
+    'write one JSON object here when the command ends, however it ends; see leadpipe help formats',
+    once('--summary', (name) => {
+      if (name !== '-') return checkFileName('--summary', name);
+      throw new UsageError(
+        '--summary: standard output is for data',
+        'Name a file, or a descriptor: /dev/fd/3.',
+      );
+    }),
+  ),
+]);
+
 /** Options that commands share, in the order of the help. */
 export const sharedOptions = {
   records: recordOptions,
@@ -207,8 +221,10 @@ export const sharedOptions = {
   report: reportOptions,
   profile: [...profileOptions, ...reportOptions],
   /** For commands about one service: its address and its key. */
-  service: [...profileOptions, ...addressOptions, ...reportOptions],
-  connection: [...localOptions, ...profileOptions, ...addressOptions, ...reportOptions],
+  service: [...profileOptions, ...addressOptions, ...reportOptions, ...summaryOptions],
+  connection: [...localOptions, ...profileOptions, ...addressOptions, ...reportOptions, ...summaryOptions],
+  /** For a server, which buys for others. */
+  server: [...localOptions, ...profileOptions, ...addressOptions, ...reportOptions],
 } as const;
 
 export type SharedOptions = keyof typeof sharedOptions;

@@ -21,6 +21,7 @@ import {
   toFormat,
 } from '../options/options.ts';
 import { runAndShow } from '../run-and-show.ts';
+import { factsOf } from '../run-facts.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
@@ -133,7 +134,9 @@ export async function buy<Kind extends AnswerKind>(
         ...(bought as Bought),
         notes: createNotes(context, options),
         close(summary) {
-          close(context, options, { what: summary, cost, ids: (bought as Bought).ids });
+          const { ids, records } = bought as Bought;
+          if (printed().shape === 'list') factsOf(context).leads = records;
+          close(context, options, { what: summary, cost, charged: 'yes', ids });
         },
       }
     );

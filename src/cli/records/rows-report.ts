@@ -152,6 +152,7 @@ export function toSummary(
     what: toReceivedWords(kind, counts, received),
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
+    charged: cost.charged,
     cost:
       cost.bought === 0 || price.credits !== null
         ? { credits: exact((price.credits ?? 0) * cost.bought) }

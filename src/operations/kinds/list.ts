@@ -125,11 +125,13 @@ async function* work(
       if (known !== undefined) others.push(known);
     }
     const added = await readAddedRows(operation, otherOperations, terms);
-    const known = { keyBase: rows.run ?? operationId, stored, others, added };
-    end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
+    const state = { keyBase: rows.run ?? operationId, stored, others, added };
+    end = yield* workThrough({ ...buyer, spending: limit }, rows, state, delivery, toClient);
     const { counts, cost, stop } = end;
     const { done, failed, withoutResult: resultless } = counts;
     const spent = times(rows.worst, cost.bought);
+    const known = spent.unknown === undefined ? spent.credits : null;
+    yield { is: 'rows_ended', counts, credits: known, charged: cost.charged };
     const isFree = buyer.connection.origin === 'local';
     const sent_rows = stored.sent();
     const charged = isFree ? 'no' : chargedIn(stored, counts);

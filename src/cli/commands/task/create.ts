@@ -55,6 +55,7 @@ async function runTaskCreate(
       close(context, options, {
         what: 'task created',
         cost: { ...worst, later: true },
+        charged: 'maybe',
         // On a terminal, the next step names it.
         ids: {
           of: 'task',

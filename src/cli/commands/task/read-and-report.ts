@@ -66,7 +66,10 @@ export function reportReading(
     state,
     stopReason,
     limit: request && (request.limit ?? limits.entityLimit.default),
-    ...(request && { cost: toTaskCost(request, service, leads + excluded) }),
+    ...(request && {
+      cost: toTaskCost(request, service, leads + excluded),
+      charged: leads + excluded > 0 ? 'yes' : 'no',
+    }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNothingNew(leads, list) : undefined,
     next: isPast

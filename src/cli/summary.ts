@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import type { Context, RunFacts } from '../context.ts';
+import { type Charged, UsageError } from '../errors.ts';
+import { prepareEndFile } from '../files/end-file.ts';
+import { isSameFile } from '../files/target.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Ran } from './messages/hints.ts';
+import { fileOf } from './options/options.ts';
+import { factsOf } from './run-facts.ts';
+
+const text = { type: ['string', 'null'] };
+const count = { type: ['integer', 'null'] };
+const credits = { type: ['number', 'null'] };
+const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
+const states = ['complete', 'partial', 'failed', 'unknown', 'interrupted'] as const;
+
+/** The members of the object that `--summary` writes, in their order, each with its JSON Schema. */
+export const summaryMembers = {
+  operation_id: text,
+  command: { type: 'string', description: 'such as "task run"' },
+  state: { enum: states },
+  exit: { enum: Object.values(exitCodes).map(({ code }) => code) },
+  error: { type: ['object', 'null'], description: 'as --json-errors' },
+  rows: { ...count, description: 'of --input' },
+  rows_failed: { ...count, description: 'no result' },
+  leads: { ...count, description: 'leads or items' },
+  excluded: { ...count, description: 'not new' },
+  stop_reason: text,
+  output: { ...text, description: 'the file of -o' },
+  credits_at_most: { ...credits, description: 'if known' },
+  charged: { enum: charges },
+  credits_before: { ...credits, description: 'your balance' },
+  credits_after: credits,
+  request_id: text,
+  leads_search_id: text,
+  resume: { ...text, description: 'the command to run' },
+};
+
+type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;
+
+/**
+ * Prepares the file of --summary, which is written when the process ends, with the exit code that it has then. Throws LocalIoError where it
+ * can't be written, UsageError where it is another file of the run.
+ */
+export async function openSummary(
+  context: Context,
+  path: string,
+  command: string,
+  { options }: Ran,
+): Promise<void> {
+  const others = { '-o': fileOf(options), '--input': options.input, '--errors': options.errors };
+  for (const [name, other] of Object.entries(others)) {
+    if (other === undefined || !(await isSameFile(path, other))) continue;
+    throw new UsageError(
+      `--summary and ${name} are the same file, ${path}`,
+      'Name another file for one of them.',
+    );
+  }
+  const facts = factsOf(context);
+  const output = fileOf(options);
+  if (output !== undefined) facts.output = resolve(output);
+  if (options.local) facts.isFree = true;
+  const write = await prepareEndFile(path, context.pid);
+  context.run.atExit = (exit) => {
+    try {
+      write(`${JSON.stringify(toSummary(facts, command, exit))}\n`);
+      return exit;
+    } catch (error) {
+      context.stderr.stream.write(`error: ${(error as Error).message}\n`);
+      return exit === 0 ? exitCodes.local_io.code : exit;
+    }
+  };
+}
+
+/** Pure: what is known of a run, when it ends with this code. */
+export function toSummary(facts: RunFacts, command: string, exit: number): Summary {
+  const { error, isFree, isSent, resume = null } = facts;
+  const told = error as { operation_id?: string; request_id?: string; charged?: Charged | null } | undefined;
+  const charged: Charged = isFree || !isSent ? 'no' : (told?.charged ?? facts.charged ?? 'maybe');
+  return {
+    operation_id: facts.operationId ?? told?.operation_id ?? null,
+    command,
+    state: toState(exit, facts),
+    exit,
+    error: error ?? null,
+    rows: facts.rows ?? null,
+    rows_failed: facts.rowsFailed ?? null,
+    leads: facts.leads ?? null,
+    excluded: facts.excluded ?? null,
+    stop_reason: facts.stopReason ?? null,
+    output: facts.output ?? null,
+    credits_at_most: charged === 'no' ? 0 : (facts.creditsAtMost ?? null),
+    charged,
+    credits_before: facts.creditsBefore ?? null,
+    credits_after: facts.creditsAfter ?? null,
+    request_id: facts.requestId ?? told?.request_id ?? null,
+    leads_search_id: facts.leadsSearchId ?? null,
+    resume,
+  };
+}
+
+const stopped: readonly number[] = (['hung_up', 'interrupted', 'reader_closed', 'terminated'] as const).map(
+  (outcome) => exitCodes[outcome].code,
+);
+
+/** Pure: the state in the words of the history. */
+function toState(exit: number, { isFinished, resume, rows }: RunFacts): (typeof states)[number] {
+  const { complete, no_result, partial, unknown } = exitCodes;
+  // Nothing found is an end like any other, also with --exit-status.
+  if (exit === complete.code || (exit === no_result.code && isFinished)) return 'complete';
+  if (exit === partial.code) return 'partial';
+  if (exit === unknown.code) return 'unknown';
+  // A list that has rows was left, even where only the same command resumes it.
+  return stopped.includes(exit) || (resume ?? rows) !== undefined ? 'interrupted' : 'failed';
+}
+
+/** The name of a command with that of its group. */
+export function nameOf(command: { name(): string; readonly parent: unknown }): string {
+  const parent = command.parent as typeof command | null;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}
