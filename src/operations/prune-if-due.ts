@@ -20,7 +20,9 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
     if (Number.isNaN(last)) return;
     const { prune } = await import('./journal/retention.ts');
     const { readNeeded } = await import('./known-operations.ts');
-    await prune(context, await readNeeded(context), () => {}, true);
+    const { rememberCosts } = await import('./report/remember.ts');
+    const remember = (...past: [readonly string[], boolean]) => rememberCosts(context, ...past);
+    await prune(context, await readNeeded(context), () => {}, remember, true);
   } catch {
     // What can't be removed today is tried again tomorrow, or reported by `history prune`.
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toSince } from '../../src/cli/commands/history/list.ts';
+import { toSince } from '../../src/cli/commands/history/since.ts';
 import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
 import { type Intent, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
 import { ending, failing } from '../helpers/ending.ts';

@@ -1,9 +1,14 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
 import { cutting } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
+import { startRowService } from '../helpers/row-service.ts';
+import { writeSettings } from '../helpers/settings.ts';
 import { startTaskServer } from '../helpers/task-server.ts';
 
 const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
@@ -50,6 +55,11 @@ describe('history totals', () => {
     expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
   });
 
+  it('shows people the balance where it was asked for', async () => {
+    expect(await shown(at, 'history', 140)).toContain('99999990 → 99999985');
+    expect(await shown(at, 'history --command search', 120)).not.toContain('balance');
+  });
+
   it('by profile, and by list: what is no search is on none', async () => {
     const ofAll = { profile: 'default', purchases: 5, credits_at_most: 15 };
     expect(await at.history('totals', '--by', 'profile')).toMatchObject([ofAll]);
@@ -77,7 +87,7 @@ describe('history totals', () => {
     const nothing = { code: 0, stdout: '', stderr: 'No purchases recorded on this machine yet.\n' };
     expect(await bare.run('history totals')).toEqual(nothing);
     const wrong = await bare.run('history totals --by week');
-    expect(wrong).toMatchObject(ending(2, 'day, command, list, profile'));
+    expect(wrong).toMatchObject(ending(2, 'day, month, command, list, profile'));
   });
 });
 
@@ -109,18 +119,93 @@ describe('what was bought with --local', () => {
       code: 0,
       stdout: '',
       stderr:
-        '1 purchase with --local is left out, because --local costs nothing. To include them, add --local.\n',
+        '1 purchase with --local is left out, because --local costs nothing. To add up only it: leadpipe history totals --local\n',
     });
     const { stdout, stderr } = await at.run('history totals --local --by command');
     expect(JSON.parse(stdout)).toMatchObject({ purchases: 1, leads: 3, credits_at_most: 0 });
     expect(stderr).toBe('');
   });
+});
 
-  it('shows people the balance where it was asked for', async () => {
-    expect(await shown(at, 'history', 120)).not.toContain('balance');
-    await at.run(`${search} --max-credits 3`);
-    expect(await shown(at, 'history', 120)).toContain('99997 → 99994');
+describe('purchases whose records were removed', () => {
+  const dayMs = 86_400_000;
+  const daysAgo = (days: number) => ({
+    context: { clock: { ...machineClock, now: () => new Date(Date.now() - days * dayMs) } },
   });
+  const totals = async (there: Machine, line = '--by command') => {
+    const { stdout } = await there.leadpipe(`history totals ${line} -f jsonl`);
+    return recordsIn(stdout);
+  };
+
+  it('count for 400 days, by month, list and profile too; nothing of what was asked stays', async () => {
+    const service = await startRowService({});
+    const there = createMachine(service.url);
+    writeSettings(there.env, { 'price.contact.email': 2 });
+    there.write('rows.csv', 'objective\nsecret a\nsecret b\n');
+    for (const [days, line] of [
+      [70, 'contact email "secret c"'],
+      [40, 'contact email --input rows.csv -o out.csv'],
+      [40, 'search company fintech --limit 2 --local'],
+      [2, 'contact email "secret d"'],
+    ] as const) {
+      expect(await there.leadpipe(line, daysAgo(days))).toMatchObject({ code: 0 });
+    }
+    const by = ['--by command', '--by month', '--by list', '--by profile', '--since 50d', '--local'];
+    const all = () => Promise.all(by.map((line) => totals(there, line)));
+    const before = await all();
+    expect(before[0]).toMatchObject([
+      { command: 'contact email', purchases: 3, leads: 2, charged: 3, credits_at_most: 8 },
+    ]);
+    const months = before[1]?.map(({ month }) => month);
+    expect(months).toEqual([
+      ...new Set([70, 40, 2].map((days) => daysAgo(days).context.clock.now().toJSON().slice(0, 7))),
+    ]);
+    expect(before[4]).toMatchObject([
+      { purchases: 1, credits_at_most: 4 },
+      { purchases: 1, credits_at_most: 2 },
+    ]);
+    expect((await there.leadpipe('history prune')).code).toBe(0);
+    expect(await there.history()).toHaveLength(1);
+    expect(await all()).toEqual(before);
+    const past = join(there.state, 'past', 'purchases.jsonl');
+    expect(readFileSync(past, 'utf8')).not.toMatch(/secret|rows\.csv|fintech/);
+    expect(statSync(past).mode & 0o777).toBe(0o600);
+
+    // The index is made again from the journals, and has nothing to do with these.
+    writeFileSync(join(there.state, 'index', 'operations.jsonl'), 'damaged');
+    expect(await all()).toEqual(before);
+
+    // A line that can't be read hides no other.
+    const [first = '', ...others] = readFileSync(past, 'utf8').split('\n');
+    writeFileSync(past, [first.replace('contact', 'research'), ...others].join('\n'));
+    const damaged = await there.leadpipe('history totals --by command');
+    expect(JSON.parse(damaged.stdout)).toMatchObject({ purchases: 2, credits_at_most: 6 });
+    expect(damaged.stderr).toContain(`1 line of ${past} can't be read, and is not counted`);
+
+    // What is older than 400 days is forgotten: here the list of 40 days ago, 361 days later.
+    expect((await there.leadpipe('history prune', daysAgo(-361))).code).toBe(0);
+    expect(await totals(there)).toMatchObject([{ purchases: 1, credits_at_most: 2 }]);
+    expect(await there.leadpipe('history totals --since 1h')).toMatchObject(
+      ending(0, 'No purchases since then.'),
+    );
+  });
+
+  it('are kept where what they cost can not be written down', async () => {
+    const service = await startRowService({});
+    const there = createMachine(service.url);
+    expect((await there.leadpipe('contact email a', daysAgo(40))).code).toBe(0);
+    writeFileSync(join(there.state, 'past'), '');
+    expect((await there.leadpipe('history prune')).code).toBe(74);
+    expect(await there.history()).toHaveLength(1);
+  });
+});
+
+it('on a terminal, what has no list stands under no empty name', async () => {
+  const service = await startRowService({});
+  const there = createMachine(service.url);
+  expect((await there.leadpipe('contact email a')).code).toBe(0);
+  for (const columns of [50, 120])
+    expect(await shown(there, 'history totals --by list', columns)).toContain('no list');
 });
 
 describe('what is not settled', () => {

@@ -388,7 +388,7 @@ describe('retention', () => {
     for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
     await kept(state, 31, true);
     const context = keepingIn(state, () => now);
-    const pruned = await prune(context, await readNeeded(context), unexpected);
+    const pruned = await prune(context, await readNeeded(context), unexpected, async () => {});
     expect(pruned.map((one) => [one.operation_id, one.removed]).sort()).toEqual([
       ['op_29_9', 'answer'],
       ['op_30_1', 'operation'],
@@ -406,7 +406,7 @@ describe('retention', () => {
     const context = keepingIn(state, () => now);
     const ids: string[] = [];
     for (let days = 60; days > 30; days--) ids.push(await kept(state, days));
-    const pruning = prune(context, new Set(), unexpected);
+    const pruning = prune(context, new Set(), unexpected, async () => {});
     const taken: string[] = [];
     for (const id of ids.reverse()) {
       const opened = await openJournal(context, id).catch(() => undefined);

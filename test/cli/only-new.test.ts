@@ -260,7 +260,12 @@ describe('a list', () => {
     await serve(leadsOf(0, 2), leadsOf(0, 3));
     await search();
     const later = () => new Date(Date.now() + 40 * 86_400_000);
-    await prune(keepingIn(at.state, later), new Set(), () => {});
+    await prune(
+      keepingIn(at.state, later),
+      new Set(),
+      () => {},
+      async () => {},
+    );
     expect(await at.history('list')).toEqual([]);
     expect(names((await onlyNew('-f jsonl')).stdout)).toEqual(['2']);
   });

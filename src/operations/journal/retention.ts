@@ -12,7 +12,7 @@ import { rowsFile } from './stored-rows.ts';
 
 const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
-export const keptDays = { answers: 7, operations: 30 } as const;
+export const keptDays = { answers: 7, operations: 30, costs: 400 } as const;
 
 const answerFiles = [
   leadsFile,
@@ -30,12 +30,14 @@ interface Pruned {
 /**
  * Removes answers and leads older than 7 days and operations older than 30, except those that a process works on and those that are
  * `needed`, since they can be resumed. With `byDays`, something is only old if operations were begun on as many later days: then a clock that was
- * once ahead removes nothing. `failed` gets each one that can't be removed. Throws LocalIoError.
+ * once ahead removes nothing. `remember` keeps what the operations cost that are about to be removed; without that, none is. `failed` gets
+ * each one that can't be removed. Throws LocalIoError.
  */
 export async function prune(
   context: IndexContext,
   needed: ReadonlySet<string>,
   failed: (error: LocalIoError) => void,
+  remember: (operationIds: readonly string[], byDays: boolean) => Promise<void>,
   byDays = false,
 ): Promise<Pruned[]> {
   const { state } = context.directories;
@@ -46,16 +48,24 @@ export async function prune(
     begun.push({ ...line, later: days.size });
     days.add(line.time.slice(0, 10));
   }
+  const isOlder = (begunAt: number, later: number, some: number): boolean =>
+    context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
+  const going = begun.filter(({ later, op, time }) => {
+    return !needed.has(op) && isOlder(Date.parse(time), later, keptDays.operations);
+  });
+  let isRemembered = true;
+  await remember(going.map(({ op }) => op).reverse(), byDays).catch((error: LocalIoError) => {
+    isRemembered = false;
+    failed(error);
+  });
   const pruned: Pruned[] = [];
   for (const { kind, later, op, run, time } of begun.reverse()) {
     const folder = folderOf(state, op);
     try {
       // For an operation that can't be read, only the time of its folder is known.
       const begunAt = time === '' ? (await stat(folder)).mtimeMs : Date.parse(time);
-      const isOld = (some: number): boolean =>
-        context.clock.now().getTime() - begunAt > some * dayMs && (!byDays || later >= some);
-      if (needed.has(op) || !isOld(keptDays.answers)) continue;
-      const isGone = isOld(keptDays.operations);
+      if (needed.has(op) || !isOlder(begunAt, later, keptDays.answers)) continue;
+      const isGone = isRemembered && isOlder(begunAt, later, keptDays.operations);
       // The answers of a named run prevent that its rows are bought again.
       const names = isGone || run !== undefined ? [] : await readdir(folder);
       const old = names.filter((name) => answerFiles.includes(name));

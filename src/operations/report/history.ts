@@ -86,7 +86,7 @@ export async function* readHistory(context: IndexContext, since?: Date): AsyncGe
 }
 
 /** Whether an operation can cost credits: a single purchase, or a list of them. */
-function isPurchase({ key, kind }: Begun): boolean {
+export function isPurchase({ key, kind }: Pick<Begun, 'key' | 'kind'>): boolean {
   return key !== undefined || kindOf(kind)?.keeps === 'rows' || kind === damagedKind;
 }
 

@@ -1,9 +1,24 @@
 import { toMinutes, type Zone } from '../../clock.ts';
+import type { Intent } from '../journal/entries.ts';
+import type { PastPurchase } from '../journal/past.ts';
 import { exact } from '../spending.ts';
-import type { KnownPurchase } from './history.ts';
+import type { HistoryRecord } from './history.ts';
 
-export const totalsBy = ['day', 'command', 'list', 'profile'] as const;
+export const totalsBy = ['day', 'month', 'command', 'list', 'profile'] as const;
 export type TotalsBy = (typeof totalsBy)[number];
+
+/** What is added up of a purchase. */
+export interface Countable {
+  readonly record: Pick<HistoryRecord, 'charged' | 'command' | 'credits_at_most' | 'leads' | 'list'> & {
+    readonly state: string;
+  };
+  readonly intent: Pick<Intent, 'command' | 'profile' | 'time'>;
+}
+
+/** Pure: one whose record was removed. */
+export function toCountable({ kind, profile, time, ...record }: PastPurchase): Countable {
+  return { record, intent: { command: kind, profile, time } };
+}
 
 export interface Total {
   /** What these purchases have in common; null where this machine does not know it. */
@@ -21,9 +36,9 @@ export interface Total {
   readonly unsettled: number;
 }
 
-/** Adds up purchases: by day, in order of the days, else the most expensive first. */
+/** Adds up purchases: by day or month, in their order, else the most expensive first. */
 export async function addUp(
-  purchases: AsyncIterable<KnownPurchase> | Iterable<KnownPurchase>,
+  purchases: AsyncIterable<Countable> | Iterable<Countable>,
   by: TotalsBy,
   zone: Zone,
 ): Promise<Total[]> {
@@ -32,7 +47,8 @@ export async function addUp(
     const { charged, credits_at_most: cost, leads, state } = record;
     // The day in the time zone of this machine.
     const day = toMinutes(new Date(intent.time), zone).slice(0, 10);
-    const of = { day, command: record.command, list: record.list, profile: intent.profile }[by];
+    const month = day.slice(0, 7);
+    const of = { day, month, command: record.command, list: record.list, profile: intent.profile }[by];
     const sums = totals.get(of);
     // The cost of a task is known when it has ended.
     const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
@@ -49,7 +65,7 @@ export async function addUp(
     });
   }
   const inOrder = (a: Total, b: Total): number =>
-    by === 'day'
+    by === 'day' || by === 'month'
       ? Number(String(a.of) > String(b.of)) - Number(String(a.of) < String(b.of))
       : (b.credits_at_most ?? 0) - (a.credits_at_most ?? 0) || b.purchases - a.purchases;
   return [...totals.values()].sort(inOrder);

@@ -1,8 +1,6 @@
 import { Option } from 'commander';
-import { fromWallTime, type Zone } from '../../../clock.ts';
 import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
-import { UsageError } from '../../../errors.ts';
 import { JsonView } from '../../../json/text.ts';
 import { isPaid, kinds } from '../../../operations/kinds/kinds.ts';
 import { readLists } from '../../../operations/only-new/lists.ts';
@@ -23,6 +21,7 @@ import { fileOf, type RecordOptions, type ReportOptions, under } from '../../opt
 import { checkListName } from '../../options/search-options.ts';
 import { printRecords, zoned } from '../../records/record-output.ts';
 import { purchaseColumns } from './purchase-columns.ts';
+import { toSince } from './since.ts';
 import { toUnknownList } from './unknown-list.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
@@ -148,30 +147,6 @@ function checkCommand(given: string): string {
 
 function firstWord(words: string): string {
   return words.split(' ', 1)[0] as string;
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-};
-
-/** Pure: the time that `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30` means. Throws UsageError. */
-export function toSince(given: string, now: Date, zone: Zone): Date {
-  const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(given) ?? [];
-  if (count !== undefined) return new Date(now.getTime() - Number(count) * (unitMs[unit] as number));
-  const [, day, clock = '00:00', offset] =
-    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(given) ?? [];
-  const shown = `${day}T${clock}`;
-  // Date takes the 31st of June for the 1st of July.
-  const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
-  const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
-  if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
-  throw new UsageError(
-    `--since must be a time, not "${given.slice(0, 40)}"`,
-    'For example: --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
-  );
 }
 
 /** A list that is not known was mistyped. Throws `not_found`. */

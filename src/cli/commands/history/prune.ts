@@ -4,6 +4,7 @@ import type { Context } from '../../../context.ts';
 import type { LocalIoError } from '../../../errors.ts';
 import { keptDays, prune } from '../../../operations/journal/retention.ts';
 import { readNeeded } from '../../../operations/known-operations.ts';
+import { rememberCosts } from '../../../operations/report/remember.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
@@ -26,7 +27,7 @@ const prunedLayout: Layout = {
 export const createHistoryPrune = defineCommand({
   name: 'prune',
   summary: 'remove old purchases and answers',
-  description: `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations} days. Paid commands do this automatically once a day.`,
+  description: `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations} days. Time, command, list, counts and costs stay for ${keptDays.costs} days, for \`history totals\`. Paid commands do this automatically once a day.`,
   takes: ['records', 'report'],
   examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
   output: [
@@ -44,10 +45,12 @@ async function runHistoryPrune(context: Context, options: RecordOptions & Report
   const notes = createNotes(context, options);
   let failure: LocalIoError | undefined;
   const pruned = await withOutput(context, options, kind, async (output) => {
-    const removed = await prune(context, await readNeeded(context), (error) => {
+    const failed = (error: LocalIoError): void => {
       if (failure !== undefined) notes.warn(failure.message);
       failure = error;
-    });
+    };
+    const remember = (past: readonly string[]) => rememberCosts(context, past);
+    const removed = await prune(context, await readNeeded(context), failed, remember);
     await output.write(removed.map((one) => JSON.stringify(zoned(one, 'time', context.zone))));
     return removed;
   });

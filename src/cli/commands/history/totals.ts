@@ -4,10 +4,18 @@ import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { JsonView } from '../../../json/text.ts';
+import { fileOfPast, readPast } from '../../../operations/journal/past.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
-import { type KnownPurchase, readHistory } from '../../../operations/report/history.ts';
-import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
+import { readHistory } from '../../../operations/report/history.ts';
+import {
+  addUp,
+  type Countable,
+  type Total,
+  type TotalsBy,
+  toCountable,
+  totalsBy,
+} from '../../../operations/report/totals.ts';
 import { exact } from '../../../operations/spending.ts';
 import { countOf, toThem } from '../../../operations/wording.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
@@ -19,10 +27,12 @@ import { tellUsedToday } from '../../messages/used-today.ts';
 import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { memberText } from './purchase-columns.ts';
+import { toSince } from './since.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
   readonly local?: boolean;
+  readonly since?: string;
 }
 
 export const createHistoryTotals = defineCommand({
@@ -31,13 +41,16 @@ export const createHistoryTotals = defineCommand({
   description:
     'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
   options: [
-    choice('--by <what>', 'a sum for each day, command, list or profile', '--by', totalsBy).default('day'),
-    new Option('--local', 'add up the purchases of the local service instead, which cost nothing'),
+    choice('--by <what>', 'a sum for each day, month, command, list or profile', '--by', totalsBy).default(
+      'day',
+    ),
+    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    new Option('--local', 'add up only the purchases of the local service, which cost nothing'),
   ],
   takes: ['records', 'report'],
   examples: ['leadpipe history totals', 'leadpipe history totals --by command -f csv -o totals.csv'],
   output: [
-    'one object for each day (or command, list, profile); bars on a terminal:',
+    'one object for each day (or month, command, list, profile); bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1,"unsettled":20}',
     'purchases: a run with --input is one; leads: its answers count too',
@@ -52,23 +65,37 @@ export const createHistoryTotals = defineCommand({
   moreColumns: 'with --by command, list or profile in place of day',
   outcomes: localOutcomes,
   remarks: [
-    `Only purchases of this machine in the last ${keptDays.operations} days are counted, without those of --no-history. Only the service knows what was charged.`,
+    `Only purchases of this machine in the last ${keptDays.costs} days are counted, without those of --no-history. What has no list is counted under null. Only the service knows what was charged.`,
   ],
   run: runHistoryTotals,
 });
 
 async function runHistoryTotals(context: Context, options: HistoryTotalsOptions): Promise<void> {
   const { by, local = false } = options;
+  const { clock, directories, zone } = context;
+  const since = options.since === undefined ? undefined : toSince(options.since, clock.now(), zone);
+  const past = await readPast(directories.state);
   const damages: string[] = [];
   let hasList = false;
   let leftOut = 0;
-  const wanted = async function* (): AsyncGenerator<KnownPurchase> {
-    for await (const entry of readHistory(context)) {
+  /** Those that have a record; a killed run may have left both. */
+  const recorded = new Set<string>();
+  const isWanted = (one: Countable, service: string | null): boolean => {
+    const isHere = local === (service === 'local');
+    if (isHere) hasList ||= rowsOf(one.intent.command) !== undefined;
+    else if (!local) leftOut++;
+    return isHere;
+  };
+  const wanted = async function* (): AsyncGenerator<Countable> {
+    for await (const entry of readHistory(context, since)) {
+      recorded.add(entry.record.operation_id);
       if ('damage' in entry) damages.unshift(entry.damage);
-      else if (local === (entry.record.service === 'local')) {
-        hasList ||= rowsOf(entry.intent.command) !== undefined;
-        yield entry;
-      } else if (!local) leftOut++;
+      else if (isWanted(entry, entry.record.service)) yield entry;
+    }
+    for (const one of past.purchases) {
+      if (recorded.has(one.op) || (since !== undefined && Date.parse(one.time) < since.getTime())) continue;
+      const entry = toCountable(one);
+      if (isWanted(entry, one.service)) yield entry;
     }
   };
   const totals = await addUp(wanted(), by, context.zone);
@@ -76,11 +103,16 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   await printRecords(context, options, { shape: 'list', layout: totalsLayout(by, totals) }, records);
   const { say, warn } = createNotes(context, options);
   for (const damage of damages) warn(damage);
+  if (past.damaged > 0) {
+    warn(
+      `${countOf(past.damaged, 'line')} of ${fileOfPast(directories.state)} can't be read, and ${toThem(past.damaged, 'is', 'are')} not counted`,
+    );
+  }
   if (leftOut > 0) {
     say(
-      `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To include them, add --local.`,
+      `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To add up only ${toThem(leftOut)}: leadpipe history totals --local`,
     );
-  } else if (totals.length === 0) say(nothingBought);
+  } else if (totals.length === 0) say(since === undefined ? nothingBought : 'No purchases since then.');
   // The settings of the profile in use; if they can't be read, there is nothing to tell.
   const { settings } = await readProfile(context, undefined).catch(() => ({ settings: {} }));
   if (!local) await tellUsedToday(context, options, settings);
@@ -105,7 +137,10 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
   const max = Math.max(...totals.map((total) => total[measure] ?? 0));
   const table: TableColumn[] = [
-    memberColumn(by, { min: 10, max: 26, role: 'title' }),
+    {
+      ...memberColumn(by, { min: 10, max: 26, role: 'title' }),
+      text: (record) => memberText(record, by) || `no ${by}`,
+    },
     ...counts.map((name) => ({
       ...memberColumn(name, { header: name.replaceAll('_', ' '), min: name.length, max: 13 }),
       // On a card, the first line has all of them.

@@ -1,0 +1,26 @@
+import { fromWallTime, type Zone } from '../../../clock.ts';
+import { UsageError } from '../../../errors.ts';
+
+const unitMs: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+/** Pure: the time that `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30` means. Throws UsageError. */
+export function toSince(given: string, now: Date, zone: Zone): Date {
+  const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(given) ?? [];
+  if (count !== undefined) return new Date(now.getTime() - Number(count) * (unitMs[unit] as number));
+  const [, day, clock = '00:00', offset] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(given) ?? [];
+  const shown = `${day}T${clock}`;
+  // Date takes the 31st of June for the 1st of July.
+  const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
+  const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
+  if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
+  throw new UsageError(
+    `--since must be a time, not "${given.slice(0, 40)}"`,
+    'For example: --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
+  );
+}

@@ -1,0 +1,47 @@
+import { LeadpipeError } from '../../errors.ts';
+import type { IndexContext } from '../journal/operation-index.ts';
+import { addPast, type PastPurchase } from '../journal/past.ts';
+import { keptDays } from '../journal/retention.ts';
+import { readOperation } from '../operation.ts';
+import { isPurchase, readHistoryRecord } from './history.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * Keeps what these operations cost, before their records are removed, and forgets what is older than 400 days. With `byDays`, only if there
+ * were purchases on as many later days as records are kept: then a clock that was once ahead removes nothing. Throws LocalIoError.
+ */
+export async function rememberCosts(
+  context: IndexContext,
+  operationIds: readonly string[],
+  byDays = false,
+): Promise<void> {
+  const added: PastPurchase[] = [];
+  for (const op of operationIds) {
+    const one = await toPastPurchase(context, op);
+    if (one !== undefined) added.push(one);
+  }
+  const now = context.clock.now().getTime();
+  await addPast(context, added, ({ time }, all) => {
+    if (now - Date.parse(time) <= keptDays.costs * dayMs) return false;
+    const later = new Set(all.map((one) => one.time.slice(0, 10)).filter((day) => day > time.slice(0, 10)));
+    return !byDays || later.size >= keptDays.operations;
+  });
+}
+
+/** Undefined for what is no purchase, and for what can't be read: nothing is known of that. */
+async function toPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
+  const operation = await readOperation(context.directories.state, op).catch((error: unknown) => {
+    if (!(error instanceof LeadpipeError)) throw error;
+  });
+  if (
+    operation === undefined ||
+    !isPurchase({ key: operation.intent.index.key, kind: operation.intent.command })
+  )
+    return undefined;
+  const { command, list, service, state, leads, charged, credits_at_most } =
+    await readHistoryRecord(operation);
+  const { command: kind, profile, time } = operation.intent;
+  const known = { op, time, kind, profile, list, leads, charged, credits_at_most };
+  return { ...known, command: command ?? kind, service: service ?? '', state };
+}
