@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { ending } from '../helpers/ending.ts';
-import { cutting } from '../helpers/fault-server.ts';
+import { cutting, jsonAnswer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
@@ -35,6 +36,18 @@ describe('the last line of a purchase', () => {
     writeSettings(at.env, settings);
     expect(await at.leadpipe(line)).toMatchObject(ending(0, ...says));
   });
+});
+
+it('the balance after a purchase is not waited for, and the last line says that it is left out', async () => {
+  let balances = 0;
+  const there = await machineWith((socket, { path }) => {
+    if (!path.endsWith('balance')) socket.end(jsonAnswer(contactResult('email', 'a', 'a@b.example')));
+    else if (balances++ === 0) socket.end(jsonAnswer(creditBalance(50)));
+  });
+  writeSettings(there.env, { 'price.contact.email': 3 });
+  const { code, stderr } = await there.leadpipe('contact email a --max-credits 3');
+  const left = 'balance 50 before; the balance after is left out: no answer within 0.3 s';
+  expect({ code, stderr }).toMatchObject(ending(0, `email found · cost at most 3 credits · ${left}\n`));
 });
 
 describe('with --local', () => {

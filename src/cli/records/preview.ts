@@ -14,9 +14,8 @@ type Previewed = Pick<Extract<OperationEvent, { is: 'preview' }>, 'request' | 'w
 export function printPreview(
   context: Context,
   options: Partial<ConnectionOptions>,
-  { request: { body, ...head }, worst: asked, available }: Previewed,
+  { request: { body, ...head }, worst, available }: Previewed,
 ): void {
-  const worst: WorstCase = options.local ? { credits: 0 } : asked;
   const { stream, isTerminal } = context.stdout;
   const cost = {
     worst_case: worst.credits,
