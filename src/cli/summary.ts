@@ -73,7 +73,7 @@ export async function openSummary(
 }
 
 /** Pure: what is known of a run, when it ends with this code. */
-export function toSummary(facts: RunFacts, command: string, exit: number): Summary {
+function toSummary(facts: RunFacts, command: string, exit: number): Summary {
   const { error, isFree, isSent, resume = null } = facts;
   const told = error as { operation_id?: string; request_id?: string; charged?: Charged | null } | undefined;
   const charged: Charged = isFree || !isSent ? 'no' : (told?.charged ?? facts.charged ?? 'maybe');
