@@ -1,86 +1,101 @@
 /**
- * Makes the package that is published, and tries everything but the publishing: checks, build, pack, contents, an
- * installation and a dry run. package.json itself is private, so that a checkout, built or not, can't be published by
- * mistake: what can is made here, in release/.
+ * Makes the package that is published, and tries it: npm chooses the files and packs them, the tarball is installed in an empty folder and
+ * used, and a list of its parts (SBOM) and checksums lie beside it, in release/. Then it is published; with --dry-run, npm does all but that.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { toContentFaults } from './package-contents.js';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'release');
-const {
-  private: _private,
-  scripts: _scripts,
-  devDependencies: _dev,
-  ...published
-} = readJson('package.json');
+const isDryRun = process.argv.includes('--dry-run');
+const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-run('npm', ['run', 'check']);
-run('npm', ['run', '--silent', 'build']);
-const tarball = pack();
-const listed = JSON.parse(output('npm', ['pack', '--dry-run', '--json', tarball]))[0];
-checkContents(listed.files.map(({ path }) => path));
-checkInstalled(tarball);
-run('npm', ['publish', '--dry-run', tarball]);
-console.log(`\n${tarball} is ready: ${listed.files.length} files, ${Math.round(listed.size / 1000)} kB.`);
-console.log(`To publish it: npm publish ${tarball}`);
-
-function pack() {
-  const content = join(folder, 'package');
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(content, { recursive: true });
-  for (const name of [...published.files, 'README.md', 'LICENSE']) {
-    cpSync(join(root, name), join(content, name), { recursive: true });
-  }
-  writeFileSync(join(content, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
-  run('npm', ['pack', '--silent', '--pack-destination', folder, content]);
-  return join(folder, `${published.name}-${published.version}.tgz`);
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+// npm builds it first, by `prepack`; what that prints is no JSON.
+const packed = npm(['pack', '--json', '--pack-destination', folder]);
+const [{ files, filename, size }] = JSON.parse(packed.slice(packed.search(/^\[/m)));
+const tarball = join(folder, filename);
+checkContents();
+useInstalled();
+const sbom = join(folder, `${name}-${version}.cdx.json`);
+// Of all packages of the lock file: those that leadpipe is built from are in the bundle.
+writeFileSync(sbom, npm(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
+const sums = [tarball, sbom].map((path) => `${sha256(path)}  ${basename(path)}\n`);
+writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
+console.log(`${tarball}: ${files.length} files, ${Math.round(size / 1000)} kB, used as it is installed.`);
+npm(['publish', ...(isDryRun ? ['--dry-run'] : []), tarball], 'inherit');
+if (isDryRun) {
+  console.log(
+    `\nNothing was published: that needs a token, or the workflow release.yml on a tag v${version}.`,
+  );
 }
 
-/** Exactly what belongs there: nothing missing, nothing that was left lying about, nothing of this machine. */
-function checkContents(paths) {
-  const expected =
-    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/(?:leadpipe\.js|package\.json)|docs\/[\w-]+\.(?:md|svg)|dist\/(?:main\.cjs|keychain-main\.cjs|index\.js|types\/[\w/-]+\.d\.ts|leadpipe\.1|THIRD-PARTY-LICENSES\.txt|chunks\/[\w.-]+\.(?:c?js|wasm|br)))$/;
-  const unexpected = paths.filter((path) => !expected.test(path));
-  if (unexpected.length > 0) fail(`these files do not belong into the package: ${unexpected.join(', ')}`);
-  for (const needed of ['bin/leadpipe.js', 'dist/main.cjs', 'dist/leadpipe.1', 'LICENSE', 'README.md']) {
-    if (!paths.includes(needed)) fail(`${needed} is missing from the package`);
-  }
-  for (const path of paths) {
-    const text = readFileSync(join(folder, 'package', path), 'latin1');
-    if (text.includes(root)) fail(`${path} holds a path of this machine`);
-  }
+/** Nothing that a run needs is missing, and nothing is there that was left lying about, or tells of this machine. */
+function checkContents() {
+  const paths = files.map(({ path }) => path);
+  const faults = toContentFaults(paths);
+  for (const path of paths)
+    if (readFileSync(join(root, path), 'latin1').includes(root))
+      faults.push(`${path} holds a path of this machine`);
+  if (faults.length > 0) fail(`the package: ${faults.join(', ')}`);
 }
 
-/** The tarball, in a folder of its own: it starts, and finds leads. */
-function checkInstalled(path) {
+/** The tarball in an empty folder, as a user has it: the command, its files, the library, and npx without an installation. */
+function useInstalled() {
   const home = mkdtempSync(join(tmpdir(), 'leadpipe-release-'));
+  const { HOME: _, LEADPIPE_API_KEY: _key, LEADPIPE_BASE_URL: _url, ...others } = process.env;
+  const env = {
+    ...others,
+    HOME: home,
+    npm_config_cache: npm(['config', 'get', 'cache']).trim(),
+    LEADPIPE_CONFIG_DIR: join(home, 'config'),
+    LEADPIPE_STATE_DIR: join(home, 'state'),
+  };
+  const use = (program, ...args) =>
+    execFileSync(program, args, { cwd: home, env, encoding: 'utf8', shell: process.platform === 'win32' });
   try {
-    run('npm', ['install', '--silent', '--no-save', '--prefix', home, path]);
-    const command = join(home, 'node_modules', published.name, published.bin[published.name]);
-    const env = { PATH: process.env.PATH, HOME: home };
-    const version = execFileSync(process.execPath, [command, '--version'], { env, encoding: 'utf8' }).trim();
-    if (version !== published.version) fail(`the installed package says that it is ${version}`);
-    const args = ['search', 'company', 'fintech in Berlin', '--limit', '3', '--local', '-f', 'jsonl'];
-    const leads = execFileSync(process.execPath, [command, ...args], { env, encoding: 'utf8' });
+    copyFileSync(tarball, join(home, filename));
+    use('npm', 'install', '--silent', '--no-audit', '--no-fund', `./${filename}`);
+    const leadpipe = (...args) =>
+      use(process.execPath, join(home, 'node_modules', name, 'bin/leadpipe.js'), ...args);
+    if (leadpipe('--version').trim() !== version) fail('the installed package has another version');
+    const leads = leadpipe('search', 'company', 'fintech in Berlin', '--limit', '3', '--local', '-q');
     if (leads.trim().split('\n').length !== 3) fail('the installed package does not find leads');
+    for (const words of [
+      ['man'],
+      ['skill'],
+      ['completion', 'bash'],
+      ['help', '--json'],
+      ['search', '--help'],
+    ])
+      if (leadpipe(...words).length < 300) fail(`the installed package has no \`${words.join(' ')}\``);
+    const library = `const { createClient } = await import('${name}'); if (typeof createClient !== 'function') process.exit(1);`;
+    use(process.execPath, '--input-type=module', '--eval', library);
+    const balance = use('npx', '--yes', `./${filename}`, 'balance', '--local', '-q');
+    if (!balance.includes('available_credits')) fail('npx does not run the tarball');
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-function readJson(name) {
-  return JSON.parse(readFileSync(join(root, name), 'utf8'));
+function sha256(path) {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
-function run(program, args) {
-  execFileSync(program, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
-}
-
-function output(program, args) {
-  return execFileSync(program, args, { cwd: root, encoding: 'utf8', shell: process.platform === 'win32' });
+function npm(args, stdout = 'pipe') {
+  const stdio = ['ignore', stdout, 'inherit'];
+  return execFileSync('npm', args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio,
+    shell: process.platform === 'win32',
+    maxBuffer: 2 ** 28,
+  });
 }
 
 function fail(why) {

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { installed, root } from './client/installed.ts';
-import { bareEnvironment } from './helpers/run.ts';
+import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
 
 describe('the package', () => {
   it('installed from its tarball runs the main job, and brings along what asks the keychain and nothing else', () => {
@@ -18,17 +18,46 @@ describe('the package', () => {
     expect(leads.match(/Berlin/g)?.length).toBeGreaterThanOrEqual(3);
   }, 60_000);
 
-  it('can be published by `npm run release` alone, so never without having been built and checked', () => {
-    // Scripts that npm would run first can be switched off; the address is one where nobody listens.
-    const registry = 'http://127.0.0.1:9/';
-    const given = ['--registry', registry, `--${registry.slice(5)}:_authToken=none`, '--fetch-retries=0'];
-    const { status, stderr } = spawnSync('npm', ['publish', '--ignore-scripts', ...given], {
+  it('has the files that npm chooses: all that a run needs, and none of the developers', async () => {
+    const { toContentFaults } = await import(join(root, 'scripts/package-contents.js'));
+    const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: root,
       env: { ...process.env, ...bareEnvironment() },
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
-    expect(stderr).toContain('EPRIVATE');
-    expect(status).not.toBe(0);
+    const [{ files }] = JSON.parse(listed) as [{ files: { path: string }[] }];
+    const paths = files.map(({ path }) => path);
+    expect(toContentFaults(paths)).toEqual([]);
+    expect(toContentFaults([...paths, 'src/main.ts', 'x.tgz'].filter((path) => path !== 'LICENSE'))).toEqual([
+      'LICENSE is missing',
+      'src/main.ts does not belong there',
+      'x.tgz does not belong there',
+    ]);
+  });
+
+  it('goes on to the checks where the programs that some tests drive could not be installed', () => {
+    const folder = temporaryFolder();
+    for (const [name, script] of Object.entries({ 'apt-get': 'exit 100', id: 'echo 0' })) {
+      writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    }
+    const { status, stdout } = spawnSync('bash', [join(root, 'scripts/debian-parts.sh')], {
+      env: { PATH: `${folder}:${process.env.PATH}` },
+      encoding: 'utf8',
+    });
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: 'apt-get failed: the tests leave out what is not installed.\n',
+    });
+  });
+
+  it('is published by workflows whose actions are pinned by hash', () => {
+    const folder = join(root, '.github/workflows');
+    const uses = readdirSync(folder).flatMap((name) => [
+      ...readFileSync(join(folder, name), 'utf8').matchAll(/uses: (.*)/g),
+    ]);
+    expect(uses.length).toBeGreaterThan(3);
+    for (const [, action] of uses) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/);
   });
 
   it('names no registry in its lock file', () => {
