@@ -3,36 +3,45 @@ import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
 import { toTerminalText } from '../output/clean.ts';
+import { wrapMessage } from '../output/wrap.ts';
 
 /**
- * Asks for yes or no, and accepts nothing else: what is typed here could be a key. Enter alone is no. Only where standard input is a
- * terminal.
+ * Asks for yes or no, and accepts nothing else: what is typed here could be a key. Enter alone is no, or `asksAgain`, where a no would lose
+ * what was typed before. Only where standard input is a terminal.
  */
-export async function confirm(context: Context, question: string): Promise<boolean> {
+export async function confirm(context: Context, question: string, asksAgain = false): Promise<boolean> {
   for (let time = 1; time <= 3; time++) {
-    const answer = (await ask(context, `${question} [y/N]`, 'shown')).trim().toLowerCase();
-    if (['y', 'n', ''].includes(answer)) return answer === 'y';
+    const choices = asksAgain ? '[y/n]' : '[y/N]';
+    const answer = (await ask(context, `${question} ${choices}`, 'shown')).trim().toLowerCase();
+    if (answer === 'y' || answer === 'n' || (answer === '' && !asksAgain)) return answer === 'y';
     context.stderr.stream.write('Type y or n.\n');
   }
   return false;
 }
+
+/** Room for `y` or `n` behind a question. */
+const longestAnswer = 2;
 
 /**
  * Asks on stderr for one line, only where standard input is a terminal. With `hidden`, what is typed is not shown. Throws `interrupted` on
  * Ctrl-C and at the end of the input.
  */
 export async function ask(context: Context, question: string, hidden: 'hidden' | 'shown'): Promise<string> {
-  const { stream } = context.stderr;
+  const { columns, stream } = context.stderr;
   const { statusLine } = context.run;
   statusLine?.hold();
+  // The answer is typed behind the last line. readline would break the question inside a word.
+  const said = wrapMessage(`${toTerminalText(question)} `, columns && columns - longestAnswer);
+  const prompt = said.pop() ?? '';
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   const lines = createInterface({
     input: context.stdin.stream,
     output: hidden === 'hidden' ? nowhere : stream,
     terminal: true,
     historySize: 0,
-    prompt: `${toTerminalText(question)} `,
+    prompt: `${prompt.trimEnd()} `,
   });
+  for (const line of said) stream.write(`${line}\n`);
   // Only after the terminal is set up, so that nothing typed at once is shown.
   if (hidden === 'hidden') stream.write(lines.getPrompt());
   else lines.prompt();

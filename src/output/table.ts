@@ -87,8 +87,9 @@ function* see(
     for (const one of seen) {
       const text = textOf(one.column, view);
       const { lines = 1, max, role } = one.column;
-      // A link that is cut in any case does not take room from the others.
+      // A link that is cut in any case does not take room from the others, and JSON of a person's own file says nothing in a cell.
       if (role === 'link' && !fits(text, lines * max)) continue;
+      if (one.column.yields && /^[[{]/.test(text)) continue;
       one.cells = Math.max(one.cells, widthOf(text));
       const value = one.column.value?.(view);
       const kind = kindOf(value ?? 'null');

@@ -7,6 +7,7 @@ import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { inTerminal } from '../helpers/pty.ts';
+import { screenOf } from '../helpers/screen.ts';
 
 const key: string = localKeys[0].key;
 let service: StartedService;
@@ -111,9 +112,9 @@ describe('auth login', () => {
     terminal.type(' \r');
     await terminal.waitFor(/Please paste the API key[\s\S]*not shown\): $/);
     terminal.type(`${key}\r`);
-    await terminal.waitFor(/0600\)\? \[y\/N\] \S*$/);
-    terminal.type('yes please\r');
-    await terminal.waitFor(/Type y or n\.\r\n[\s\S]*\[y\/N\] \S*$/);
+    await terminal.waitFor(/0600\)\? \[y\/n\] \S*$/);
+    terminal.type('\r');
+    await terminal.waitFor(/Type y or n\.\r\n[\s\S]*\[y\/n\] \S*$/);
     terminal.type('y\r');
     const { transcript, code } = await terminal.ended;
     expect(code).toBe(0);
@@ -154,10 +155,12 @@ describe('auth login', () => {
     const terminal = inTerminal(`auth login --base-url ${service.url}`, { env: at.env });
     await terminal.waitFor(/not shown\): $/);
     terminal.type(`${key}\r`);
-    await terminal.waitFor(/\[y\/N\] \S*$/);
+    await terminal.waitFor(/\[y\/n\] \S*$/);
     terminal.type(keys);
     const { transcript, code: exit } = await terminal.ended;
     expect(exit).toBe(code);
+    // What the terminal itself broke is one word, the path.
+    expect((await screenOf(transcript, 80)).text).not.toMatch(/^↪.* /m);
     if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was changed\.?\r\n$/i);
     expect(() => filesOf(at)).toThrow('ENOENT');
   });

@@ -206,8 +206,10 @@ describe('a table', () => {
     const at = async (width: number) => (await shown([record], { layout, width })).split('\n');
     expect((await at(80))[0]).toMatch(/^name +email +id$/);
     expect((await at(95))[0]).toMatch(/^name +email +id +note/);
-    expect((await at(200))[0]).toMatch(/^name +email +email\S+ +id +note +links$/);
+    expect((await at(200))[0]).toMatch(/^name +email +email\S+ +id +note$/);
     for (const width of [80, 95, 200]) expect((await at(width))[2]).toContain(` ${record.email}`);
+    // A cell of JSON says nothing, but a card has room for it.
+    expect(await at(60)).toContain('links: {"website":"https://www.ada.example"}');
     expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
   });
 

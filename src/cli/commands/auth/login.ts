@@ -148,7 +148,7 @@ async function chooseStore(context: Context, profile: Profile, origin: string): 
       throw error;
     createNotes(context, {}).warn(error.message);
     const question = `Store the key in the file ${keysPath(config)}, which only you can read (0600)?`;
-    if (await confirm(context, question)) return 'file';
+    if (await confirm(context, question, true)) return 'file';
     throw error;
   }
 }
