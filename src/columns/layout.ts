@@ -3,6 +3,8 @@ import type { JsonText, JsonView } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
+  /** What stands there in the input of a list, for a CSV that is not changed. */
+  readonly rawHeader?: string | undefined;
   /** A table never cuts it, and leaves it at least this much room, even if the first rows have nothing there. */
   readonly keeps?: number;
   /** In a table: left out while it is empty and others need the room, or where others would be cut, or always. */

@@ -99,9 +99,11 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     return await openTable(readMarkdown(pieces), [], {
       ...reading,
       headerRow: 1 + linesBefore(head, firstLine),
+      // Markdown has no apostrophes of ours.
+      isRaw: true,
     });
   }
-  if (format === 'json') return await openJson(pieces, reading);
+  if (format === 'json') return await openJson(pieces, reading, /^\s*\[/.test(head));
   if (format === 'jsonl') return { format, columns: undefined, rows: lineRows(pieces, toJsonRow) };
   return { format: 'text', columns: undefined, rows: lineRows(pieces, toTextRow(field)) };
 }
@@ -180,7 +182,7 @@ const longestDocument = 100 * 1024 * 1024;
  * The items of a JSON array, or objects that follow each other. A single object is the one array of objects that it has, or, without one, a
  * single record.
  */
-async function openJson(text: AsyncIterable<string>, reading: Reading): Promise<Records> {
+async function openJson(text: AsyncIterable<string>, reading: Reading, isArray: boolean): Promise<Records> {
   const { field, what, table } = reading;
   const values = jsonValues(text, { most: longestDocument });
   const head: JsonValue[] = [];
@@ -197,7 +199,8 @@ async function openJson(text: AsyncIterable<string>, reading: Reading): Promise<
       yield { line, ...(flaw === undefined ? toRow(value) : unreadable(flaw)) };
     }
   }
-  const [whole] = head.length === 1 ? head : [];
+  // An object that is alone in an array is a record.
+  const [whole] = head.length === 1 && !isArray ? head : [];
   if (whole !== undefined && whole.length > longestDocument) {
     throw new UsageError(
       `${what} has more than ${longestDocument} characters, which is too much for one JSON object`,

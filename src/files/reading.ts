@@ -18,6 +18,8 @@ export interface Records {
   readonly format: 'csv' | 'jsonl' | 'text';
   /** The columns in their order, if there are any. */
   readonly columns: readonly string[] | undefined;
+  /** Their headers as they stand there: repeated, empty or with white space. */
+  readonly rawHeaders?: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
   /** What stands between the cells of a table of text. */
   readonly delimiter?: string | undefined;
@@ -41,6 +43,8 @@ export interface Reading {
   readonly isKnown?: ((name: string) => boolean) | undefined;
   /** The line of the header, or the row of a sheet, from 1; 0 if there is none. Undefined: find it. */
   readonly headerRow?: number | undefined;
+  /** Leaves the apostrophes before formulas in the cells. */
+  readonly isRaw?: boolean | undefined;
   /** The name of the file in messages. */
   readonly what: string;
   /** Its path, where it is a file of its own: others may be writing it. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { objectOf } from '../json/text.ts';
+import { type JsonText, objectMembers, objectOf, stringOf } from '../json/text.ts';
 import type { CsvRow } from './csv.ts';
 import { unguarded } from './csv-guard.ts';
 import { findHeader, type TableRow } from './header.ts';
@@ -21,7 +21,7 @@ export async function openTable(
   })();
   if (headerRow === 0) {
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed);
+    return toRecords(new Array<string>(width).fill(''), parsed, reading);
   }
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
@@ -29,7 +29,7 @@ export async function openTable(
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    return toRecords(cells, parsed);
+    return toRecords(cells, parsed, reading);
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -51,7 +51,11 @@ function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 
   );
 }
 
-function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>): Records {
+function toRecords(
+  header: readonly string[],
+  parsed: AsyncIterable<CsvRow>,
+  { isRaw }: Pick<Reading, 'isRaw'>,
+): Records {
   const names = header.map((cell) => unguarded(cell.trim()));
   const columns: string[] = [];
   for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
@@ -61,7 +65,8 @@ function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>): Re
       // What a spreadsheet saves for an empty line.
       else if (cells.some((cell) => cell.trim() !== '')) {
         const members = columns.map(
-          (name, at) => [name, JSON.stringify(unguarded(cells[at] ?? ''))] as const,
+          (name, at) =>
+            [name, JSON.stringify(isRaw ? (cells[at] ?? '') : unguarded(cells[at] ?? ''))] as const,
         );
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
         const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '');
@@ -69,7 +74,7 @@ function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>): Re
       }
     }
   }
-  return { format: 'csv', columns, rows: rows() };
+  return { format: 'csv', columns, rawHeaders: header, rows: rows() };
 }
 
 /** Names a second column with the same name differently: in an object it would replace the first. */
@@ -78,4 +83,10 @@ function distinct(name: string, before: readonly string[]): string {
     const own = times === 1 ? name : `${name} (${times})`;
     if (!before.includes(own)) return own;
   }
+}
+
+/** Pure: a record that was read raw, as it is otherwise. */
+export function withoutGuards(record: JsonText): JsonText {
+  const members = [...objectMembers(record)];
+  return objectOf(members.map(([name, text]) => [name, JSON.stringify(unguarded(stringOf(text) ?? ''))]));
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
+import type { Column } from '../columns/layout.ts';
 import { delimiters } from '../files/csv.ts';
 import { changedBehind, guarded } from '../files/csv-guard.ts';
 import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
@@ -19,10 +20,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     // The library only quotes cells with its own delimiter and line end, but readers may split at these.
     quoted_match: [...delimiters, '\r', '\n'],
   };
-  const header = csvHeader(
-    columns.map((column) => column.header),
-    raw,
-  );
+  const header = csvHeader(columns, raw);
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
   let start = mark && !options.continued ? '\ufeff' : '';
   const toText = (rows: readonly (readonly string[])[]): string => {
@@ -34,8 +32,8 @@ export function createCsvForm(options: WriterOptions): WriterForm {
 }
 
 /** The header cells as they are written. A file must have the same ones to be appended to. */
-export function csvHeader(headers: readonly string[], raw: boolean): string[] {
-  return headers.map((header) => textCell(header, raw));
+export function csvHeader(columns: readonly Pick<Column, 'header' | 'rawHeader'>[], raw: boolean): string[] {
+  return columns.map(({ header, rawHeader = header }) => textCell(raw ? rawHeader : header, raw));
 }
 
 /** A JSON value as a cell: numbers as they were written, objects and arrays as JSON, nothing for null. */

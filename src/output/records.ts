@@ -147,8 +147,7 @@ async function openFile(
       { is: 'columns_unknown' },
     );
   }
-  const headers = known.columns.map((column) => column.header);
-  const header = (await import('./csv.ts')).csvHeader(headers, csvRaw);
+  const header = (await import('./csv.ts')).csvHeader(known.columns, csvRaw);
   const delimiter = options.isDelimiterFixed ? options.delimiter : undefined;
   return await createFileSink(file, { ...sinkOptions, append: { header, delimiter } });
 }

@@ -142,8 +142,9 @@ describe('cells that a spreadsheet would run', () => {
   });
 
   it('headers too', () => {
-    expect(csvHeader(['=x'], false)).toEqual(["'=x"]);
-    expect(csvHeader(['=x'], true)).toEqual(['=x']);
+    const columns = [{ header: '=x' }, { header: 'column 2', rawHeader: " '=y " }];
+    expect(csvHeader(columns, false)).toEqual(["'=x", 'column 2']);
+    expect(csvHeader(columns, true)).toEqual(['=x', " '=y "]);
   });
 });
 

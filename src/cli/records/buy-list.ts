@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { defaults } from '../../config/defaults.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import { withoutGuards } from '../../files/table-records.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
@@ -56,7 +57,7 @@ export async function buyList(
   const list = toListOf(request);
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
-  const toText = (record: JsonText): string => {
+  const textIn = (record: JsonText): string => {
     if (template !== undefined) return template.fill(record);
     const text = textAt(new JsonView(record), list.field);
     return text === '' ? (list.toText?.(record) ?? '') : text;
@@ -64,9 +65,11 @@ export async function buyList(
   const wanted = template?.paths ?? [list.field, ...(list.toText === undefined ? [] : entityColumns)];
   const input = await openRows(context, options, list.field, wanted, (head, columns) => {
     const last = head.at(-1)?.record;
-    const text = last === undefined ? '' : toText(last);
+    const text = last === undefined ? '' : textIn(last);
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
+  const isGuarded = options.csvRaw === true && input.format === 'csv';
+  const toText = (record: JsonText): string => textIn(isGuarded ? withoutGuards(record) : record);
   if (template !== undefined) checkTemplate(input, template);
   else checkUsable(input, list, toText);
   const { head, source } = input;

@@ -22,13 +22,13 @@ const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
  * everything else.
  */
 export function columnsOf(
-  { columns, format }: Pick<Input, 'columns' | 'format'>,
+  { columns, format, rawHeaders }: Pick<Input, 'columns' | 'format' | 'rawHeaders'>,
   first: JsonText | undefined,
 ): RecordColumns {
   const members = objectMembers(first ?? '{}');
   const names = columns ?? [...members.keys()];
   if (columns !== undefined || !members.has('name') || !members.has('links')) {
-    const own = names.map(toColumn);
+    const own = names.map((name, at) => ({ ...toColumn(name), rawHeader: rawHeaders?.[at] }));
     return { columns: own, table: () => plainTable(own), members: format === 'jsonl' ? names : undefined };
   }
   const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];

@@ -9,11 +9,12 @@ import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
+import type { RecordOptions } from '../options/options.ts';
 import type { RowsOptions } from '../options/rows.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
 export interface RowInput
-  extends Pick<Input, 'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'warnings'> {
+  extends Pick<Input, 'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'rawHeaders' | 'warnings'> {
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
@@ -29,7 +30,14 @@ export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimite
 /** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
 export async function openRows(
   context: Context,
-  { input: name, inputFormat: format, sheet, table, headerRow }: RowsOptions & { readonly input: string },
+  {
+    input: name,
+    inputFormat: format,
+    sheet,
+    table,
+    headerRow,
+    csvRaw,
+  }: RowsOptions & Pick<RecordOptions, 'csvRaw'> & { readonly input: string },
   field: string,
   wanted: readonly string[],
   isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
@@ -38,7 +46,7 @@ export async function openRows(
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(bytes, { name, format, field, wanted, what, sheet, table, headerRow });
+    return openInput(bytes, { name, format, field, wanted, what, sheet, table, headerRow, isRaw: csvRaw });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());

@@ -1,0 +1,110 @@
+import { parse } from 'csv-parse/sync';
+import { beforeAll, expect, it } from 'vitest';
+import { createMachine } from '../helpers/machine.ts';
+
+/** What any command writes is the next input of a list: the same records, in their order, whatever the format. */
+
+const at = createMachine();
+const local = '--local --limit 2';
+
+beforeAll(async () => {
+  at.write('people.csv', "objective;zip\r\nCTO of Nordlicht Pay;02139\r\n-x;'=1\r\n");
+  at.write('leads.jsonl', '{"objective":"Nordlicht Pay","id":12345678901234567890,"more":[{"a":1.10}]}\n');
+  await at.leadpipe(`task run company fintech ${local} --poll-interval 0.05 -o task.jsonl`);
+});
+
+/** The records that a list reads from a file: each row of its output begins with them. */
+async function readAgain(file: string, first: string): Promise<Record<string, unknown>[]> {
+  const args = [
+    'contact',
+    'email',
+    '--input',
+    file,
+    '--template',
+    `x {${first}}`,
+    '--local',
+    '-f',
+    'jsonl',
+    '-q',
+  ];
+  const { stdout, stderr } = await at.leadpipe(args);
+  expect({ file, stderr }).toEqual({ file, stderr: '' });
+  return toRecords(stdout);
+}
+
+/** Numbers as they are written: above 2^53, JSON.parse would round them. */
+function toRecords(lines: string): Record<string, unknown>[] {
+  const exact = (line: string) =>
+    line.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+      token.startsWith('"') ? token : `"#${token}"`,
+    );
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(exact(line)));
+}
+
+it.each([
+  `search company "fintech in Berlin" ${local} --enrich-fields funding_stage,=x`,
+  `search company "fintech in Berlin" ${local} --columns "Firma=name,Score=score,links"`,
+  'task wait --local --poll-interval 0.05',
+  'contact email "CTO of Nordlicht Pay" --local',
+  'research "fintech in Berlin" --local',
+  'enrich "Nordlicht Pay" --field headcount:integer --field city:string --local',
+  `extract github_repo_stargazers acme/rocket ${local}`,
+  'contact email --input people.csv --local',
+  'enrich --input leads.jsonl --field headcount:integer --template {objective} --local',
+  `extract github_repo_stargazers ${local} --input people.csv --template acme/rocket{zip}`,
+  'history list --limit 3',
+  'history lists',
+  'task list',
+  'balance --local',
+])('%s', async (line) => {
+  const { stdout: ids } = await at.leadpipe('task list -f jsonl --columns leads_search_id');
+  const command = line.replace('task wait', `task wait ${JSON.parse(ids).leads_search_id}`);
+  for (const file of ['a.csv', 'a.jsonl', 'a.json']) {
+    const { code, stderr } = await at.leadpipe(`${command} -o ${file}`);
+    expect({ file, code, stderr: code === 0 ? '' : stderr }).toEqual({ file, code: 0, stderr: '' });
+    const text = at.read(file);
+    const isText = /sv$/.test(file);
+    const expected: Record<string, unknown>[] = isText
+      ? parse(text, {
+          bom: true,
+          columns: true,
+          delimiter: line.includes('people.csv') ? ';' : ',',
+        })
+      : file === 'a.jsonl'
+        ? toRecords(text)
+        : toRecords(text.replace(/^\[\n {2}|,(?=\n)|\n]\n$/g, ''));
+    const [first = ''] = Object.keys(expected[0] ?? {});
+    const found = await readAgain(file, first.replace(/^'/, ''));
+    expect(found.length, file).toBe(expected.length);
+    for (const [at, record] of expected.entries()) {
+      const plain = Object.entries(record).map(([name, value]) =>
+        isText ? [name.replace(/^'=/, '='), String(value).replace(/^'(?=[=-])/, '')] : [name, value],
+      );
+      expect(Object.entries(found[at] ?? {}).slice(0, plain.length), file).toEqual(plain);
+    }
+  }
+});
+
+// To the byte: apostrophes, controls, and headers that are repeated, empty or have spaces around them.
+it('--csv-raw gives back what was read, and sends it without the apostrophes', async () => {
+  const input = [
+    " name ,,name,'=sum,objective",
+    "Ada \u0007,'=1,-5,''=2,'=x",
+    "' ,\u202e=1;'-2,@SUM(1),'x,Bo",
+  ].map((row) => row.split(','));
+  at.write('raw.csv', input.map((row) => `${row.join(',')}\n`).join(''));
+  const contacts = 'contact email --input raw.csv --local -q';
+  const { stdout } = await at.leadpipe(`${contacts} --csv-raw -f csv`);
+  const rows: string[][] = parse(stdout);
+  expect(rows.map((row) => row.slice(0, 5))).toEqual(input);
+  const dry = await at.leadpipe(`${contacts} --csv-raw --dry-run`);
+  expect(JSON.parse(dry.stdout).body.objective).toBe('=x');
+  // Rows are added under the same header.
+  for (const name of ['once.csv', 'twice.csv']) await at.leadpipe(`${contacts} --csv-raw -o ${name}`);
+  expect((await at.leadpipe(`${contacts} --csv-raw -o twice.csv --append`)).code).toBe(0);
+  const [head, ...body] = at.read('once.csv').split(/(?<=\n)/);
+  expect(at.read('twice.csv')).toBe([head, ...body, ...body].join(''));
+});
