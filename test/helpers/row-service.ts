@@ -11,6 +11,8 @@ export interface RowServiceOptions {
   readonly mostAtOnce?: number;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
+  /** Every answer is charged, and comes behind a head that nobody asked for. */
+  readonly announces?: boolean;
   /** Every answer is called this. */
   readonly contentType?: string;
   /** What a refusal of a request says of when to come again. */
@@ -100,6 +102,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (charged.size >= credits) return refuse(response, 402, 'insufficient_credits');
       charged.set(key, body);
       if (front !== undefined) return sendPage(response, front);
+      if (options.announces) response.writeContinue();
       if (options.garbled) return send(response, '<paid for>');
       if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);

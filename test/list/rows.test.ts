@@ -584,6 +584,21 @@ it('a server in front that answers 520 to 530 loses no more rows than one that a
   expect(ends).toEqual(Array(2).fill({ code: 3, found: 18, requests: 48 }));
 });
 
+it('a head that can not be read would come with every row: the list stops at the first, and buys the rest later', async () => {
+  write('list.txt', 'Ada\nBea\nCid');
+  const options = { announces: true };
+  await serve(options);
+  const line = ['--input', 'list.txt', '--concurrency', '1', '-o', 'out.jsonl'];
+  const stopped = await contacts(...line);
+  expect(stopped).toMatchObject(ending(8, '"100 Continue", which was not asked for', 'charged: maybe'));
+  expect(paid()).toEqual(['Ada']);
+  options.announces = false;
+  expect(await contacts(...line)).toMatchObject(ending(3, '1 of 3 rows has no answer'));
+  expect(paid()).toEqual(['Ada', 'Bea', 'Cid']);
+  const emails = recordsIn(read('out.jsonl')).map(({ email }) => email);
+  expect(emails).toEqual([null, found('Bea'), found('Cid')]);
+});
+
 it('a firewall that refuses one row refuses all: the list stops, and no key is blamed', async () => {
   write('list.txt', 'Ada\nBea\nCid');
   await serve({ front: [403] });

@@ -169,6 +169,7 @@ const stoppingFaults: readonly Fault[] = [
   'certificate',
   'not_http',
   'redirect',
+  'unreadable',
   'gateway_refused',
   'unauthenticated',
   'forbidden',
