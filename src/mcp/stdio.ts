@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { createSession } from './session.ts';
-import type { McpOptions } from './tool.ts';
+import { fromText, type McpOptions } from './tool.ts';
 
 /** How long running purchases go on when the client has left: they are paid for. */
 const graceMs = 5000;
@@ -54,7 +54,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   const take = (line: string): void => {
     let message: JSONRPCMessage;
     try {
-      message = parseJSONRPCMessage(withoutNulls(JSON.parse(line)));
+      message = parseJSONRPCMessage(repaired(JSON.parse(line)));
     } catch (error) {
       const [what, code] =
         error instanceof SyntaxError ? ['not JSON', -32_700] : ['not a message of the protocol', -32_600];
@@ -91,14 +91,16 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   if (failure instanceof UsageError) throw failure;
 }
 
-/** Some clients send null for what is left out, which the SDK refuses. */
-function withoutNulls(message: unknown): unknown {
+/** Some clients send null for what is left out, or arguments as a text of JSON. The SDK refuses both. */
+function repaired(message: unknown): unknown {
   if (!isObject(message)) return message;
   const { params, ...rest } = message;
   if (params === null) return rest;
-  if (!isObject(params) || params.arguments !== null) return message;
-  const { arguments: _, ...others } = params;
-  return { ...rest, params: others };
+  if (!isObject(params)) return message;
+  const { arguments: sent, ...others } = params;
+  const read = fromText(sent);
+  if (sent === null) return { ...rest, params: others };
+  return isObject(read) ? { ...rest, params: { ...others, arguments: read } } : message;
 }
 
 /** The last line may have no end. */

@@ -129,13 +129,23 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
+/** Pure: the value of a text of JSON: some clients send numbers, lists and objects as such a text. */
+export function fromText(sent: unknown): unknown {
+  if (typeof sent !== 'string') return sent;
+  try {
+    return JSON.parse(sent);
+  } catch {
+    return sent;
+  }
+}
+
 /**
  * Pure: the arguments of a call, with defaults. Lengths are checked with the request. Throws UsageError, also for an unknown name: a
  * misspelt limit would cost money.
  */
 export function checkArguments({ name, takes, required = [], row }: ToolRow, given: object): Arguments {
   const checked: Record<string, unknown> = {};
-  for (const [argument, value] of Object.entries(given)) {
+  for (const [argument, sent] of Object.entries(given)) {
     const schema = Object.hasOwn(takes, argument) ? takes[argument] : undefined;
     if (schema === undefined) {
       throw new UsageError(
@@ -143,6 +153,7 @@ export function checkArguments({ name, takes, required = [], row }: ToolRow, giv
         `It takes ${Object.keys(takes).join(', ') || 'none'}.`,
       );
     }
+    const value = schema.type === 'string' ? sent : fromText(sent);
     // Some clients send null for what is left out. For a number it could mean "none", and not the default.
     if (value === null && schema.type !== 'integer') continue;
     const [what, isOne] = types[schema.type];

@@ -130,6 +130,28 @@ describe('a client that is not strict', () => {
   });
 });
 
+it('a client that sends arguments, and lists and numbers in them, as texts of JSON is understood', async () => {
+  const child = serve();
+  const call = (id: number, name: string, given: unknown) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: given } })}\n`;
+  const search = { entity_type: 'company', objective: '7' };
+  child.stdin.end(
+    initialize +
+      call(2, 'history_list', '{"show":1}') +
+      call(3, 'history_list', { show: '1' }) +
+      call(4, 'search', { ...search, enrich_fields: '["size"]', limit: '[' }) +
+      call(5, 'history_list', '['),
+  );
+  const { stdout } = await resultOf(child);
+  const lines = stdout.trimEnd().split('\n');
+  const answers = new Map(lines.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
+  for (const id of [2, 3])
+    expect(answers.get(id)).toMatchObject({ result: { structuredContent: { purchases: [] } } });
+  const wrong = { message: 'limit takes a whole number' };
+  expect(answers.get(4)).toMatchObject({ result: { structuredContent: { error: wrong } } });
+  expect(answers.get(5)).toMatchObject({ error: { code: -32_602 } });
+});
+
 describe('a client that misbehaves', () => {
   it('is told of each line that is no message, and answered all the same', async () => {
     const child = serve();
