@@ -3,6 +3,7 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tools } from '../../src/mcp/session.ts';
 import { toDefinition } from '../../src/mcp/tool.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 import { type Agent, startAgent, startLedger } from './agent.ts';
 
@@ -128,4 +129,25 @@ describe('the list of tools', () => {
   it('takes at most 12 kB', () => {
     expect(Buffer.byteLength(JSON.stringify({ tools: tools.map(toDefinition) }))).toBeLessThanOrEqual(12_000);
   });
+});
+
+it('on a terminal, `mcp` says what it waits for, and how each agent is set up with a limit', async () => {
+  const { code, stdout, stderr } = await runInProcess('mcp --profile "my team" --max-credits 50', {
+    stdinIsTerminal: true,
+  });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr).toSay('Waiting for an agent', 'at most 50 credits');
+  const args = ['mcp', '--profile', 'my team', '--max-credits', '50'];
+  expect(stderr).toContain(
+    '\n  claude mcp add leadpipe -- leadpipe mcp --profile "my team" --max-credits 50\n',
+  );
+  const [, added = ''] = /^ {2}code --add-mcp '(.*)'$/m.exec(stderr) ?? [];
+  expect(JSON.parse(added)).toEqual({ name: 'leadpipe', command: 'leadpipe', args });
+  for (const agent of ['Cursor', 'Claude Desktop']) {
+    const [, settings = ''] = new RegExp(`^${agent}, .*\\n {2}(.*)$`, 'm').exec(stderr) ?? [];
+    expect(JSON.parse(settings)).toEqual({ mcpServers: { leadpipe: { command: 'leadpipe', args } } });
+  }
+  expect((await runInProcess('mcp', { stdinIsTerminal: true })).stderr).toContain('"--max-credits","200"');
+  // An agent has a pipe there.
+  expect((await runInProcess('mcp')).stderr).toBe('');
 });

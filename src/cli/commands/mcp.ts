@@ -9,7 +9,9 @@ import type { McpOptions } from '../../mcp/tool.ts';
 import { isKept, printedAs, rowsOf } from '../../operations/kinds/kinds.ts';
 import { answersAs } from '../../operations/kinds/row-request.ts';
 import { toSpending } from '../../operations/spending.ts';
+import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
+import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { withFacts } from '../options/facts.ts';
@@ -42,7 +44,7 @@ export const createCommand = defineCommand({
   examples: ['leadpipe mcp --local', 'leadpipe mcp --max-credits 200 --confirm'],
   output: [
     'the messages of the protocol, one on each line. Agents start the server',
-    'themselves. Their settings:',
+    'themselves; `leadpipe mcp` on a terminal says how to set them up, mostly by:',
     '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
     ' "args":["mcp","--max-credits","200"]}}}',
   ],
@@ -54,6 +56,8 @@ export const createCommand = defineCommand({
   async run(context, given: McpCommandOptions) {
     context.run.isServer = true;
     const { say } = createNotes(context, given);
+    // Agents have a pipe there.
+    if (context.stdin.isTerminal && !given.quiet) context.stderr.stream.write(toSetup(given));
     const { confirm = false, files, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
       throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
@@ -74,6 +78,32 @@ export const createCommand = defineCommand({
     if (context.signal.aborted) throw new LeadpipeError(stoppedBy(context.signal), 'the server has ended');
   },
 });
+
+/** What a person is told who starts the server by hand: the lines that make agents start it, as they are pasted. */
+function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): string {
+  const args = [
+    'mcp',
+    ...(local ? ['--local'] : []),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...['--max-credits', String(maxCredits)],
+  ];
+  const server = { command: 'leadpipe', args };
+  const settings = JSON.stringify({ mcpServers: { leadpipe: server } });
+  // A line for each, alone, so that it can be copied whole.
+  return [
+    'Waiting for an agent on standard input. Agents start this command themselves; this sets one up:',
+    'Claude Code:',
+    `  claude mcp add leadpipe -- ${['leadpipe', ...args].map(shellWord).join(' ')}`,
+    'VS Code:',
+    `  code --add-mcp ${shellWord(JSON.stringify({ name: 'leadpipe', ...server }))}`,
+    'Cursor, in ~/.cursor/mcp.json:',
+    `  ${settings}`,
+    'Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):',
+    `  ${settings}`,
+    `A session can then spend at most ${countOf(maxCredits, 'credit')}. To stop waiting, press Ctrl-C.`,
+    '',
+  ].join('\n');
+}
 
 /** Names of files that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
 const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
