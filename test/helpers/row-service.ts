@@ -21,6 +21,8 @@ export interface RowServiceOptions {
   readonly refused?: ReadonlySet<string>;
   /** Objectives whose answers are lost after they were charged, as long as they are in here. */
   readonly lost?: ReadonlySet<string>;
+  /** Every answer is that nothing was found. */
+  readonly nothing?: true;
   /** The first request of each row is answered with 500, and nothing is charged. */
   readonly stumbles?: true;
   /**
@@ -42,6 +44,12 @@ export function createGate(word = '') {
 }
 
 export type RowService = Awaited<ReturnType<typeof startRowService>>;
+
+/** Answers of every kind without anything in them. */
+function foundNothing(contactType: string | undefined, objective: string): object {
+  if (contactType !== undefined) return contactResult(contactType, objective, null);
+  return { success: true, data: [], answer: { shoe: null, Result: '', Citations: [] } };
+}
 
 /** A service that looks up contacts, enriches and extracts, and keeps books. */
 export async function startRowService(options: RowServiceOptions = {}) {
@@ -106,6 +114,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (options.garbled) return send(response, '<paid for>');
       if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target } = JSON.parse(body);
+      if (options.nothing) return send(response, foundNothing(contact_type, objective));
       if (target !== undefined) return send(response, { success: true, data: [{ id: 1 }] });
       if (entity_context !== undefined) {
         // Of a city nothing is known about those with an x.

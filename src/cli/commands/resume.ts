@@ -241,7 +241,7 @@ async function resumeList(
   given: ResumeOptions & { readonly history: boolean },
   shown: (order: Order) => Pick<Shown, 'on' | 'earlier'>,
 ): Promise<void> {
-  const { input, inputFormat, sheet, table, headerRow, into, run, shard } =
+  const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
     terms.options as Partial<RowsOptions>;
   const request = rowRequestOf(intent);
   if (input === undefined || input === '-') {
@@ -252,7 +252,17 @@ async function resumeList(
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
-  const stored = { template: request.template, inputFormat, sheet, table, headerRow, into, run, shard };
+  const stored = {
+    template: request.template,
+    inputFormat,
+    sheet,
+    table,
+    headerRow,
+    into,
+    onlyMissing,
+    run,
+    shard,
+  };
   const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
   const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);

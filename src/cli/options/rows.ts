@@ -17,6 +17,8 @@ export interface RowsOptions {
   readonly headerRow?: number;
   readonly template?: string;
   readonly into?: string;
+  readonly onlyMissing?: true;
+  readonly first?: number;
   readonly concurrency?: number;
   readonly errors?: string;
   readonly retryUnknown?: true;
@@ -45,6 +47,17 @@ export const identityByDefault =
 export const retryUnknownOption = new Option(
   '--retry-unknown',
   'buy again the rows whose answer was lost; some may be charged twice',
+);
+
+const onlyMissingOption = new Option(
+  '--only-missing',
+  'buy only the rows whose answer is missing in the input, and fill it in there',
+);
+
+const firstOption = option(
+  '--first <n>',
+  'buy only the first n rows for now; the same command without it buys the rest (with -o or --run)',
+  numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
 );
 
 export const defaultConcurrency = 4;
@@ -76,7 +89,8 @@ export function createRowsOptions(into?: string): readonly Option[] {
       numberIn({ unit: 'number', min: 0, max: 1_000_000 }),
     ),
     new Option('--template <text>', 'what to send for a row: "{name}, {links.website}"'),
-    ...(into === undefined ? [] : [intoOption]),
+    ...(into === undefined ? [] : [intoOption, onlyMissingOption]),
+    firstOption,
     option(
       '--concurrency <n>',
       'at most this many requests at the same time',

@@ -9,11 +9,12 @@ import type { Buyer } from '../../operations/buyer.ts';
 import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import { type ListRows, type RowOrder, requestedRows } from '../../operations/kinds/list-rows.ts';
-import { type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
+import type { Fill } from '../../operations/kinds/row-fill.ts';
+import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { exact } from '../../operations/spending.ts';
-import { countOf, shortened } from '../../operations/wording.ts';
+import { countOf, shortened, toThem } from '../../operations/wording.ts';
 import { countLines } from '../../requests/file-bytes.ts';
 import { textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
@@ -26,19 +27,16 @@ import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
-import { columnsOf, layoutOf } from './list-columns.ts';
+import { columnsOf, layoutOf, withoutColumns } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { printPreview } from './preview.ts';
-import { checkTemplate, checkUsable, csvLike, namesIn, openRows } from './rows-input.ts';
+import { checkTemplate, checkUsable, csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
 import { createReceived, openErrors, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
 
 /** A text for an example request: for the worst case, the text does not matter. */
 const anyText = 'https://example.com';
-
-/** The members that identify a lead. */
-const entityColumns = ['name', 'website', 'linkedin_url'];
 
 /**
  * Buys an answer for each row of `--input` and prints it, joined to the row. Returns the result, undefined after `--dry-run`. Throws as
@@ -62,7 +60,7 @@ export async function buyList(
     const text = textAt(new JsonView(record), list.field);
     return text === '' ? (list.toText?.(record) ?? '') : text;
   };
-  const wanted = template?.paths ?? [list.field, ...(list.toText === undefined ? [] : entityColumns)];
+  const wanted = template?.paths ?? [list.field];
   const input = await openRows(context, options, list.field, wanted, (head, columns) => {
     const last = head.at(-1)?.record;
     const text = last === undefined ? '' : textIn(last);
@@ -82,18 +80,26 @@ export async function buyList(
   return await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const buyer = toBuyer(context, options, connection);
+    const into = options.into ?? list.into;
+    const fill = options.onlyMissing ? toFill(list, into, input) : undefined;
     const rowOrder = {
       kind: list.kind,
       toBody: (record: JsonText) => list.toBody(toText(record), inputNames),
       source,
       shard,
+      isKept: fill?.isKept,
+      first: options.first,
       worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), connection),
     };
     const own = namesIn(input);
     const base = columnsOf(input, head[0]?.record);
-    const into = options.into ?? list.into;
-    const join = list.join(into, new Set(own));
-    const layout = list.layout ?? { ...layoutOf(base, join.columns, join.members), records: list.records };
+    const headers = base.columns.map(({ header }) => header);
+    const join = fill ?? list.join(into, new Set([...own, ...headers]));
+    const shownColumns = withoutColumns(base, fill?.replaces ?? []);
+    const layout = list.layout ?? {
+      ...layoutOf(shownColumns, join.columns, join.members),
+      records: list.records,
+    };
     await checkColumns(options, layout);
     if (options.dryRun) {
       await previewList(context, options, buyer, rowOrder);
@@ -108,6 +114,7 @@ export async function buyList(
       table,
       headerRow,
       into,
+      onlyMissing: options.onlyMissing,
       run,
       shard: shard && `${shard.index}/${shard.of}`,
       // The history shows these.
@@ -169,9 +176,39 @@ export async function buyList(
     tellUnfound();
     close(context, options, toSummary(list.kind, finished, received, rowOrder.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
-    if (finished.isIdle) say(startOver);
+    if (finished.hasMore) say(toRestHint(options, finished.operationId));
+    else if (finished.isIdle) say(startOver);
     return { found: received.found, operationId: finished.operationId };
   });
+}
+
+/** How answers are filled in. Throws UsageError where a table has no column for them: all of it would be bought. */
+function toFill({ fields = [], fill }: ListOf, into: string, input: RowInput): Fill | undefined {
+  const { columns, format, head, what } = input;
+  const records = head.flatMap(({ record }) => record ?? []);
+  const found = fill?.(into, { isTable: format === 'csv', names: namesIn(input), head: records });
+  if (columns === undefined || columns.length === 0 || found?.isThere) return found;
+  const wanted = fields.length === 0 ? `"${into}"` : fields.map((field) => `"${field}"`).join(', ');
+  throw new UsageError(
+    `--only-missing: ${what} has no column ${wanted} in which an answer could be missing`,
+    fields.length === 0
+      ? 'Name the column with --into, or leave out --only-missing to buy all rows.'
+      : 'Leave out --only-missing to buy all rows.',
+  );
+}
+
+/** Pure: how the rest of a list is bought of which only the first rows were wanted. */
+function toRestHint(options: Options, operationId: string): string {
+  const { input, run } = options;
+  const by =
+    fileOf(options) !== undefined || run !== undefined
+      ? 'run the same command without --first'
+      : input === '-'
+        ? undefined
+        : `run \`leadpipe resume ${operationId}\``;
+  return by === undefined
+    ? 'The list is not finished. With -o or --run, the same command without --first would buy the rest alone.'
+    : `The list is not finished. To buy the rest, ${by}. Rows that are already bought are not bought again.`;
 }
 
 /** Throws UsageError for options that make no sense for a list. */
@@ -220,10 +257,11 @@ async function previewList(
   const counted = new Set<bigint>();
   let first: BodyOf<AnswerKind> | undefined;
   let flawed = 0;
+  let kept = 0;
   for await (const one of requestedRows(order, source.take())) {
-    if ('flaw' in one) {
-      if (flawed++ < 10) notes.warn(one.flaw);
-    } else {
+    if (one.is === 'kept') kept++;
+    if (one.is === 'flawed' && flawed++ < 10) notes.warn(one.flaw);
+    if (one.is === 'sendable') {
       counted.add(one.digest);
       first ??= one.request;
     }
@@ -236,7 +274,7 @@ async function previewList(
     printPreview(context, options, { request, worst: all, available });
   }
   notes.say(
-    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}. Nothing was sent.`,
+    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}${kept === 0 ? '' : `; ${countOf(kept, 'row')} left as ${toThem(kept, 'it is', 'they are')}`}. Nothing was sent.`,
   );
   await checkCovered(buyer, all, available);
 }

@@ -2,7 +2,7 @@ import { free, restColumn } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Column, Layout, TableColumn } from '../../columns/layout.ts';
 import { type JsonText, objectMembers } from '../../json/text.ts';
-import { numbered } from '../../operations/kinds/row-kind.ts';
+import { freeTogether } from '../../operations/kinds/row-parts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
 
@@ -46,30 +46,37 @@ export function columnsOf(
 }
 
 /**
- * Pure: the columns of a record, then those of its answer, with a number where a name is taken. The last column has the members that only
- * later records have. `members` are those that the answer adds to the record.
+ * Pure: the columns of a record, then those of its answer, which have other headers. The last column has the members that only later records
+ * have. `members` are those that the answer adds to the record.
  */
 export function layoutOf(
   record: RecordColumns,
   answer: readonly Column[],
   members: readonly string[],
 ): Layout {
-  const taken = new Set(record.columns.map(({ header }) => header));
-  const freeHeader = (wanted: string): string => {
-    const header = numbered(taken, wanted);
-    taken.add(header);
-    return header;
-  };
-  const added = answer.map((column) => ({ ...column, header: freeHeader(column.header) }));
-  const columns = [...record.columns, ...added];
+  const columns = [...record.columns, ...answer];
   if (record.members !== undefined) {
-    columns.push(restColumn(freeHeader('other'), [...record.members, ...members], record.enrichFields));
+    const header = freeTogether(
+      columns.map((column) => column.header),
+      ['other'],
+    )('other');
+    columns.push(restColumn(header, [...record.members, ...members], record.enrichFields));
   }
   return {
     columns,
     members:
       record.members === undefined ? [...record.columns.map(({ header }) => header), ...members] : undefined,
-    table: () => listTable(record.table(), added),
+    table: () => listTable(record.table(), answer),
+  };
+}
+
+/** Pure: the columns of a record without some that those of its answer stand for. */
+export function withoutColumns(record: RecordColumns, headers: readonly string[]): RecordColumns {
+  const isOther = ({ header }: { readonly header: string }): boolean => !headers.includes(header);
+  return {
+    ...record,
+    columns: record.columns.filter(isOther),
+    table: () => record.table().filter(isOther),
   };
 }
 

@@ -1,13 +1,12 @@
 import { extname } from 'node:path';
-import { isContactFound } from '../../columns/record-parts.ts';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView, kindOf, objectMembers } from '../../json/text.ts';
 import type { AnswerKind } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
-import { numbered, withLast } from '../../operations/kinds/row-kind.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
+import { freeTogether, withLast } from '../../operations/kinds/row-parts.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import { exact } from '../../operations/spending.ts';
@@ -33,7 +32,7 @@ export async function openErrors(
   csv: Pick<WriterOptions, 'delimiter' | 'mark'>,
   lock: HeldLock,
 ) {
-  const names = aboutFailure.map((name) => numbered(new Set(own), name));
+  const names = aboutFailure.map(freeTogether(own, aboutFailure));
   const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
   const output =
     file === undefined
@@ -105,7 +104,7 @@ export function toProgress(
 type Received = ReturnType<typeof createReceived>;
 
 /** Counts what the answers of a list brought: `records` are the items of all rows, `lacked` counts the rows that lack each field. */
-export function createReceived({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
+export function createReceived({ fields = [], isFound = () => true }: Pick<ListOf, 'fields' | 'isFound'>) {
   return {
     found: 0,
     records: 0,
@@ -113,8 +112,10 @@ export function createReceived({ fields = [], kind }: Pick<ListOf, 'fields' | 'k
     lacked: new Map<string, number>(),
     /** For a row with a result. */
     add(answer: JsonText, records: readonly JsonText[]): void {
-      this.records += records.length;
-      if (kind !== 'contact' || isContactFound(new JsonView(answer))) this.found++;
+      if (isFound(new JsonView(answer))) {
+        this.found++;
+        this.records += records.length;
+      }
       const lacks = lackingIn(fields, answer);
       if (lacks.length > 0) this.lacking++;
       for (const field of lacks) this.lacked.set(field, (this.lacked.get(field) ?? 0) + 1);
@@ -137,8 +138,9 @@ export function toSummary(
   price: WorstCase,
   errors: string | undefined,
 ): Closing {
-  const { duplicates, earlier, failed, withoutResult, there } = counts;
+  const { duplicates, earlier, failed, kept, withoutResult, there } = counts;
   const also = [
+    kept > 0 && `${countOf(kept, 'row')} left as ${toThem(kept, 'it was', 'they were')}`,
     there > 0 && `${countOf(there, 'row')} stood there already`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
@@ -165,11 +167,11 @@ export function toSummary(
 /** Pure: `2 found, 1 not found, 1 failed`. */
 function toReceivedWords(
   kind: AnswerKind,
-  { done, failed, withoutResult }: ListCounts,
+  { done, failed, kept, withoutResult }: ListCounts,
   { found, records }: Received,
 ): string {
   if (done === 0) return '0 rows';
-  const answers = done - failed - withoutResult;
+  const answers = done - failed - withoutResult - kept;
   const receivedWords =
     kind === 'contact'
       ? [found > 0 && `${found} found`, answers > found && `${answers - found} not found`]
@@ -180,7 +182,8 @@ function toReceivedWords(
               : countOf(answers, 'answer')),
         ];
   const other = [withoutResult > 0 && `${withoutResult} without a result`, failed > 0 && `${failed} failed`];
-  return [...receivedWords, ...other].filter((part) => part !== false).join(', ');
+  const words = [...receivedWords, ...other].filter((part) => part !== false);
+  return words.length === 0 ? countOf(done, 'row') : words.join(', ');
 }
 
 /** Pure: the requested fields that an answer lacks. */

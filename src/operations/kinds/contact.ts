@@ -24,11 +24,12 @@ export const contact = {
     field: 'objective',
     toText: createIdentityText(),
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
+    isFound: isContactFound,
     into: contact_type,
     records: 'contacts',
-    join: joinWith(toContact, (into) => [
-      [into, (found) => found.member('content'), longest[contact_type]],
-      [`${into}_reference`, (found) => found.member('reference')],
+    ...joinWith(toContact, (into) => [
+      [into, (found) => found.member('content'), { keeps: longest[contact_type] }],
+      [`${into}_reference`, (found) => found.member('reference'), { isAside: true }],
     ]),
   }),
 } as const satisfies Kind<ContactSearchRequest, { readonly contact_type: ContactType }>;

@@ -28,7 +28,7 @@ export const enrich = {
       toBody: (entity_context, names) => toEnrichRequest({ entity_context, enrich_fields }, names),
       into: 'enrich',
       records: 'enriched',
-      join: joinWith(
+      ...joinWith(
         (answer) => answer.member('answer'),
         () => fields.map((field) => [field, (found) => found.member(field)]),
       ),

@@ -16,6 +16,7 @@ import { toExtractRequest } from '../../requests/lookups.ts';
 import { createTargetText } from '../../requests/row-texts.ts';
 import type { Kind } from './kind.ts';
 import type { RowOutcome } from './row-outcome.ts';
+import { notFound } from './row-parts.ts';
 
 export interface ExtractRows {
   readonly type: ExtractionType;
@@ -42,6 +43,7 @@ export const extract = {
     field: 'target',
     toText: createTargetText(request.type),
     toBody: (target, names) => toExtractRequest({ ...request, target }, names),
+    isFound: (answer) => arrayItems(answer.member('data') ?? '[]').length > 0,
     into: 'extract',
     records: 'items',
     join: () => ({
@@ -100,8 +102,11 @@ function toItems(type: string, { answer, failure }: RowOutcome, target: string):
     ['type', JSON.stringify(type)],
     ['target', JSON.stringify(target)],
   ] as const;
-  if (answer === undefined) return [objectOf([...about, ['extract_error', JSON.stringify(failure.message)]])];
-  return arrayItems(objectMembers(answer).get('data') ?? '[]').map((item) =>
+  const items = answer === undefined ? [] : arrayItems(objectMembers(answer).get('data') ?? '[]');
+  if (items.length === 0) {
+    return [objectOf([...about, ['extract_error', JSON.stringify(failure?.message ?? notFound)]])];
+  }
+  return items.map((item) =>
     kindOf(item) === 'object' ? withMembers(about, withoutAbout(item)) : objectOf([...about, ['item', item]]),
   );
 }

@@ -5,10 +5,13 @@ import { type AnswerKind, failureOf } from './kinds.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row: how its request ended, or why it was never sent. */
-export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string };
+export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string } | typeof kept;
+
+/** A row for which nothing is bought. */
+export const kept = { state: 'kept' } as const;
 
 /** Pure: from the end of its request. */
-export function toOutcome(kind: AnswerKind, result: RowResult): RowOutcome {
+export function toOutcome(kind: AnswerKind, result: Exclude<RowResult, typeof kept>): RowOutcome {
   if (result.state === 'flawed') return { failure: { message: result.message, charged: 'no' } };
   const { requestId } = result;
   if (result.state !== 'answered')
@@ -36,6 +39,8 @@ export const noRows = {
   duplicates: 0,
   /** Rows that an earlier run added to the file, and that were not added again. */
   there: 0,
+  /** Rows for which nothing was bought, since they have their answer. */
+  kept: 0,
 };
 
 export type ListCounts = Readonly<typeof noRows>;
@@ -52,6 +57,8 @@ export interface ListEnd {
   /** The first lines that can't be sent. */
   readonly flawedLines: readonly number[];
   readonly stop: LeadpipeError | undefined;
+  /** Whether there are rows that were not wanted yet. */
+  readonly hasMore: boolean;
 }
 
 export function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {

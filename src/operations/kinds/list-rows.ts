@@ -28,6 +28,10 @@ export interface RowOrder {
   toBody(record: JsonText): BodyOf<AnswerKind>;
   readonly source: RowSource;
   readonly shard: Shard | undefined;
+  /** Whether nothing is bought for a row, which is passed on as it is. */
+  readonly isKept?: ((record: JsonText) => boolean) | undefined;
+  /** How many rows are wanted for now; with `isKept`, how many that can be bought. Undefined: all. */
+  readonly first?: number | undefined;
   readonly worst: WorstCase;
 }
 
@@ -45,32 +49,52 @@ export interface ListRows extends RowOrder {
 
 /** A row with what is sent for it, by which it is identified, or with the reason why it can't be sent. */
 export type RequestedRow = { readonly row: InputRow } & (
-  | { readonly request: BodyOf<AnswerKind>; readonly body: string; readonly digest: bigint }
-  | { readonly digest?: undefined; readonly flaw: string }
+  | {
+      readonly is: 'sendable';
+      readonly request: BodyOf<AnswerKind>;
+      readonly body: string;
+      readonly digest: bigint;
+    }
+  | { readonly is: 'flawed'; readonly digest?: undefined; readonly flaw: string }
+  /** It is passed on, or not wanted yet: no row behind it is read. */
+  | { readonly is: 'kept' | 'beyond'; readonly digest?: undefined }
 );
 
-export type SendableRow = Extract<RequestedRow, { readonly body: string }>;
+export type SendableRow = Extract<RequestedRow, { readonly is: 'sendable' }>;
 
-/** The rows of the shard, with what is sent for each. */
+/** The rows of the shard that are wanted, with what is sent for each, and the first that is not wanted yet. */
 export async function* requestedRows(
-  { kind, toBody, shard }: RowOrder,
+  { kind, toBody, shard, isKept, first = Number.POSITIVE_INFINITY }: RowOrder,
   rows: AsyncIterable<InputRow>,
 ): AsyncGenerator<RequestedRow, void> {
+  let wanted = 0;
   for await (const row of rows) {
     const { record, line, flaw, number } = row;
     if (shard !== undefined && number % shard.of !== shard.index) continue;
-    if (record === undefined || flaw !== undefined) yield { row, flaw: `line ${line} ${flaw}` };
+    if (wanted === first) {
+      yield { row, is: 'beyond' };
+      return;
+    }
+    const isFlawed = record === undefined || flaw !== undefined;
+    if (!isFlawed && isKept?.(record)) {
+      yield { row, is: 'kept' };
+      continue;
+    }
+    // With answers that are only filled in, rows that can't be sent are no rows that would be bought.
+    if (isKept === undefined) wanted++;
+    if (isFlawed) yield { row, is: 'flawed', flaw: `line ${line} ${flaw}` };
     else {
       let request: BodyOf<AnswerKind>;
       try {
         request = toBody(record);
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;
-        yield { row, flaw: `line ${line}: ${error.message}` };
+        yield { row, is: 'flawed', flaw: `line ${line}: ${error.message}` };
         continue;
       }
+      if (isKept !== undefined) wanted++;
       const body = toRequest(kind, request, '').body ?? '';
-      yield { row, request, body, digest: toRowId(body) };
+      yield { row, is: 'sendable', request, body, digest: toRowId(body) };
     }
   }
 }
@@ -90,9 +114,9 @@ export function findKnown(digest: bigint, all: readonly (KnownRows | undefined)[
   return found;
 }
 
-/** Whether the rows ask for something that is known. */
+/** Whether the rows ask for something that is known, those that are not wanted yet too. */
 export async function hasAny(rows: RowOrder, known: KnownRows): Promise<boolean> {
-  for await (const { digest } of requestedRows(rows, rows.source.look())) {
+  for await (const { digest } of requestedRows({ ...rows, first: undefined }, rows.source.look())) {
     if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
   }
   return false;

@@ -9,7 +9,7 @@ import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journa
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { kinds } from './kinds.ts';
-import { type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
+import { kept, type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
 import { findKnown, type ListRows, type RequestedRow, requestedRows, type SendableRow } from './list-rows.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
@@ -63,6 +63,7 @@ export async function* workThrough(
   /** How many answers are waited for after a stop, until that has been reported. */
   let awaited = 0;
   let isRead = false;
+  let hasMore = false;
   /** What is sent for the first row is told before anything is sent. */
   let toTell: SendableRow | undefined;
   let isFirst = true;
@@ -103,7 +104,8 @@ export async function* workThrough(
   signal.addEventListener('abort', stopped, { once: true });
 
   async function settle(row: RequestedRow): Promise<RowResult> {
-    if (row.digest === undefined) return { state: 'flawed', message: row.flaw };
+    if (row.is === 'flawed') return { state: 'flawed', message: row.flaw };
+    if (row.is !== 'sendable') return kept;
     const { digest } = row;
     const sameNow = inProgress.get(digest);
     if (sameNow !== undefined) {
@@ -171,6 +173,10 @@ export async function* workThrough(
       while (items.length >= window && stop === undefined) await change();
       await room();
       if (stop !== undefined) return;
+      if (row.is === 'beyond') {
+        hasMore = true;
+        break;
+      }
       const item: Item = { row };
       items.push(item);
       settle(row).then((result) => {
@@ -185,20 +191,22 @@ export async function* workThrough(
   async function* write(some: readonly Item[]): Running<void> {
     const ended = some.map(({ row, result }) => {
       const known = result as RowResult;
-      return { ...row, state: known.state, outcome: toOutcome(rows.kind, known) };
+      const outcome = known.state === 'kept' ? undefined : toOutcome(rows.kind, known);
+      return { ...row, state: known.state, outcome };
     });
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
-      const made = rows.toRecords(row, outcome);
+      const made = outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome);
       // A row that can't be sent is identified by its content.
-      const id = digest ?? toRowId(`flawed ${row.record ?? row.flaw}`);
-      const isThere = added.take(id, state === 'answered');
+      const id = digest ?? toRowId(`${state} ${row.record ?? row.flaw}`);
+      const isThere = added.take(id, state === 'answered' || state === 'kept');
       if (isThere) counts.there++;
       return isThere ? [] : made;
     });
     if (records.length > 0) await delivery.write(records);
     for (const { row, state, outcome } of ended) {
       counts.done++;
-      const { failure } = outcome;
+      if (outcome === undefined) counts.kept++;
+      const failure = outcome?.failure;
       if (failure === undefined) continue;
       if (state === 'answered') counts.withoutResult++;
       else counts.failed++;
@@ -231,7 +239,7 @@ export async function* workThrough(
           stopWith(error);
         }
       } else if (stop === undefined ? isRead && items.length === 0 : inProgress.size === 0) {
-        return { counts, cost, flawedLines, stop };
+        return { counts, cost, flawedLines, stop, hasMore };
       } else await change();
     }
   } finally {

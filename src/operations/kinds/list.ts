@@ -18,6 +18,8 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly operationId: string;
   /** Every row was answered before this run, or can't be sent. */
   readonly isIdle: boolean;
+  /** Whether there are rows that were not wanted yet: the list is not finished. */
+  readonly hasMore: boolean;
   /** Stored answers of rows that the input no longer has. */
   readonly unseen: number;
   /** The error to throw at the end: some rows have no result, though every row is in place. */
@@ -127,7 +129,7 @@ async function* work(
     const added = await readAddedRows(operation, otherOperations, terms);
     const state = { keyBase: rows.run ?? operationId, stored, others, added };
     end = yield* workThrough({ ...buyer, spending: limit }, rows, state, delivery, toClient);
-    const { counts, cost, stop } = end;
+    const { counts, cost, stop, hasMore } = end;
     const { done, failed, withoutResult: resultless } = counts;
     const spent = times(rows.worst, cost.bought);
     const known = spent.unknown === undefined ? spent.credits : null;
@@ -137,7 +139,7 @@ async function* work(
     const charged = isFree ? 'no' : chargedIn(stored, counts);
     const terminal = (outcome: Outcome) =>
       entry.terminal(outcome, {
-        leads: done - failed,
+        leads: done - failed - counts.kept,
         charged,
         sent_rows,
         spent: spent.credits,
@@ -161,8 +163,9 @@ async function* work(
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, isFree);
     // A row that the service answered without a result has an answer. The next run of the list buys it again.
-    await journal.append(terminal(failed > 0 ? 'partial' : 'complete'));
-    return { counts, cost, operationId, isIdle, unseen: stored.unseen(), missing };
+    await journal.append(hasMore ? entry.spent(spent) : terminal(failed > 0 ? 'partial' : 'complete'));
+    const unseen = hasMore ? 0 : stored.unseen();
+    return { counts, cost, operationId, isIdle, hasMore, unseen, missing };
   } catch (error) {
     // What was bought before it is bought.
     throw end !== undefined && error instanceof LeadpipeError

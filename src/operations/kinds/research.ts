@@ -19,11 +19,11 @@ export const research = {
     toBody: (query, names) => toDeepSearchRequest({ query }, names),
     into: 'research',
     records: 'answers',
-    join: joinWith(
+    ...joinWith(
       (answer) => answer.member('answer'),
       (into) => [
         [into, (found) => found.member('Result') ?? found.text],
-        [`${into}_citations`, (found) => found.member('Citations')],
+        [`${into}_citations`, (found) => found.member('Citations'), { isAside: true }],
       ],
     ),
   }),

@@ -1,0 +1,84 @@
+import type { Column } from '../../columns/layout.ts';
+import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../../json/text.ts';
+import type { InputRow } from '../../requests/rows.ts';
+import type { RowOutcome } from './row-outcome.ts';
+
+/** How the answer of a row is joined to its record. */
+export interface Join {
+  /** The columns that the answer adds to those of the record. */
+  readonly columns: readonly Column[];
+  /** The members that it adds to the record itself. */
+  readonly members: readonly string[];
+  /** `sent` is the text that was sent for the row. */
+  toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
+}
+
+/** The columns of an answer: the header, and what of the answer stands under it. */
+export type Parts = readonly (readonly [
+  header: string,
+  of: (value: JsonView) => JsonText | undefined,
+  more?: {
+    /** It says more about the others: an answer is there without it. */
+    readonly isAside?: true;
+    /** How much room a table keeps for it. */
+    readonly keeps?: number;
+  },
+])[];
+
+/** Pure: the parts without which there is no answer. */
+export function decidingIn(parts: Parts): Parts {
+  return parts.filter(([, , more]) => more?.isAside !== true);
+}
+
+/** The note of a row for which nothing was found. */
+export const notFound = 'not found';
+
+/** Pure: why a row has no answer; undefined where it has one. */
+export function whyNone(
+  deciding: Parts,
+  value: JsonText | undefined,
+  { failure }: RowOutcome,
+): string | undefined {
+  if (failure !== undefined) return failure.message;
+  const view = new JsonView(value ?? 'null');
+  return deciding.some(([, of]) => isFilled(of(view))) ? undefined : notFound;
+}
+
+/**
+ * Pure: names that are not taken, in whatever case of letters: columns of the row keep their names, and all of ours get the same number if one
+ * of them needs it.
+ */
+export function freeTogether(taken: Iterable<string>, wanted: readonly string[]): (name: string) => string {
+  const known = new Set(Array.from(taken, (name) => name.toLowerCase()));
+  const withNumber = (name: string, number: number): string => (number === 1 ? name : `${name}_${number}`);
+  let number = 1;
+  while (wanted.some((name) => known.has(withNumber(name, number).toLowerCase()))) number++;
+  return (name) => withNumber(name, number);
+}
+
+/** Pure: the record with these members at its end. Its own members keep their names. */
+export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
+  const own = new Set(objectMembers(record).keys());
+  const free = freeTogether(
+    own,
+    members.map(([name]) => name),
+  );
+  const added = objectOf(members.map(([name, value]) => [free(name), value] as const)).slice(1);
+  const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
+  return own.size === 0 ? `${body}${added}` : `${body},${added}`;
+}
+
+/** Pure: whether something stands in a value. */
+export function isFilled(value: JsonText | undefined): boolean {
+  switch (kindOf(value ?? 'null')) {
+    case 'null':
+      return false;
+    case 'string':
+      return stringOf(value)?.trim() !== '';
+    case 'object':
+    case 'array':
+      return !/^[[{]\s*[\]}]$/.test((value ?? '').trim());
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,295 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { recordsIn } from '../helpers/fake-context.ts';
+import { contacts, cwd, ending, leadpipe, paid, read, serve, service, write } from '../helpers/lists.ts';
+import { makeWorkbook } from '../helpers/workbooks.ts';
+
+const onDisk = (name: string): string[] => readFileSync(join(cwd, name), 'utf8').trimEnd().split(/\r?\n/);
+
+describe('--only-missing', () => {
+  it.each([
+    [
+      'email',
+      ['contact', 'email'],
+      'objective,Email,note\nAda,a@x.example,1\nBo,,2\nCy, ,3\n',
+      ['Bo', 'Cy'],
+      [
+        'objective,Email,note,email_reference,email_error',
+        'Ada,a@x.example,1,,',
+        'Bo,bo@example.com,2,,',
+        'Cy,cy@example.com,3,,',
+      ],
+    ],
+    [
+      'what an earlier run has written',
+      ['contact', 'email', '--into', 'work'],
+      'objective,work,work_reference,work_error\nAda,,,not found\nBo,,,line 3 is too long\nCy,,old,No result generated from enrich\nDee,d@x,,\n',
+      ['Bo'],
+      [
+        'objective,work,work_reference,work_error',
+        'Ada,,,not found',
+        'Bo,bo@example.com,,',
+        'Cy,,old,No result generated from enrich',
+        'Dee,d@x,,',
+      ],
+    ],
+    [
+      'the fields',
+      ['enrich', '--field', 'city', '--field', 'size'],
+      'entity_context,City,size\nAda,Rome,7\nBo,Rome,\nCx,,8\nDx,,\n',
+      ['Bo', 'Cx', 'Dx'],
+      ['entity_context,City,size,enrich_error', 'Ada,Rome,7,', 'Bo,Rome,3,', 'Cx,Berlin,8,', 'Dx,Berlin,,'],
+    ],
+  ])('fills in %s, and writes nothing over', async (_, words, csv, sent, lines) => {
+    write('list.csv', csv);
+    const args = [...words, '--input', 'list.csv', '--only-missing'];
+    const dry = await leadpipe([...args, '--dry-run']);
+    expect(dry.stderr).toContain(`${sent.length} row${sent.length === 1 ? '' : 's'} would be sent`);
+    const { code, stderr } = await leadpipe([...args, '-o', 'out.csv']);
+    expect({ code, paid: paid() }).toEqual({ code: 0, paid: sent });
+    expect(stderr).toContain(`${lines.length - 1 - sent.length} row`);
+    expect(onDisk('out.csv')).toEqual(lines);
+    // Nothing is missing any more, but what only lacks a field.
+    expect((await leadpipe([...words, '--input', 'out.csv', '--only-missing', '--dry-run'])).stderr).toMatch(
+      /^([01]) rows? would be sent/m,
+    );
+  });
+
+  it('goes on with the answers of JSON, in their form', async () => {
+    const lines = [
+      '{"objective":"Ada","email":{"content":"a@x","reference":null},"id":12345678901234567890}',
+      '{"objective":"Bo","email":{"content":null,"reference":"r"},"email_error":"its answer was lost"}',
+      '{"objective":"Cy","email":null,"email_error":"not found","x":1.10}',
+      '{"objective":"Dee"}',
+    ];
+    write('list.jsonl', lines.join('\n'));
+    const { stdout } = await contacts('--input', 'list.jsonl', '--only-missing');
+    expect(paid()).toEqual(['Bo', 'Dee']);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      lines[0],
+      '{"objective":"Bo","email":{"content":"bo@example.com","reference":"r"}}',
+      lines[2],
+      '{"objective":"Dee","email":{"content":"dee@example.com","reference":null}}',
+    ]);
+    await contacts('--input', 'list.jsonl', '--only-missing', '-o', 'out.csv');
+    expect(onDisk('out.csv')).toEqual([
+      'objective,id,email,email_reference,email_error,other',
+      'Ada,12345678901234567890,a@x,,,',
+      'Bo,,bo@example.com,r,,',
+      'Cy,,,,not found,"{""x"":1.10}"',
+      'Dee,,dee@example.com,,,',
+    ]);
+    write('flat.jsonl', '{"objective":"Ada","email":"a@x"}\n{"objective":"Eve","email":null}\n');
+    expect((await contacts('--input', 'flat.jsonl', '--only-missing')).stdout).toContain(
+      '{"objective":"Eve","email":"eve@example.com"}',
+    );
+  });
+
+  it.each([
+    [['contact', 'email', '--into', 'mial'], 'list.csv has no column "mial"'],
+    [['enrich', '--field', 'city', '--field', 'size'], 'list.csv has no column "city", "size"'],
+    [['extract', 'x_followers'], 'It is an option of contact, research, enrich.'],
+  ])('%j is refused', async (words, why) => {
+    write('list.csv', 'objective,entity_context,email\nAda,Ada,\n');
+    expect(await leadpipe([...words, '--input', 'list.csv', '--only-missing'])).toMatchObject(ending(2, why));
+    expect(service.requests()).toBe(0);
+  });
+
+  it('buys again what failed, and is the same list with and without it', async () => {
+    const lost = new Set(['Bo']);
+    await serve({ lost });
+    write('list.csv', 'objective,email\nAda,\nBo,\nCy,c@x\n');
+    expect(await contacts('--input', 'list.csv', '--only-missing', '-o', 'out.csv')).toMatchObject({
+      code: 3,
+    });
+    expect(onDisk('out.csv').slice(1)).toEqual([
+      'Ada,ada@example.com,,',
+      expect.stringMatching(/^Bo,,,"its answer was lost/),
+      'Cy,c@x,,',
+    ]);
+    lost.clear();
+    write('again.csv', read('out.csv'));
+    expect(await contacts('--input', 'again.csv', '--only-missing', '-o', 'new.csv')).toMatchObject({
+      code: 0,
+    });
+    expect(paid()).toEqual(['Ada', 'Bo', 'Bo']);
+    // All rows, into the file of the first run: what it has bought is known.
+    expect(await contacts('--input', 'list.csv', '-o', 'out.csv', '--retry-unknown')).toMatchObject({
+      code: 0,
+    });
+    expect(paid()).toEqual(['Ada', 'Bo', 'Bo', 'Bo', 'Cy']);
+  });
+});
+
+describe('--first', () => {
+  const rows = ['Ada', 'Bo', 'Cy', 'Dee', 'Eve'];
+  const list = `objective\n${rows.join('\n')}\n`;
+
+  it('buys the first rows, and the same command without it the rest alone', async () => {
+    write('list.csv', list);
+    const args = ['--input', 'list.csv', '-o', 'out.csv'];
+    for (const time of ['first', 'again']) {
+      const some = await contacts(...args, '--first', '2');
+      expect(some, time).toMatchObject(
+        ending(0, '2 found in out.csv', 'run the same command without --first'),
+      );
+      expect(onDisk('out.csv').slice(1)).toEqual(['Ada,ada@example.com,,', 'Bo,bo@example.com,,']);
+      expect(paid()).toEqual(['Ada', 'Bo']);
+    }
+    expect(recordsIn((await leadpipe(['history', '-f', 'jsonl'])).stdout)).toMatchObject([
+      { state: 'interrupted', leads: 2, credits_at_most: null },
+    ]);
+    expect(await contacts(...args, '--first', '3')).toMatchObject(ending(0, '2 already bought'));
+    expect(await contacts(...args)).toMatchObject(ending(0, 'Resuming op_', '5 found in out.csv'));
+    expect({ paid: paid(), requests: service.requests() }).toEqual({ paid: rows, requests: 5 });
+    expect(onDisk('out.csv')).toHaveLength(6);
+    expect((await leadpipe(['resume'])).stderr).toContain('nothing to resume');
+    // Of a list that has no more rows, it is all.
+    expect((await contacts('--input', 'list.csv', '-o', 'all.csv', '--first', '5')).stderr).not.toContain(
+      'not finished',
+    );
+  });
+
+  it.each([
+    ['by `resume`', ['-o', 'out.xlsx'], ['resume']],
+    [
+      'by a run of that name, with another output',
+      ['--run', 'x'],
+      ['contact', 'email', '--input', 'list.csv', '--run', 'x', '-o', 'out.csv'],
+    ],
+    [
+      'where it is added to a file',
+      ['-o', 'out.csv', '--append'],
+      ['contact', 'email', '--input', 'list.csv', '-o', 'out.csv', '--append'],
+    ],
+  ])('leaves a list that is finished %s', async (_, place, rest) => {
+    write('list.csv', list);
+    expect(await contacts('--input', 'list.csv', ...place, '--first', '2')).toMatchObject({ code: 0 });
+    expect(await leadpipe(rest)).toMatchObject({ code: 0 });
+    expect({ paid: paid(), requests: service.requests() }).toEqual({ paid: rows, requests: 5 });
+    if (place.includes('--append')) expect(onDisk('out.csv')).toHaveLength(6);
+  });
+
+  it('says how the rest is bought, where standard input can be read no more', async () => {
+    expect(
+      (await leadpipe(['contact', 'email', '--input', '-', '--first', '1'], 'Ada\nBo\n')).stderr,
+    ).toContain('With -o or --run, the same command without --first would buy the rest alone.');
+    write('list.txt', 'Ada\nBo\n');
+    expect((await contacts('--input', 'list.txt', '--first', '1')).stderr).toMatch(
+      /run `leadpipe resume op_\w+`/,
+    );
+  });
+
+  it('finds a list that has sent other rows than the first ones', async () => {
+    write('list.csv', 'objective\nCy\n');
+    await contacts('--input', 'list.csv', '-o', 'out.csv', '--errors', 'e.csv');
+    write('list.csv', 'objective\nCy\nDee\n');
+    await contacts('--input', 'list.csv', '-o', 'out.csv', '--first', '1');
+    write('list.csv', 'objective\nAda\nCy\n');
+    await contacts('--input', 'list.csv', '-o', 'out.csv', '--first', '1');
+    await contacts('--input', 'list.csv', '-o', 'out.csv');
+    expect(paid()).toEqual(['Ada', 'Cy', 'Cy']);
+  });
+});
+
+describe('the worst case that --dry-run says is what is sent', () => {
+  const named = [
+    ['', 'Ada', 'Acme'],
+    ['b@x', 'Bo', ''],
+    ['', 'Cy', 'Corp'],
+    ['', 'Cy', 'Corp'],
+    ['', '', ''],
+    ['', 'Dee', ''],
+  ] as const;
+  const objects = named.map(([email, name, company]) => ({ id: 7, email, name, company }));
+  const csv = ['id,email,name,company', ...named.map((row) => ['7', ...row].join(','))].join('\r\n');
+
+  it.each([
+    ['list.csv', csv],
+    ['list.json', JSON.stringify(objects, null, 2)],
+    ['list.jsonl', objects.map((one) => JSON.stringify(one)).join('\n')],
+    [
+      'list.xlsx',
+      makeWorkbook({
+        sheets: [
+          { name: 'L', rows: [['id', 'email', 'name', 'company'], ...named.map((row) => ['7', ...row])] },
+        ],
+      }),
+    ],
+    ['list.txt', named.map(([, name, company]) => `${name} ${company}`).join('\n')],
+  ])('for %s', async (name, content) => {
+    write(name, content);
+    await leadpipe(['config', 'set', 'price.contact.email', '3']);
+    const isText = name.endsWith('.txt');
+    const missing = [
+      { more: ['--only-missing'], sent: 3 },
+      { more: ['--only-missing', '--first', '2'], sent: 2 },
+    ];
+    const cases = [{ more: [], sent: 4 }, { more: ['--first', '3'], sent: 3 }, ...(isText ? [] : missing)];
+    for (const { more, sent } of cases) {
+      await serve({});
+      const args = ['contact', 'email', '--input', name, ...more];
+      const dry = await leadpipe([...args, '--dry-run']);
+      expect(dry.stderr, more.join(' ')).toContain(`${sent} rows would be sent`);
+      expect(service.requests()).toBe(0);
+      expect(await leadpipe([...args, '--max-credits', String(3 * sent - 1)])).toMatchObject(
+        ending(5, `can cost ${3 * sent} credits`),
+      );
+      expect(service.requests()).toBe(0);
+      await leadpipe([...args, '--max-credits', String(3 * sent)]);
+      expect(service.requests(), more.join(' ')).toBe(sent);
+    }
+  });
+});
+
+describe('a name of ours that the input has, in whatever case', () => {
+  it.each([
+    [
+      'objective,Email\nAda,x\n',
+      ['contact', 'email'],
+      'objective,Email,email_2,email_reference_2,email_error_2',
+    ],
+    [
+      'objective,EMAIL_error,email_2\nAda,x,y\n',
+      ['contact', 'email'],
+      'objective,EMAIL_error,email_2,email_3,email_reference_3,email_error_3',
+    ],
+    [
+      'entity_context,Size\nAda,9\n',
+      ['enrich', '--field', 'city', '--field', 'size'],
+      'entity_context,Size,city_2,size_2,enrich_error_2',
+    ],
+    ['objective,mail\nAda,x\n', ['contact', 'email'], 'objective,mail,email,email_reference,email_error'],
+  ])('of %j gives all of ours the same number', async (csv, words, header) => {
+    write('list.csv', csv);
+    await leadpipe([...words, '--input', 'list.csv', '-o', 'out.csv']);
+    expect(onDisk('out.csv')[0]).toBe(header);
+    const [record] = recordsIn((await leadpipe([...words, '--input', 'list.csv', '-f', 'jsonl'])).stdout);
+    const number = /_\d$/.exec(header)?.[0] ?? '';
+    expect(Object.keys(record as object).at(-1)).toBe(
+      `${words[0] === 'enrich' ? 'enrich' : 'email'}${number}`,
+    );
+  });
+});
+
+it.each([
+  [['contact', 'email'], 'objective', ['jsonl', 'json', 'csv'], 'email_error'],
+  [['research'], 'query', ['jsonl'], 'research_error'],
+  [['enrich', '--field', 'shoe'], 'entity_context', ['jsonl', 'csv'], 'enrich_error'],
+  [['extract', 'x_followers'], 'target', ['jsonl', 'csv'], 'extract_error'],
+])('a row for which %j finds nothing says so', async (words, field, formats, name) => {
+  write('list.csv', `${field}\nNobody\n`);
+  await serve({ nothing: true });
+  for (const format of formats) {
+    const { code, stdout } = await leadpipe([...words, '--input', 'list.csv', '-f', format]);
+    expect(code).toBe(0);
+    if (format === 'csv') expect(stdout.trimEnd().split('\r\n')[0]?.split(',').at(-1)).toBe(name);
+    expect(stdout.trimEnd()).toMatch(
+      format === 'csv' ? /not found$/ : new RegExp(`"${name}":\\s?"not found"`),
+    );
+  }
+  await leadpipe([...words, '--input', 'list.csv', '-o', 'out.xlsx']);
+  const { stdout } = await contacts('--input', 'out.xlsx', '--template', `{${name}}`, '--dry-run');
+  expect(stdout).toContain('not found');
+});
