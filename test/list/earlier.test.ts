@@ -357,17 +357,17 @@ describe('the output', () => {
     [
       'csv',
       'objective,email,email_error\nAda,mine,mine too\n',
-      'objective,email,email_error,email_2,email_reference,email_error_2\r\nAda,mine,mine too,ada@example.com,,\r\n',
+      'objective,email,email_error,email_2,email_reference_2,email_error_2\r\nAda,mine,mine too,ada@example.com,,\r\n',
     ],
     [
       'csv',
       'objective,email_error\nAda,mine\n',
-      'objective,email_error,email,email_reference,email_error_2\r\nAda,mine,ada@example.com,,\r\n',
+      'objective,email_error,email_2,email_reference_2,email_error_2\r\nAda,mine,ada@example.com,,\r\n',
     ],
     [
       'jsonl',
       '{"objective":"Bo","email_error":"mine"}\n',
-      '{"objective":"Bo","email_error":"mine","email":{"content":"bo@example.com","reference":null}}\n',
+      '{"objective":"Bo","email_error":"mine","email_2":{"content":"bo@example.com","reference":null}}\n',
     ],
   ])('keeps columns that are called like ours (%s)', async (format, text, expected) => {
     write(`list.${format}`, text);

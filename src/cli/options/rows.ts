@@ -56,7 +56,7 @@ const onlyMissingOption = new Option(
 
 const firstOption = option(
   '--first <n>',
-  'buy only the first n rows for now; the same command without it buys the rest (with -o or --run)',
+  'buy only the first n rows; without it, the same command then buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
 );
 
