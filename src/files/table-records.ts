@@ -16,12 +16,14 @@ export async function openTable(
   unit: 'line' | 'row' = 'line',
 ): Promise<Records> {
   const { what, headerRow = headerLine(head, reading, unit) } = reading;
+  // A sheet holds a text as it is: nothing in it runs.
+  const isGuarded = unit === 'line' && !reading.isRaw;
   const parsed = (async function* () {
     yield* rows;
   })();
   if (headerRow === 0) {
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed, reading);
+    return toRecords(new Array<string>(width).fill(''), parsed, isGuarded);
   }
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
@@ -29,7 +31,7 @@ export async function openTable(
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    return toRecords(cells, parsed, reading);
+    return toRecords(cells, parsed, isGuarded);
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -51,11 +53,7 @@ function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 
   );
 }
 
-function toRecords(
-  header: readonly string[],
-  parsed: AsyncIterable<CsvRow>,
-  { isRaw }: Pick<Reading, 'isRaw'>,
-): Records {
+function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>, isGuarded: boolean): Records {
   const names = header.map((cell) => unguarded(cell.trim()));
   const columns: string[] = [];
   for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
@@ -64,10 +62,8 @@ function toRecords(
       if (flaw !== undefined) yield { line, record: undefined, flaw };
       // What a spreadsheet saves for an empty line.
       else if (cells.some((cell) => cell.trim() !== '')) {
-        const members = columns.map(
-          (name, at) =>
-            [name, JSON.stringify(isRaw ? (cells[at] ?? '') : unguarded(cells[at] ?? ''))] as const,
-        );
+        const toText = isGuarded ? unguarded : (cell: string) => cell;
+        const members = columns.map((name, at) => [name, JSON.stringify(toText(cells[at] ?? ''))] as const);
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
         const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '');
         yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { openRecords } from '../../src/files/file-records.ts';
 import { type MadeCell, type MadeSheet, type MadeWorkbook, makeWorkbook } from '../helpers/workbooks.ts';
 
-async function read(made: MadeWorkbook | Buffer, sheet?: string) {
+async function read(made: MadeWorkbook | Buffer, sheet?: string, headerRow?: number) {
   const bytes = Buffer.isBuffer(made) ? made : makeWorkbook(made);
   async function* pieces() {
     yield bytes;
   }
-  const reading = { extension: '.xlsx', field: 'text', wanted: ['name'], what: 'a.xlsx', sheet };
+  const reading = { extension: '.xlsx', field: 'text', wanted: ['name'], what: 'a.xlsx', sheet, headerRow };
   const { rows, note, warnings } = await openRecords(pieces(), reading);
   const records: Record<string, string>[] = [];
   const lines: number[] = [];
@@ -232,6 +232,43 @@ describe('a sheet', () => {
       { company: '', name: 'Eve' },
     ]);
     expect(lines).toEqual([3, 4, 6]);
+  });
+
+  it.each<[name: string, rows: MadeSheet['rows'], more: Partial<MadeSheet>]>([
+    [
+      'below titles',
+      [['Leads of May'], [], ['name', 'city', 'size'], ['Ada', 'Rome', '1'], ['Bob', 'Bonn', '2']],
+      {},
+    ],
+    [
+      'in B3',
+      [
+        ['name', 'city', 'size'],
+        ['Ada', 'Rome', '1'],
+        ['Bob', 'Bonn', '2'],
+      ],
+      { firstRow: 3, firstColumn: 'B' },
+    ],
+    [
+      'in the second of two rows with merged cells',
+      [
+        ['name', 'city', 'All'],
+        ['', '', 'size'],
+        ['Ada', 'Rome', '1'],
+        ['Bob', 'Bonn', '2'],
+      ],
+      { after: '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:B2"/></mergeCells>' },
+    ],
+  ])('has its header %s', async (_, rows, more) => {
+    const { records } = await read(
+      { sheets: [{ name: 'A', rows, ...more }] },
+      undefined,
+      more.after === undefined ? undefined : 2,
+    );
+    expect(records).toEqual([
+      { name: 'Ada', city: 'Rome', size: '1' },
+      { name: 'Bob', city: 'Bonn', size: '2' },
+    ]);
   });
 
   it('gives the texts that stand in it, however its cells hold them', async () => {
