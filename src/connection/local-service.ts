@@ -39,6 +39,7 @@ export async function openLocalService(context: Context, options: LocalOptions) 
     };
     const service = await startLocalService({
       ...rest,
+      leadColumns: options.catalogFile === undefined ? undefined : await readLeadColumns(),
       switches,
       failed,
       stateDir,
@@ -53,6 +54,15 @@ export async function openLocalService(context: Context, options: LocalOptions) 
   } catch (error) {
     throw toFailure(error, options, stateDir);
   }
+}
+
+/** Only loaded for a file of the user. */
+async function readLeadColumns(): Promise<ServiceOptions['leadColumns']> {
+  const [{ isKnownColumn: isKnown }, { leadName: nameOf, leadNameColumns }] = await Promise.all([
+    import('../requests/column-meanings.ts'),
+    import('../requests/lead-name.ts'),
+  ]);
+  return { isKnown, nameOf, hasName: (columns) => leadNameColumns(columns).length > 0 };
 }
 
 /** SQLite's messages for a disk that is full or can't be written. */

@@ -44,11 +44,13 @@ export function findHeader(
   const fits = covers(first, looked);
   if (best.known > 1 && best !== first) return fits ? unsure(best) : sure(best);
   if (fits && isLikeBelow(first, looked)) return { is: 'no_header', line: first.line, known: 0 };
-  if (best.known > 0) {
+  const { filled, known } = best;
+  if (known > 0) {
     // Lines such as `Owner:,Ada` above a table that is no wider.
     const named = looked.find((row) => row.known > best.known && row.known > 1 && row.known === row.filled);
     if (named !== undefined) return unsure(named);
-    if (best === first ? fits : isUnlikeBelow(best, looked)) return sure(best);
+    const isHeader = best === first ? fits || (known > 1 && known === filled) : isUnlikeBelow(best, looked);
+    if (isHeader) return sure(best);
     return unsure(best === first ? (candidates.find(({ cells }) => cells.some(isLabel)) ?? first) : best);
   }
   if (!fits) {
@@ -74,11 +76,11 @@ function isBelowTitles(row: Measured, all: readonly Measured[]): boolean {
   return row.width > 1 && covers(row, all) && all.slice(0, row.at).every(isTitle);
 }
 
-/** Whether most rows below have no more cells, and not many more that are filled. */
+/** Whether half of the rows below have no more cells, and not many more that are filled. */
 function covers(row: Measured, all: readonly Measured[]): boolean {
   const below = all.slice(row.at + 1);
   const fitting = below.filter(({ filled, width }) => width <= row.width && filled <= 2 * row.filled);
-  return below.length === 0 || isMost(fitting, below);
+  return fitting.length * 2 >= below.length;
 }
 
 type Kind = 'address' | 'link' | 'handle' | 'number' | 'long' | 'text';

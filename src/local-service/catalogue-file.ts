@@ -25,24 +25,53 @@ export function readCatalogueFile(path: string) {
 export async function* leadsOf(
   { path, kind, bytes }: CatalogueFile,
   tell: (line: string) => void,
+  { isKnown, hasName, nameOf }: LeadColumns = nameAlone,
 ): AsyncGenerator<NewLead> {
-  const reading = { extension: kind, field: 'name', wanted: ['name'], what: path, path };
+  const reading = { extension: kind, field: 'name', wanted: ['name'], isKnown, what: path, path };
   const { columns, rows, note, warnings = [] } = await openRecords(piecesOf(bytes()), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
-  if (columns !== undefined && columns.length > 0 && !columns.includes('name')) {
+  if (columns !== undefined && columns.length > 0 && !hasName(columns)) {
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
   }
   let count = 0;
   for await (const { line, record, flaw } of rows) {
     if (record === undefined || flaw !== undefined) throw new FileError(`${path}:${line}: the line ${flaw}`);
     try {
-      yield toLead(columns === undefined ? record : toJson(record));
+      const lead = withName(record, nameOf);
+      yield toLead(columns === undefined ? lead : toJson(lead));
     } catch (error) {
       throw new FileError(`${path}:${line}: ${(error as Error).message}`);
     }
     count += 1;
   }
   if (count === 0) throw new FileError(`${path} contains no leads`);
+}
+
+/** What the columns of people's own files mean. */
+export interface LeadColumns {
+  /** Whether a column of this name is known. */
+  readonly isKnown: (name: string) => boolean;
+  /** Whether one of these has the name of a lead. */
+  readonly hasName: (columns: readonly string[]) => boolean;
+  /** The name of a lead; undefined if no column has it. */
+  readonly nameOf: (record: JsonText) => string | undefined;
+}
+
+const nameAlone: LeadColumns = {
+  isKnown: () => false,
+  hasName: (columns) => columns.includes('name'),
+  nameOf: () => undefined,
+};
+
+/** The record with its name in the member `name`. */
+function withName(record: JsonText, nameOf: LeadColumns['nameOf']): JsonText {
+  const members = allMembers(record);
+  const name = members.some(([member]) => member === 'name') ? undefined : nameOf(record);
+  if (name === undefined) return record;
+  return objectOf([
+    ['name', JSON.stringify(name)],
+    ...members.filter(([member]) => member.toLowerCase() !== 'name'),
+  ]);
 }
 
 /** How many bytes are read at once. */

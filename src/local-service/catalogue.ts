@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import { openFile, type Rows } from '../sqlite/database.ts';
-import { type CatalogueFile, leadsOf, readCatalogueFile } from './catalogue-file.ts';
+import { type CatalogueFile, type LeadColumns, leadsOf, readCatalogueFile } from './catalogue-file.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
 import { apart, phrase, toIndexText } from './objective.ts';
@@ -23,11 +23,13 @@ export async function openCatalogueOf(
   stateDir: string,
   file: string | undefined,
   tell: (line: string) => void,
+  columns?: LeadColumns,
 ) {
   const path = await indexOf(
     stateDir,
     file === undefined ? demonstrationFile() : readCatalogueFile(file),
     tell,
+    columns,
   );
   const rows = openFile(path, 'immutable');
   const search = createSearch(rows);
@@ -59,7 +61,12 @@ export async function openCatalogueOf(
  * The index of a catalogue, which is made if there is none for this content. It is written under another name, renamed when it is complete,
  * and never changed afterwards, so any number of processes may read it without a lock.
  */
-async function indexOf(stateDir: string, file: CatalogueFile, tell: (line: string) => void): Promise<string> {
+async function indexOf(
+  stateDir: string,
+  file: CatalogueFile,
+  tell: (line: string) => void,
+  columns?: LeadColumns,
+): Promise<string> {
   const content = digestOf(file.content, 64);
   const path = join(stateDir, `catalogue-${digestOf(`${form}:${file.kind}:${content}`)}.db`);
   if (existsSync(path)) return path;
@@ -68,7 +75,7 @@ async function indexOf(stateDir: string, file: CatalogueFile, tell: (line: strin
     const rows = openFile(part);
     try {
       rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-      await writeCatalogue(rows, leadsOf(file, tell));
+      await writeCatalogue(rows, leadsOf(file, tell, columns));
       rows.exec('COMMIT');
     } finally {
       rows.close();

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { makePrivateFolder } from '../files/private-folder.ts';
 import { loadSqlite } from '../sqlite/database.ts';
 import { type Catalogue, openCatalogueOf } from './catalogue.ts';
+import type { LeadColumns } from './catalogue-file.ts';
 import { transactionNow } from './ledger.ts';
 import { listenTo } from './listener.ts';
 import { readScenario } from './scenario.ts';
@@ -25,8 +26,10 @@ export interface LocalServiceOptions extends Listeners {
   readonly port: number;
   /** The ID of this process. It is stored with what it holds, so that what a killed process held can be told apart. */
   readonly pid: number;
-  /** The user's own leads, .jsonl, .ndjson or .csv; absent = the demonstration. */
+  /** The user's own leads, in any format that a list can have; absent = the demonstration. */
   readonly catalogFile?: string | undefined;
+  /** What its columns mean; absent = the name of a lead is in `name`. */
+  readonly leadColumns?: LeadColumns | undefined;
   readonly switches?: Partial<Switches> | undefined;
   /** Whether the accounts, tasks and keys of earlier runs are removed first. */
   readonly isFresh?: boolean | undefined;
@@ -53,7 +56,12 @@ export async function startLocalService(options: LocalServiceOptions) {
     store.close();
   };
   try {
-    catalogue = await openCatalogueOf(stateDir, options.catalogFile, (line) => hint?.(line));
+    catalogue = await openCatalogueOf(
+      stateDir,
+      options.catalogFile,
+      (line) => hint?.(line),
+      options.leadColumns,
+    );
     const now = () => clock.now().getTime();
     const answering = new Map<string, Promise<void>>();
     const service: Service = {

@@ -189,6 +189,14 @@ describe('serve', () => {
     expect(JSON.parse(stdout)).toMatchObject({ object: 'credit_balance', available_credits: 50 });
   });
 
+  it('serves the leads of a file whose names are in columns of its own', async () => {
+    const { write, pathOf } = createMachine();
+    write('mine.csv', 'Prospects;;\nVorname;Nachname;Firma\nÄda;Beispiel;Bread Ltd\n');
+    const at = await serve(`--catalog ${pathOf('mine.csv')}`);
+    const { stdout } = await at.run('search person bread');
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'Äda Beispiel' });
+  });
+
   it('serves the leads of a file, numbers and unknown fields as they are', async () => {
     const { write, pathOf } = createMachine();
     const odd = '"id":12345678901234567890,"rate":1.10';

@@ -49,6 +49,11 @@ const tables: readonly [name: string, text: string, expected: string][] = [
   ['names that are not known', 'Kunde;Umsatz\nAcme;100\nBeta;200\n', 'Kunde|Umsatz / 2: Acme|100 (2)'],
   ['a column without a name', ',name\n0,Acme\n1,Beta\n', 'column 1|name / 2: 0|Acme (2)'],
   ['a row with a cell too many', 'objective,id\nAda,1\nBo,3,4\nCy,5\n', 'objective|id / 2: Ada|1 (3)'],
+  [
+    'a row with a cell too many below names that are all known',
+    'name,city\nAcme,Rome,x\n',
+    'name|city / 2: has 3 cells, but the header has 2 (1)',
+  ],
   ['empty cells at the end of each row', 'name,id\nAcme,1,\nBeta,2,\n', 'name|id / 2: Acme|1 (2)'],
   [
     'columns that are called like paths',

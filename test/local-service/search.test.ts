@@ -124,10 +124,10 @@ describe("the user's own catalogue", () => {
     ['a.ndjson', '{"name":"A","entity_type":"alien"}', /a\.ndjson:1: entity_type must be one of/],
     ['a.jsonl', '{"name":"A","links":"https://a.example"}', /a\.jsonl:1: links must be an object/],
     ['a.jsonl', '\n', /a\.jsonl contains no leads/],
-    ['a.csv', 'title\nA\n', /a\.csv: the file has no column "name"/],
+    ['a.csv', 'title,size\nA,x\n', /a\.csv: the file has no column "name": its columns are title, size/],
     ['a.csv', 'name,city\nA,Bern\n,Basel\n', /a\.csv:3: name is required/],
     ['a.csv', 'name\n"A\n', /a\.csv:2: the line has a cell that begins with a quote but/],
-    ['a.csv', 'name;city\nA;Bern;x\n', /a\.csv:2: the line has 3 cells, but the header has 2/],
+    ['a.csv', 'name;city\nA;Bern;x\nB;Bonn\n', /a\.csv:2: the line has 3 cells, but the header has 2/],
   ])('%s %j is refused, with the line', async (name, content, message) => {
     await expect(serve(name, content)).rejects.toThrow(message);
     await expect(serve(name, content)).rejects.toBeInstanceOf(FileError);

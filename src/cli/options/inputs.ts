@@ -112,8 +112,8 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
 }
 
 /**
- * The items in a file of a list option, read like rows: text with an item per line, CSV with a column of this name, JSONL with a field of
- * this name. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
+ * The items in a file of a list option, read like rows: text with an item per line, else a column or field of this name; names of leads may
+ * stand in another one that is known for them. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
  */
 async function readListFile(
   context: Context,
@@ -123,11 +123,15 @@ async function readListFile(
   notes: InputNotes,
 ) {
   // Only loaded by lists that are in a file.
-  const [{ bytesOf }, { openInput }, { memberIn, nameIn }] = await Promise.all([
-    import('../../requests/file-bytes.ts'),
-    import('../../requests/rows.ts'),
-    import('../../requests/template.ts'),
-  ]);
+  const [{ bytesOf }, { openInput }, { memberIn, nameIn }, { leadName, leadNameColumns }] = await Promise.all(
+    [
+      import('../../requests/file-bytes.ts'),
+      import('../../requests/rows.ts'),
+      import('../../requests/template.ts'),
+      import('../../requests/lead-name.ts'),
+    ],
+  );
+  const isOfNames = column === 'name';
   const isPiped = isInput(path);
   const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);
   const name = isPiped ? 'standard input' : path;
@@ -140,13 +144,17 @@ async function readListFile(
   });
   tellOfInput(notes, input);
   const { columns, rows } = input;
-  if (columns !== undefined && nameIn(columns, column) === undefined) {
-    throw new UsageError(`${what} has no column "${column}"`);
+  const isThere = (names: readonly string[]): boolean =>
+    isOfNames ? leadNameColumns(names).length > 0 : nameIn(names, column) !== undefined;
+  if (columns !== undefined && !isThere(columns)) {
+    throw new UsageError(
+      `${what} has no column "${column}": its columns are ${columns.join(', ').slice(0, 300)}`,
+    );
   }
   const items: string[] = [];
   for await (const { line, record, flaw } of rows) {
     const isRead = record !== undefined && flaw === undefined;
-    const item = isRead ? stringOf(memberIn(record, column)) : undefined;
+    const item = isRead ? (isOfNames ? leadName(record) : stringOf(memberIn(record, column))) : undefined;
     if (item === undefined) {
       throw new UsageError(`${option}: line ${line} of ${name} ${flaw ?? `has no text "${column}"`}`);
     }
