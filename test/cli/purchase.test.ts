@@ -300,5 +300,6 @@ describe('an answer that can not be understood', () => {
     expect(kept).toContain('a@b.example');
     expect(answer.endsWith(kept)).toBe(true);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await at.leadpipe(`history show ${error.operation_id}`)).toMatchObject(failing(6, file));
   });
 });

@@ -135,7 +135,7 @@ describe('an input', () => {
   it.each([
     ['', ''],
     [' \n\n', ''],
-    ['\ufeffid,objective\r\n', 'id,objective,'],
+    ['\ufeffid,objective\r\n', '\ufeffid,objective,'],
     ['name,website,links\n', 'name,website,links,'],
   ])('without rows (%j), as a search leaves it that found nothing, is complete', async (text, own) => {
     write('list.csv', text);

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, Option } from 'commander';
 import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
-import { readAnswer } from '../../../operations/journal/answers.ts';
+import { garbledFile, readAnswer } from '../../../operations/journal/answers.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
 import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
@@ -75,7 +76,7 @@ async function runHistoryShow(
   const record = await readHistoryRecord(operation);
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
-  if (stored === undefined) throw toNothingKept(record, operation);
+  if (stored === undefined) throw toNothingKept(record, operation, state);
   let shown = 0;
   await withOutput(context, options, stored.printed, async (output) => {
     for await (const records of stored.records) {
@@ -155,13 +156,15 @@ async function* readAnswers(folder: string, row: AnswerKind | undefined, signal:
   }
 }
 
-/** Pure: the error of a purchase of which nothing can be shown. It says where its leads are instead. */
-function toNothingKept(record: HistoryRecord, operation: Operation): LeadpipeError {
+/** The error of a purchase of which nothing can be shown. It says where its leads are instead, or what came. */
+function toNothingKept(record: HistoryRecord, operation: Operation, state: string): LeadpipeError {
   const { intent, progress } = operation;
   const { operation_id: id, output } = record;
   const { command } = intent;
   const place = output === null ? '' : `Its output is ${output}. `;
-  const hint = `${place}${toNextCommand(record, operation) ?? 'To see what it was about: leadpipe history list'}`;
+  const garbled = join(folderOf(state, id), garbledFile);
+  const kept = existsSync(garbled) ? `What came instead of an answer is in ${garbled}. ` : '';
+  const hint = `${kept}${place}${toNextCommand(record, operation) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] = isTask(command)
     ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
