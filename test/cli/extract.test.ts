@@ -114,7 +114,9 @@ describe('extract', () => {
     expect(await extract(items, ada)).toMatchObject({
       code: 0,
       stdout: `${lines.join('\n')}\n`,
-      stderr: expect.stringMatching(/^3 items\nrequest req_test · operation op_\w+\n$/),
+      stderr: expect.stringMatching(
+        /^3 items · charged; price unknown \(.*\)\nrequest req_test · operation op_\w+\n$/,
+      ),
     });
     expect((await extract(items, `${ada} -f json`)).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);
   });

@@ -1,4 +1,4 @@
-import type { Context, RunFacts } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
@@ -55,7 +55,8 @@ export function close(
   context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   learnEnd(context, toKnown(closing));
-  const paid = { ...closing, isLocal: options.local === true, ...factsOf(context) };
+  const { creditsBefore, creditsAfter } = factsOf(context);
+  const paid = { ...closing, isLocal: options.local === true, creditsBefore, creditsAfter };
   const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
@@ -76,8 +77,11 @@ function toKnown({ before, charged, cost, excluded, ids, leads, stopReason }: Cl
 }
 
 /** What a closing line says, and what the run knows of its balance. */
-type ToldLast = Omit<Closing, 'ids'> &
-  Pick<RunFacts, 'creditsBefore' | 'creditsAfter'> & { readonly isLocal?: boolean };
+interface ToldLast extends Omit<Closing, 'ids'> {
+  readonly creditsBefore?: number | undefined;
+  readonly creditsAfter?: number | undefined;
+  readonly isLocal?: boolean;
+}
 
 export function toClosingLine(closing: ToldLast, file?: string, place = 'in', append = false): string {
   const { what, also, leads, excluded = 0, state, stopReason, limit, cost, isLocal } = closing;
