@@ -18,13 +18,13 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
     { leads: 0, stopReason: 'source_finished', cost: { credits: 0 } },
     'a.csv',
-    '0 leads · no more matches · cost at most 0 credits',
+    '0 leads in a.csv · no more matches · cost at most 0 credits',
   ],
   // With --local alone it says so.
   [
     { leads: 0, stopReason: 'source_finished', cost: { credits: 0 }, isLocal: true },
     'a.csv',
-    '0 leads · no more matches · cost nothing',
+    '0 leads in a.csv · no more matches · cost nothing',
   ],
   // What is always free says nothing about its cost, wherever it runs.
   [{ leads: 2, isLocal: true, creditsBefore: 3 }, undefined, '2 leads'],
