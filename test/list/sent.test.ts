@@ -54,3 +54,27 @@ it('what is sent for the first row that is bought is said once, before it is sen
   });
   expect((await contacts('--input', 'list.csv', '-q')).stderr).not.toContain('sends');
 });
+
+describe('an argument', () => {
+  const table = 'name,website\nAda,a.example\nBo,b.example\n';
+  it.each([
+    ['contact email list.csv', 2, 'list.csv is a file', '--input list.csv'],
+    ['contact email @list.csv', 2, 'list.csv has a table in it', '--input list.csv'],
+    ['enrich @list.json --field city', 2, 'has a table in it', '--input list.json'],
+    ['research list.csv', 2, 'list.csv is a file', '--input list.csv'],
+    ['contact email @prose.txt', 0, '', ''],
+    ['enrich @object.json --field city', 0, '', ''],
+    ['contact email nowhere.csv', 0, '', ''],
+    ['extract x_followers @nasa', 0, '', ''],
+    ['extract x_followers list.csv', 0, '', ''],
+  ])('of `%s` ends with %d', async (words, code, why, hint) => {
+    write('list.csv', table);
+    write('nasa', 'x');
+    write('list.json', '[{"name":"Ada"},{"name":"Bo"}]');
+    write('object.json', '{\n"people":[{"name":"Ada"},{"name":"Bo"}]\n}');
+    write('prose.txt', 'Find the CTO of Acme, the company in Berlin.\nAny of them, please.\n');
+    expect(await leadpipe(words.split(' '))).toMatchObject(ending(code, why, hint));
+    expect(service.requests()).toBe(code === 0 ? 1 : 0);
+    if (words.endsWith('@nasa')) expect(paid()).toEqual(['@nasa']);
+  });
+});

@@ -1,13 +1,14 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
-import { type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
+import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import type { Closing } from '../messages/closing-line.ts';
-import { readTextArgument } from '../options/inputs.ts';
+import { readInput, readTextArgument } from '../options/inputs.ts';
 import { inputNames } from '../options/options.ts';
 import type { RowsOptions, Source } from '../options/rows.ts';
 import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
 import { createReceived } from '../records/rows-report.ts';
+import { checkNotForgotten } from './forgotten-input.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
 
@@ -35,14 +36,18 @@ export async function lookUp(
     return list && { found: list.found, ids: { operationId: list.operationId } };
   }
   const one = toListOf(request);
-  const body = one.toBody(
-    await readTextArgument(context, inputNames[one.field], source.argument),
-    inputNames,
-  );
+  const body = one.toBody(await readArgument(context, one, source.argument), inputNames);
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
   bought.close(toSummary(new JsonView(bought.text), bought));
   const received = createReceived(one);
   received.add(bought.text, []);
   return { found: received.found, ids: bought.ids };
+}
+
+/** The text of an argument. A target is never a file: `@nasa` is a handle. Throws UsageError for what looks like a forgotten `--input`. */
+async function readArgument(context: Context, { field }: ListOf, argument: string): Promise<string> {
+  if (field === 'target') return argument === '-' ? await readInput(context, inputNames[field]) : argument;
+  await checkNotForgotten(context, argument, inputNames[field]);
+  return await readTextArgument(context, inputNames[field], argument);
 }

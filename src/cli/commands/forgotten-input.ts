@@ -1,0 +1,59 @@
+import { extname } from 'node:path';
+import type { Context } from '../../context.ts';
+import { LeadpipeError, UsageError } from '../../errors.ts';
+import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { confirm } from '../ask.ts';
+import { shellWord } from '../messages/quoted.ts';
+import { isInput } from '../options/inputs.ts';
+
+/**
+ * Asks on a terminal about an argument that looks like a forgotten `--input`: the name of a file that is there, or an `@file` in which a table
+ * stands. Throws UsageError elsewhere, and where it was one: its name, or all of its rows, would be bought as one text.
+ */
+export async function checkNotForgotten(context: Context, argument: string, what: string): Promise<void> {
+  const file = argument.replace(/^@/, '');
+  if (file === '' || isInput(file) || !(await isRegularFile(file))) return;
+  const isNamed = argument.startsWith('@');
+  if (isNamed && !(await hasTable(file))) return;
+  const found = isNamed ? `${file} has a table in it` : `${argument} is a file`;
+  const hint = `To buy one for each of its rows: --input ${shellWord(file)}`;
+  if (context.stdin.isTerminal && context.stderr.isTerminal) {
+    const sent = isNamed ? 'all of it' : 'its name';
+    if (await confirm(context, `${found}. Send ${sent} as one ${what}?`)) return;
+  }
+  throw new UsageError(
+    `${found}, and ${isNamed ? 'all of it' : 'its name'} would be sent as one ${what}`,
+    isNamed ? hint : `${hint}\nTo send what is in the file as one text: @${file}`,
+  );
+}
+
+/** A file that can't be read as a list is a text. So is a single object. */
+async function hasTable(file: string): Promise<boolean> {
+  const { openInput } = await import('../../requests/rows.ts');
+  try {
+    const { columns, format, rows } = await openInput(bytesOf(file, '@file'), {
+      name: file,
+      field: 'text',
+      wanted: [],
+      what: file,
+    });
+    if (format === 'text') return false;
+    if (columns !== undefined) return columns.length > 1 || extname(file) !== '';
+    let count = 0;
+    for await (const { record } of rows) if (record !== undefined && ++count > 1) break;
+    return count > 1 && (await isNoObject(file));
+  } catch (error) {
+    if (error instanceof LeadpipeError) return false;
+    throw error;
+  }
+}
+
+/** Whether a file of JSON is something else than one object, which may be a context. */
+async function isNoObject(file: string): Promise<boolean> {
+  const [{ readNamedFile }, { isJson }] = await Promise.all([
+    import('../options/inputs.ts'),
+    import('../../json/valid.ts'),
+  ]);
+  const text = (await readNamedFile(file, '@file')).trim();
+  return !(text.startsWith('{') && isJson(text));
+}
