@@ -43,7 +43,7 @@ export const commands = {
   serve: ['run the local service on 127.0.0.1, for any client', () => import('./commands/serve.ts')],
   mcp: ['run a server that lets agents use these commands as tools (MCP)', () => import('./commands/mcp.ts')],
   skill: ['print or install the skill for agents', () => import('./commands/skill.ts')],
-  completion: ['print a script that lets bash, zsh or fish complete leadpipe', loadCompletion],
+  completion: ['print a script that lets your shell complete leadpipe commands', loadCompletion],
   man: ['print the manual page', () => import('./commands/man.ts')],
 } as const satisfies Readonly<Record<string, readonly [summary: string, load: Load]>>;
 

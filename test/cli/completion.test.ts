@@ -29,7 +29,7 @@ describe('what can follow', () => {
     ['contact -- ', 'words email phone'],
     ['contact -- email --', 'words'],
     ['contact email @', 'files'],
-    ['completion ', 'words bash zsh fish'],
+    ['completion ', 'words bash zsh fish powershell'],
     ['balance --format ', 'words table cards jsonl json csv md xlsx sqlite'],
     ['balance -f ', 'words table cards jsonl json csv md xlsx sqlite'],
     [
@@ -84,6 +84,28 @@ describe('what can follow', () => {
   it('are for zsh with their meaning, and without a colon where there is none', async () => {
     const { stdout } = await runInProcess('completion zsh -- contact ""');
     expect(stdout).toBe('words\nemail\nphone\n');
+  });
+
+  it('are for PowerShell those that begin with the word, quoted where it needs that', async () => {
+    const answer = async (...words: string[]) =>
+      (await runInProcess(['completion', 'powershell', '--', ...words])).stdout;
+    expect(await answer('contact', ' ')).toBe('words\nemail\t\nphone\t\n');
+    expect(await answer('contact', 'ph')).toBe('words\nphone\t\n');
+    expect(await answer('balance', '--format=cs')).toBe('words\n--format=csv\t\n');
+    expect(await answer('balance', '--requ')).toMatch(/^words\n--require\t[^\n]+\n$/);
+    expect(await answer('balance', '-o', ' ')).toBe('files\n');
+    const env = bareEnvironment();
+    await runInProcess('search company fintech --limit 1 --list "it\'s mine" --local -q', { env });
+    const { stdout } = await runInProcess(['completion', 'powershell', '--', 'search', '--list', '"it'], {
+      env,
+    });
+    expect(stdout).toBe("words\n'it''s mine'\t1 lead\n");
+    // What the script needs to be one for PowerShell; here none can run it.
+    const { stdout: script } = await runInProcess('completion powershell');
+    expect(script).toMatch(/^Register-ArgumentCompleter -Native -CommandName leadpipe/m);
+    expect(script).toContain("leadpipe completion powershell '--' @words $last");
+    const count = (pattern: RegExp) => script.replace(/#.*/g, '').match(pattern)?.length;
+    expect([count(/\{/g), count(/\(/g)]).toEqual([count(/\}/g), count(/\)/g)]);
   });
 
   it('are the options of the command', async () => {

@@ -18,7 +18,12 @@ import { optionsBelow, takesValue } from '../options/leading.ts';
 import { argumentOf } from '../options/options.ts';
 import { findPackageFile } from '../package-file.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
+/** The shells, with the ends of the names of their scripts. */
+const scripts = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'ps1' } as const;
+
+type Shell = keyof typeof scripts;
+
+const shells = Object.keys(scripts) as Shell[];
 
 type Candidate = readonly [value: string, meaning: string];
 
@@ -55,6 +60,7 @@ export function createCompletionOf(
             'add to ~/.zshrc, after compinit: eval "$(leadpipe completion zsh)"; or save the script as `_leadpipe` in a folder of $fpath',
           ],
           ['fish', 'leadpipe completion fish > ~/.config/fish/completions/leadpipe.fish'],
+          ['powershell', 'add to $PROFILE: leadpipe completion powershell | Out-String | Invoke-Expression'],
         ],
       },
     ],
@@ -65,11 +71,11 @@ export function createCompletionOf(
       const shell = checkOneOf('shell', given, shells);
       const { stream } = context.stdout;
       if (typed.length === 0) {
-        const script = await findPackageFile('completions', `leadpipe.${shell}`);
+        const script = await findPackageFile('completions', `leadpipe.${scripts[shell]}`);
         return void stream.write(await readFile(script, 'utf8'));
       }
       // The last word is incomplete.
-      const words = shell === 'bash' ? readBashLine(typed).words : typed;
+      const words = readLine(shell, typed);
       const { prefix = '', candidates } = toCompletion(await createProgram(context, words), words);
       if (candidates === 'file') return void stream.write('files\n');
       const known = typeof candidates === 'string' ? await readCandidates(context, candidates) : candidates;
@@ -192,7 +198,7 @@ function valuesOf(part: Argument | Option, prefix: string, typed: string): Compl
 
 /** Pure: the answer to a shell's script. */
 function toReplies(
-  shell: (typeof shells)[number],
+  shell: Shell,
   candidates: readonly Candidate[],
   prefix: string,
   given: readonly string[],
@@ -202,11 +208,27 @@ function toReplies(
     // zsh puts -- before the meaning, even before an empty one.
     zsh: (value: string, meaning: string) => value.replace(/[\\:]/g, '\\$&') + (meaning && `:${meaning}`),
     fish: (value: string, meaning: string) => `${prefix}${value}\t${meaning}`,
+    // The others leave out themselves what does not begin with the word.
+    powershell: (value: string, meaning: string) =>
+      `${prefix}${value}`.startsWith(readLine('powershell', given).at(-1) ?? '')
+        ? `${quotedForPowerShell(prefix + value)}\t${meaning}`
+        : undefined,
   }[shell];
   return candidates
     .filter(([value]) => value === toTerminalText(value))
     .map(([value, meaning]) => toReply(value, toTerminalText(meaning)))
     .filter((reply) => reply !== undefined);
+}
+
+/** Pure: the words after the name of the command, as its shell's script passes them. */
+function readLine(shell: Shell, typed: readonly string[]): readonly string[] {
+  if (shell === 'bash') return readBashLine(typed).words;
+  // A word of nothing is passed as a space, and one in quotes with them.
+  return shell === 'powershell' ? typed.with(-1, (typed.at(-1) ?? '').trim().replace(/^["']/, '')) : typed;
+}
+
+function quotedForPowerShell(text: string): string {
+  return /^[\w.:/=-]+$/.test(text) ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
 /**

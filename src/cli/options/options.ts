@@ -179,7 +179,7 @@ const paidOptions = under(groups.buying, [
 
 const recordOptions = under(groups.output, [
   choice('-f, --format <format>', 'the format', 'format', formats, formatWords, {
-    defaultText: 'by -o, else table or jsonl',
+    defaultText: 'by -o; table or jsonl',
     settings: ['format'],
   }),
   new Option('--json', 'the same as -f json').implies({ format: 'json' }),
@@ -189,7 +189,7 @@ const recordOptions = under(groups.output, [
     once('-o', (name) => checkFileName('-o', name)),
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
-  option('--columns <names>', 'only these columns, such as name,score,Site=links.website', collect),
+  option('--columns <names>', 'only these columns, such as name,Site=links.website', collect),
   choice(
     '--delimiter <character>',
     'what stands between the cells of CSV (default: a comma; in .tsv, a tab)',

@@ -66,7 +66,7 @@ export const defaultConcurrency = 4;
 export function createRowsOptions(into?: string): readonly Option[] {
   const input = option(
     '--input <file>',
-    'one request for each row of this file: CSV, JSON, a workbook, a database or plain lines (- reads stdin)',
+    'one request for each row: CSV, JSON, a workbook, a database, plain lines (- reads stdin)',
     once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))),
   );
   const intoOption = option(
@@ -77,7 +77,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
   );
   const others = under(groups.list, [
     choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
-      defaultText: 'found from its content',
+      defaultText: 'from its content',
     }),
     withFacts(new Option('--sheet <name>', 'a sheet of a workbook, by name or number'), {
       defaultText: 'the first with a table',
