@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests drive for real: a keychain, proxies, shells, a reader of manual pages. Elsewhere
+# Installs the programs that the tests drive for real: a keychain, proxies, shells, readers of manual pages and of spreadsheets. Elsewhere
 # than on Debian, without the right to, or where apt-get fails, it says so, and the tests that need them are left out.
 set -euo pipefail
 
@@ -9,6 +9,7 @@ packages=(
   zsh fish
   groff man-db
   jq openssl parallel sqlite3
+  gnumeric python3-pandas python3-openpyxl
 )
 
 if ! command -v apt-get >/dev/null; then

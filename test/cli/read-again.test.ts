@@ -88,6 +88,15 @@ it.each([
   }
 });
 
+it('an empty input leaves a filled output as it is', async () => {
+  at.write('empty.csv', 'objective\n');
+  at.write('filled.csv', 'yesterday');
+  const { code, stderr } = await at.leadpipe('contact email --input empty.csv --local -o filled.csv');
+  const says = 'filled.csv was left as it was, because this run brought nothing';
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(says) });
+  expect(at.read('filled.csv')).toBe('yesterday');
+});
+
 // To the byte: apostrophes, controls, and headers that are repeated, empty or have spaces around them.
 it('--csv-raw gives back what was read, and sends it without the apostrophes', async () => {
   const input = [
