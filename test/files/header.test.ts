@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import { openRecords } from '../../src/files/file-records.ts';
@@ -249,3 +250,41 @@ it.each([
 ])('the header %j is read as %j', async (header, columns) => {
   expect(await read(header)).toBe(`${columns} / no rows (0)`);
 });
+
+it('any mix of line ends, quotes, delimiters, marks and titles gives the same records', async () => {
+  const cell = fc.stringMatching(/^[a-zé,;|"= ]{0,6}$/).map((text) => `x${text}x`);
+  const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(
+      rows,
+      fc.constantFrom(',', ';', '\t', '|'),
+      fc.infiniteStream(fc.constantFrom('\n', '\r\n', '\r', '\r\r\n')),
+      fc.constantFrom('', '\ufeff'),
+      fc.constantFrom('', 'title', 'empty', 'said'),
+      fc.boolean(),
+      async (all, delimiter, ends, mark, above, isQuoted) => {
+        const end = (): string => ends.next().value;
+        const first = { '': '', title: 'Prospects', empty: delimiter.repeat(2), said: `sep=${delimiter}` }[
+          above
+        ];
+        const quoted = (text: string): string =>
+          isQuoted || /["\t,;|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+        const lines = [['name', 'city', 'website'], ...all].map((cells) => cells.map(quoted).join(delimiter));
+        const text = mark + [...(first === '' ? [] : [first]), ...lines].map((line) => line + end()).join('');
+        expect(await records(text)).toEqual(all);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+async function records(text: string): Promise<unknown[]> {
+  async function* bytes() {
+    yield text;
+  }
+  const found: unknown[] = [];
+  for await (const { record, flaw } of (await openRecords(bytes(), reading)).rows) {
+    found.push(flaw ?? [...objectMembers(record ?? '{}').values()].map((value) => JSON.parse(value)));
+  }
+  return found;
+}

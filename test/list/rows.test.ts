@@ -3,7 +3,7 @@ import { readdirSync, renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { recordsIn } from '../helpers/fake-context.ts';
+import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
 import {
   contacts,
   cwd,
@@ -374,6 +374,17 @@ it('a service that has no room for more is asked for less at once', async () => 
   expect(service.charged.size).toBe(60);
   expect(service.most()).toBe(3);
   expect(service.refusals.get(429)).toBeLessThan(60);
+});
+
+it.each([
+  ['list.csv', 'objective,note\rAda,"a\n\n\nb"\rBo,\r'],
+  ['list.json', '[{"objective":"Ada"},{"objective":"Bo"}]'],
+])('the progress of %s counts its rows', async (name, text) => {
+  await serve({ latencyMs: 700 });
+  write(name, text);
+  const args = ['contact', 'email', '--input', name, '-o', 'out.jsonl'];
+  const { code, stderr } = await runInProcess(args, { env, cwd, stderrIsTerminal: true, columns: 120 });
+  expect({ code, of: /0 of \d+/.exec(stderr)?.[0] }).toEqual({ code: 0, of: '0 of 2' });
 });
 
 it('a named list that adds its rows again says which stood there', async () => {

@@ -98,6 +98,25 @@ describe("the user's own catalogue", () => {
     expect(service.fictional).toBe(false);
   });
 
+  it.each([
+    [
+      'leads.json',
+      '[\n  {"name": "Acme", "links": {"website": "https://acme.example"}},\n  {"name": "Beta"}\n]\n',
+    ],
+    [
+      'leads.json',
+      '{"count": 2, "leads": [{"name": "Acme", "links": {"website": "https://acme.example"}}, {"name": "Beta"}]}',
+    ],
+    [
+      'leads',
+      '{\n  "name": "Acme", "links": {"website": "https://acme.example"}\n}\n{\n  "name": "Beta"\n}\n',
+    ],
+  ])('JSON that is no lines: %s %j', async (name, content) => {
+    const service = await serve(name, content);
+    const { leads } = await service.search({ objective: 'Acme' });
+    expect(leads).toMatchObject([{ name: 'Acme', links: { website: 'https://acme.example' } }]);
+  });
+
   it('CSV: columns become links and facts', async () => {
     const service = await serve(
       'leads.csv',

@@ -15,7 +15,6 @@ import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/mon
 import type { Order } from '../../operations/run.ts';
 import { exact } from '../../operations/spending.ts';
 import { countOf, shortened, toThem } from '../../operations/wording.ts';
-import { countLines } from '../../requests/file-bytes.ts';
 import { textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
@@ -136,10 +135,7 @@ export async function buyList(
     };
     const order = { kind: `${list.kind} list`, body: request, keep: true, terms, rows } as const;
     const isCounted = context.stderr.isTerminal && source.isRepeatable;
-    const counted = isCounted ? await countLines(options.input) : undefined;
-    // The header is not a row.
-    const lines = counted && counted - Number(input.format === 'csv');
-    const total = lines && shard ? Math.ceil(lines / shard.of) : lines;
+    const total = isCounted ? await countRows(source, shard) : undefined;
     let errors: Awaited<ReturnType<typeof openErrors>> | undefined;
     const csv = csvLike(input);
     const shown: Shown = {
@@ -209,6 +205,15 @@ function toRestHint(options: Options, operationId: string): string {
   return by === undefined
     ? 'The list is not finished. With -o or --run, the same command without --first would buy the rest alone.'
     : `The list is not finished. To buy the rest, ${by}. Rows that are already bought are not bought again.`;
+}
+
+/** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
+async function countRows(source: RowOrder['source'], shard: RowOrder['shard']): Promise<number> {
+  let count = 0;
+  for await (const { number } of source.look()) {
+    if (shard === undefined || number % shard.of === shard.index) count++;
+  }
+  return count;
 }
 
 /** Throws UsageError for options that make no sense for a list. */
