@@ -10,11 +10,11 @@ export interface OutputStream {
   readonly columns: number | undefined;
   /** Whether it was closed when the process began, so that everything written to it is lost. Only Linux can tell. */
   readonly isClosed?: boolean;
-  /** Whether it is a regular file: then nobody reads it on this terminal meanwhile. */
+  /** Whether it is a regular file: then no one reads it on this terminal meanwhile. */
   readonly isFile?: boolean;
   /** Whether the shell has put this process into the background of its terminal; undefined where that is not known. */
   isInBackground?(): boolean;
-  /** From now on, the run stops when nobody reads this any more, also while nothing is written. */
+  /** From now on, the run stops when no one reads this any more, also while nothing is written. */
   watchReader?(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export interface Context {
     statusLine?: StatusLine;
     /** What reads standard input, in the user's words. It can be read only once. */
     inputTakenBy?: string;
-    /** Whether this run is a server that listens on standard input, which nobody may close. */
+    /** Whether this run is a server that listens on standard input, which no one may close. */
     isServer?: true;
     facts?: RunFacts;
     /** Is called when the process ends with this exit code, and returns the one that it should end with. Waits for nothing. */

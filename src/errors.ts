@@ -91,7 +91,7 @@ interface MoreFacts {
   begun_elsewhere: { origin: string };
   task_created: { leadsSearchId: string };
   task_unbegun: { operationId: string };
-  /** `pts` is the position where reading goes on. */
+  /** `pts` is the position where reading continues. */
   task_left: {
     leadsSearchId: string;
     pts: number;

@@ -152,7 +152,7 @@ export function createClient(options: ClientOptions) {
     try {
       return await ask(client, stop, key);
     } finally {
-      // While someone waits, a timer keeps the process alive. A stream that nobody reads must not.
+      // While someone waits, a timer keeps the process alive. A stream that no one reads must not.
       for (const socket of sockets) socket.unref();
     }
   }

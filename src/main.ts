@@ -89,7 +89,7 @@ async function run(): Promise<void> {
     else if (error.code === 'EIO' && process.stdout.isTTY) halt('hung_up');
     else unwritten ??= error;
   });
-  // When stderr is gone, nobody can be told.
+  // When stderr is gone, no one can be told.
   process.stderr.on('error', () => {});
   const context: Context = {
     get stdin() {

@@ -55,7 +55,7 @@ export type Topic = readonly (string | HelpList | { readonly lines: readonly str
 const helps = new WeakMap<Command, CommandHelp>();
 
 /**
- * The fewest columns for meanings beside a list of options; with fewer they are not wrapped. Commander's own value of 40 leaves none in a
+ * The minimum number of columns for meanings beside a list of options; with fewer they are not wrapped. Commander's own value of 40 leaves none in a
  * terminal of 60.
  */
 export const minWidthToWrap = 20;
@@ -82,7 +82,7 @@ export function isShared({ helpGroupHeading }: Option): boolean {
   return Object.values<string | undefined>(groups).includes(helpGroupHeading);
 }
 
-/** Pure: a topic of `help`, for a terminal with so many columns. */
+/** Pure: a topic of `help`, for a terminal with this many columns. */
 export function toTopicText(topic: Topic, width: number): string {
   const helper = createHelper(width);
   const blocks = topic.map((part) => {

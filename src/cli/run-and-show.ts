@@ -35,7 +35,7 @@ export interface Shown {
   readonly printed: (progress: Progress | undefined) => Pick<Printed, 'csv' | 'shape' | 'layout'>;
   /** Called with the output once it is open; returns the one that is used. */
   readonly opened?: (delivery: Delivery, lock: Parameters<OpenDelivery>[2]) => Promise<Delivery>;
-  /** What the progress of a list is, after so many seconds. */
+  /** What the progress of a list is, after this many seconds. */
   readonly toProgress?: (
     counts: Extract<OperationEvent, { is: 'rows' }>['counts'],
     seconds: number,
@@ -155,14 +155,14 @@ export async function show<T>(
       }
       case 'stopping':
         if (patience !== undefined) patience.ms = previousMs + 1000 * event.seconds;
-        // If the reader of the output went away, nobody may be there to read this.
+        // If the reader of the output went away, no one may be there to read this.
         if (stoppedBy(signal) === 'reader_closed') break;
         say(
           `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')} that ${toThem(event.answers, 'is', 'are')} paid for; press Ctrl-C again to stop at once`,
         );
         break;
       case 'ended':
-        // Nobody waits for what follows.
+        // No one waits for what follows.
         context.run.statusLine?.pause();
         break;
       default:

@@ -53,7 +53,7 @@ export interface TableColumn {
   links?(record: JsonView): readonly Link[];
   /** The colour of a text in this column. */
   tone?(text: string): Tone | undefined;
-  /** The fewest columns of the terminal that make sense, and the most that are useful. */
+  /** The minimum number of columns of the terminal that make sense, and the most that are useful. */
   readonly min: number;
   readonly max: number;
   /** Its share of the width, independent of the rows: a table of 3 leads looks like one of 300. */

@@ -28,7 +28,7 @@ export class KeychainError extends ConfigurationError {
   }
 }
 
-/** How long to wait for a keychain: a locked one may wait for a password, and nobody may be there to type it. */
+/** How long to wait for a keychain: a locked one may wait for a password, and no one may be there to type it. */
 const patienceMs = 3000;
 
 const faults: Readonly<Record<KeychainFault, readonly [cause: string, hint: string | Facts]>> = {

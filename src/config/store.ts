@@ -59,7 +59,7 @@ export async function changeStore(
           'Put a regular file in its place. Nothing was changed.',
         );
       }
-      // Remove what killed processes have left, which may hold a key. Nobody else writes while we have the lock.
+      // Remove what killed processes have left, which may hold a key. No one else writes while we have the lock.
       for (const left of await readdir(folder)) {
         if (/\.json\.(?:part$|tmp-)/.test(left)) await rm(join(folder, left), { force: true });
       }

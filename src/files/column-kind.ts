@@ -1,6 +1,6 @@
 /* When the cells of a column are numbers: for formats in which a number and a text are two things. */
 
-/** Excel keeps so many digits, and so does any program that reads a number as a double. */
+/** Excel keeps this many digits, and so does any program that reads a number as a double. */
 const maxDigits = 15;
 
 /** Whether a text is only a number, without a leading zero or a plus. */

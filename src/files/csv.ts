@@ -15,7 +15,7 @@ export const longestRow = 4 * 1024 * 1024;
 /** The most characters that are collected for a row that never ends. */
 const endless = 16 * longestRow;
 
-/** Pure: the flaw of a row with so many characters. */
+/** Pure: the flaw of a row with this many characters. */
 export function lengthFlaw(length: number): string | undefined {
   return length > longestRow ? `has ${length} characters: at most ${longestRow} are allowed` : undefined;
 }
@@ -23,7 +23,7 @@ export function lengthFlaw(length: number): string | undefined {
 /**
  * The rows of CSV, without blank lines. A row ends at any line end outside quotes: LF, CRLF, CR, or CR CR LF, which programs leave that write
  * CRLF and translate its LF once more. A cell that begins with a quote ends at a quote before a delimiter or a line end. Where its next quote
- * stands elsewhere, or there is none, this row has a flaw, and reading goes on at the next line.
+ * stands elsewhere, or there is none, this row has a flaw, and reading continues at the next line.
  */
 export async function* readCsv(
   text: AsyncIterable<string> | Iterable<string>,

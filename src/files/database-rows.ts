@@ -18,7 +18,7 @@ import { writeFailure } from './write-failure.ts';
 /*
  * Rows that become a table of a database. They stand in a .part until all are there: a line with the name of the table, one with the names
  * of its columns, and a line for each row, all of them JSON arrays. Then the database is made, or a copy of the old one with the rows, and put
- * in its place: nobody sees half of it, and SQLite's locks are not needed, which Node does not have.
+ * in its place: no one sees half of it, and SQLite's locks are not needed, which Node does not have.
  */
 
 /** What every database begins with. */
@@ -187,7 +187,7 @@ async function tablesOf(target: string, path: string) {
   }
 }
 
-/** Looks into a database that nobody uses now. */
+/** Looks into a database that no one uses now. */
 async function looking<T>(
   target: string,
   look: (rows: Pick<ReturnType<typeof openFile>, 'all' | 'get'>) => T,

@@ -128,7 +128,7 @@ async function openCsv(text: AsyncIterable<string>, table: TableView, reading: R
   return { ...records, delimiter };
 }
 
-/** Pure: whether a text has so many lines that are not empty, with their ends. */
+/** Pure: whether a text has this many lines that are not empty, with their ends. */
 function linesIn(text: string, count: number): boolean {
   const line = /\s*\S[^\n\r]*[\n\r]/y;
   line.lastIndex = 0;

@@ -24,7 +24,7 @@ import { realPathOf, statOrNothing } from './target.ts';
 import { reasonOf, writeFailure } from './write-failure.ts';
 
 /**
- * The proof, for whoever writes or sends, that no other process may do so. A process can lose its lock without noticing: while it is stopped
+ * The proof, for the code that writes or sends, that no other process may do so. A process can lose its lock without noticing: while it is stopped
  * (a sleeping machine, `docker pause`), another machine may take it for dead. So everything that depends on a lock looks at it first.
  */
 export interface HeldLock {
@@ -47,11 +47,11 @@ export class LockLostError extends LeadpipeError {}
 const patienceMs = 30_000;
 /** Between two signs of life of an owner, in milliseconds. */
 const heartbeatMs = 10_000;
-/** An owner without a sign of life for so many milliseconds is dead. */
+/** An owner without a heartbeat for this many milliseconds is dead. */
 const silenceMs = 40_000;
-/** A clock that jumps makes a living owner seem silent, so it is watched for so many seconds. */
+/** A clock that jumps makes a living owner seem silent, so it is watched for this many seconds. */
 const watchedSeconds = 12;
-/** What another machine prepared and did not use is removed after so many milliseconds. */
+/** What another machine prepared and did not use is removed after this many milliseconds. */
 const forgottenMs = 3_600_000;
 
 /**
@@ -147,7 +147,7 @@ export async function withOutputLock<T>(
  *
  * The lock is a folder with one file in it, named after its owner. It is taken by renaming a prepared folder onto its
  * path, which the system refuses unless there is none or an empty one; so of any number of processes one wins. A dead
- * owner's file is removed by its own, never repeated name: nobody who saw the dead one can remove a living one's.
+ * owner's file is removed by its own, never repeated name: no one who saw the dead one can remove a living one's.
  */
 export function claimLock(path: string, pid: number) {
   const owner = ownerOf(pid);
@@ -192,7 +192,7 @@ export function claimLock(path: string, pid: number) {
         removeEmpty(at);
         return true;
       };
-      // A disk can fail once. If it fails again, what was done is done: the lock is nobody's when this process has ended.
+      // A disk can fail once. If it fails again, what was done is done: the lock is no one's when this process has ended.
       for (const at of [ready, path]) orElse(() => remove(at), false) || orElse(() => remove(at), false);
     },
   };

@@ -13,7 +13,7 @@ export type HeaderPlace =
   /** The first row is one of data: it is like those below it. */
   | { readonly is: 'no_header'; readonly line: number; readonly known: 0 };
 
-/** The header is looked for in so many rows that are not empty, and compared with the same number below it. */
+/** The header is looked for in this many rows that are not empty, and compared with the same number below it. */
 const most = 100;
 const mostAbove = 30;
 

@@ -170,7 +170,7 @@ export async function openLog(
     fail(error);
   }
   /**
-   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync nobody knows what is on
+   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync no one knows what is on
    * the disk.
    */
   let failure: unknown;
@@ -211,7 +211,7 @@ export async function openLog(
       end += bytes.length;
       return end - bytes.length;
     },
-    /** Removes the lines from this byte on, which the disk did not confirm: nobody may count on them. */
+    /** Removes the lines from this byte on, which the disk did not confirm: no one may count on them. */
     takeBack(from: number): void {
       try {
         ftruncateSync(handle.fd, from);

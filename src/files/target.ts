@@ -45,6 +45,6 @@ export async function realPathOf(path: string): Promise<string> {
 
 /**
  * How the .part beside the output is opened. `new`: if there is one, it belongs to another operation, and is renamed. `at`: it belongs to
- * this operation, and is continued after so many bytes; after 0 it is written again from the start.
+ * this operation, and is continued after this many bytes; after 0 it is written again from the start.
  */
 export type Opening = 'new' | { readonly at: number };

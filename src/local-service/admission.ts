@@ -160,7 +160,7 @@ interface Job extends Cost {
 }
 
 /**
- * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure nobody works on
+ * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure no one works on
  * the request any more, so the next look at the ledger releases the reservation. The idempotency key stays used.
  */
 // rule: contact.settled, contact.released

@@ -7,7 +7,7 @@ import type { Lead } from './lead.ts';
 
 /**
  * The demonstration catalogue: invented leads of all nine entity types, in the same form as a user's own. Addresses are in the reserved
- * `.example` domain and phone numbers in ranges reserved for fiction, so that they reach nobody.
+ * `.example` domain and phone numbers in ranges reserved for fiction, so that they reach no one.
  */
 export function demonstrationFile(): CatalogueFile {
   const file = join(import.meta.dirname, 'demonstration.jsonl');

@@ -87,7 +87,7 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` mean the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
-  // On every platform, the account "nobody" does not exist, so that a failure can be tried out.
+  // On every platform, the account "no one" does not exist, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
   const leads = catalogue.all(members);
   const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
@@ -109,7 +109,7 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
   });
 }
 
-/** A number of so many digits, from a hash; 19 fit into 64 bits. */
+/** A number of this many digits, from a hash; 19 fit into 64 bits. */
 function digitsOf(text: string, digits: number): string {
   const number = BigInt(`0x${digestOf(text, 30)}`).toString();
   return `1${number.padStart(digits, '7').slice(1 - digits)}`;

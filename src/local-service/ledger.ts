@@ -7,7 +7,7 @@ type Books = Pick<Service, 'store' | 'answering' | 'switches' | 'now'>;
 
 /**
  * A transaction on the state as it is by now: what has ended by itself is settled first, and what is old forgotten. Nothing else needs to
- * watch over it, since whoever asks looks here.
+ * watch over it, since every request looks here first.
  */
 export function transactionNow<Result>(service: Books, work: (rows: Rows) => Result): Result {
   return service.store.transaction((rows) => {
@@ -74,7 +74,7 @@ export function endStream(
 }
 
 /**
- * Ends requests that nobody works on, because their process has ended or their settlement failed: streams as dropped, all others without a
+ * Ends requests that no one works on, because their process has ended or their settlement failed: streams as dropped, all others without a
  * charge. A search that has brought nothing is removed: the same request may come again.
  */
 function endOrphans(service: Books, rows: Rows): void {
@@ -124,8 +124,8 @@ export type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reaso
   };
 
 /**
- * How far a task is depends on nothing but the time since it was created: it goes on without a client, without this process, and after a
- * kill. Whoever looks first (a request, the next start of any process on the same state) writes the progress down, and settles when it
+ * How far a task is depends on nothing but the time since it was created: it continues without a client, without this process, and after a
+ * kill. The first one that looks (a request, the next start of any process on the same state) writes the progress down, and settles when it
  * sees the end.
  */
 // rule: general.task-settles, states.background, states.error

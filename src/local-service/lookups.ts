@@ -77,7 +77,7 @@ async function aboutOne(catalogue: Service['catalogue'], query: string) {
   return { Result: `${describe(lead)}${known}`, Citations: lead.links.map(([, link]) => link) };
 }
 
-/** Counting stops here: nobody needs a larger number exactly. */
+/** Counting stops here: no one needs a larger number exactly. */
 const maxCounted = 5000;
 
 /** How many leads fit, and the first of them. */

@@ -47,7 +47,7 @@ const typeWords = wordSet(
 /** Words that may stand within a phrase, but not at its beginning. */
 const joining = /^(?:a|an|and|at|for|in|of|on|or|the|to|with)$/i;
 
-/** A word that nobody writes. It stands before and after each kind in the index, so that no phrase spans two of them. */
+/** A word that no one writes. It stands before and after each kind in the index, so that no phrase spans two of them. */
 export const apart = 'ǀ';
 
 function wordSet(words: string): ReadonlySet<string> {

@@ -75,7 +75,7 @@ export async function startLocalService(options: LocalServiceOptions) {
     listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
-    // Without file descriptors a connection is lost, but the service goes on.
+    // Without file descriptors a connection is lost, but the service continues.
     server.on('error', (error) => log?.(`connections: ${error.message}`));
     return {
       /** `http://127.0.0.1:<port>` */

@@ -26,7 +26,7 @@ const longestLine = 10 * 1024 ** 2;
 
 /**
  * Serves one client on standard input and output, until it goes away or `context.signal` aborts. The SDK's own transport gives up
- * what is under way when its input ends, and passes over lines that it can't read. Throws UsageError for a client whose lines can't
+ * what is in progress when its input ends, and passes over lines that it can't read. Throws UsageError for a client whose lines can't
  * be read.
  */
 export async function serveStdio(context: Context, options: McpOptions): Promise<void> {

@@ -6,7 +6,7 @@ import type { Progress } from './operation.ts';
 
 /** The port through which records leave. */
 export interface Delivery {
-  /** The file that records go to, as the user named it. Undefined for a stream: nobody knows what was read from it. */
+  /** The file that records go to, as the user named it. Undefined for a stream: no one knows what was read from it. */
   readonly file: string | undefined;
   /** Bytes of complete writes in the file so far; undefined where the output has no length. */
   readonly length: number | undefined;

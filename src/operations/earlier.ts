@@ -17,7 +17,7 @@ import { isPartOf, replacedBy } from './output-owner.ts';
 export type Earlier =
   /** Nothing can be reused: it is bought. */
   | ({ readonly is: 'new'; readonly answers: Answers } & EarlierRuns)
-  /** The order goes on with what an operation has left. */
+  /** The order resumes what an operation has left. */
   | {
       readonly is: 'resume';
       readonly operation: Operation;
@@ -25,7 +25,7 @@ export type Earlier =
       readonly isSameOutput: boolean;
       readonly isOurs: boolean;
       readonly answers: Answers;
-      /** Whether it is bought anew where the operation can't be resumed. */
+      /** Whether it is bought again where the operation can't be resumed. */
       readonly mayStartOver: boolean;
     }
   /** Another process is working on it. Only agents get this; the command line finds the output locked. */
@@ -119,7 +119,7 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   };
 }
 
-/** The rules for a command: what is unfinished in the same output goes on, and the rest is told. */
+/** The rules for a command: what is unfinished in the same output is resumed, and the rest is told. */
 async function findForCommand(asking: Asking): Promise<Earlier> {
   const { buyer, order, ordered } = asking;
   const answers: Operation[] = [];

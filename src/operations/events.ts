@@ -59,7 +59,7 @@ export type OperationEvent =
     }
   /** So many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
-  /** The run was stopped, and waits up to `seconds` for so many answers. */
+  /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /** The balance before and after a purchase, where a limit asks for it; `after` is undefined where the service did not answer at once. */
   | { readonly is: 'balance'; readonly before: number; readonly after: number | undefined }

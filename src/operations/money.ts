@@ -15,7 +15,7 @@ import { countOf, toThem } from './wording.ts';
 
 type Prices = Pick<Connection['settings'], PriceName>;
 
-/** The most that a purchase can cost; null where it is not known: it pays for so many units, whose price, `setting`, is not set. */
+/** The most that a purchase can cost; null where it is not known: it pays for this many units, whose price, `setting`, is not set. */
 export type WorstCase =
   | { readonly credits: number }
   | { readonly credits: null; readonly setting: PriceName; readonly units: number };
@@ -147,13 +147,13 @@ function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>
   return reserveCredits(spending, { credits: exact((sent + rest) * each.credits) });
 }
 
-/** What counts for the day: so many credits and, where that is not all of it, why the rest is not known. */
+/** What counts for the day: this many credits and, where that is not all of it, why the rest is not known. */
 export interface Counted {
   readonly credits: number;
   readonly unknown?: UnknownCost;
 }
 
-/** Pure: what counts for the day while a run goes on. Rows that nobody can count: the whole limit that they share. */
+/** Pure: what counts for the day while a run is active. Rows that no one can count: the whole limit that they share. */
 export function toCounted(costs: Costs): Counted {
   if (costs.is === 'nothing') return { credits: 0 };
   if (costs.is === 'once') return times(costs.worst, 1);
@@ -163,7 +163,7 @@ export function toCounted(costs: Costs): Counted {
   return each.credits === 0 ? { credits: 0 } : { credits: 0, unknown: 'rows' };
 }
 
-/** Pure: what so many purchases with this worst case count for the day. */
+/** Pure: what this many purchases with this worst case count for the day. */
 export function times(
   each: { readonly credits: number } | ({ readonly credits: null } & Exclude<UnknownCost, 'rows'>),
   count: number,
@@ -253,7 +253,7 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 
 /**
  * The limit for the rows of a list: that of the run or, where the day leaves less, what is counted for the day: `rest` rows, or all that is
- * left where nobody can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
+ * left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
  * begin at the same time. Throws `credits` where the price of a row is not known.
  */
 export async function toRowLimit(

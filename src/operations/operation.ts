@@ -17,7 +17,7 @@ import { kindOf, rowsOf } from './kinds/kinds.ts';
  */
 export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'placing' | 'ended';
 
-/** What resuming it means: the same purchase goes on, the rest is bought, or there is nothing to resume. */
+/** What resuming it means: the same purchase is resumed, the rest is bought, or there is nothing to resume. */
 export type Resumes = 'itself' | 'rest' | 'no';
 
 /** One purchase of an operation: its only one or, where a search was cut, that of a part of it. */
@@ -41,7 +41,7 @@ export interface Part {
 /** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
 export type OutputTerms = Pick<Intent, 'output' | 'options'>;
 
-/** What an operation is, and how far it has got. Whoever wants to know something of a journal reads it here. */
+/** What an operation is, and how far it has got. All questions about a journal are answered here. */
 export type Operation = ReturnType<typeof fold>;
 
 export type Progress = ReturnType<typeof createProgress>;
@@ -372,7 +372,7 @@ function toUnwritten(intent: Intent, progress: Progress): Progress {
   return { ...createProgress(intent), leadsSearchId, isNamed, requestId, hasOpened, additions, added };
 }
 
-/** Pure: the progress of an operation whose output is written anew. */
+/** Pure: the progress of an operation whose output is written from the start. */
 export function toRestarted({ intent, progress }: Operation): Progress {
   return toUnwritten(intent, progress);
 }

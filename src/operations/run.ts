@@ -125,7 +125,7 @@ async function* begin<Kind extends Runnable>(
   return yield* work(buyer, order, planned, place, begun);
 }
 
-/** A run that goes on where the operation was left; or why it can't. Closes the journal. */
+/** A run that resumes an operation; or why it can't. Closes the journal. */
 async function* resume<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,

@@ -5,7 +5,7 @@ export type Spending = ReturnType<typeof createSpending>;
 
 /**
  * `setting` names where the limit comes from, if it was not given by an option. `spent` and `reserved` together never exceed the limit, as
- * long as nothing costs more than its worst case. If `reserve` returns false while something is under way, there may be room when that is
+ * long as nothing costs more than its worst case. If `reserve` returns false while something is in progress, there may be room when that is
  * settled.
  */
 export function createSpending(limit: number, setting?: 'max_credits' | 'max_credits_per_day') {
@@ -16,7 +16,7 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
     inDoubt: new Set<string>(),
     /** What purchases that ended have cost; their worst case where the cost is not known. */
     spent: 0,
-    /** The worst cases of those that are under way. */
+    /** The worst cases of those that are in progress. */
     reserved: 0,
     /**
      * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.

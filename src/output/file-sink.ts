@@ -125,7 +125,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   }
 
   return {
-    /** Bytes of complete writes so far, where a resumed run goes on. Undefined where the output has no length. */
+    /** Bytes of complete writes so far, where a resumed run continues. Undefined where the output has no length. */
     get length() {
       return length;
     },
@@ -136,7 +136,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     /** The line end of the CSV file that rows are added to, and its delimiter, if it has any rows. */
     lineEnd: appended?.lineEnd,
     delimiter: appended?.delimiter,
-    /** Writes all of the text at once. Resolves when it has been taken, so that nobody gets ahead of the reader. */
+    /** Writes all of the text at once. Resolves when it has been taken, so that no one gets ahead of the reader. */
     async write(text: string): Promise<void> {
       await cutBack();
       const bytes = Buffer.from(text);

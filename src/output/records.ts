@@ -50,7 +50,7 @@ export async function openRecords(
   let names: readonly string[] = [];
   let isOpen = true;
   let written = false;
-  // Only of complete writes: the rows of an incomplete one are written again by whoever resumes the output.
+  // Only of complete writes: the rows of an incomplete one are written again by the run that resumes the output.
   let { length } = sink;
   let form: WriterForm | undefined;
   const formFor = async (records: Records): Promise<WriterForm> => {

@@ -9,7 +9,7 @@ import { drawRows, type GridCell } from './grid.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
 import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
-/** Lines of a value: nobody reads more in a table, and every other format has all of it. */
+/** Lines of a value: no one reads more in a table, and every other format has all of it. */
 const maxLines = 500;
 /** The same for the whole answer. */
 const maxRows = 5_000;

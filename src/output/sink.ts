@@ -9,7 +9,7 @@ import { writeFailure } from '../files/write-failure.ts';
 
 /**
  * A sink on a stream: that of a `file`, or standard output, which stays open. A write resolves when the stream has passed its
- * bytes on, not when it has queued them: whoever waits for it holds one batch in memory, however slow the reader.
+ * bytes on, not when it has queued them: a caller that waits for it holds one batch in memory, however slow the reader.
  *
  * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
  * (a closing bracket) are handed over without waiting.

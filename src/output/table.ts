@@ -158,7 +158,7 @@ function* cardRows(
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
         const isAddress = address !== undefined;
-        // If the link can be followed, nobody needs to copy the address.
+        // If the link can be followed, no one needs to copy the address.
         const parts =
           links && isAddress ? [cutTo(text, width)] : wrapValue('', text, width, cardLines, isAddress);
         for (const part of parts) yield line(part, address);

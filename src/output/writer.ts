@@ -29,7 +29,7 @@ export async function createForm(format: Format, options: WriterOptions): Promis
   }
 }
 
-/** Text is written when it has so many characters. A page of a search is nearly always one write, and nothing longer waits. */
+/** Text is written when it has this many characters. A page of a search is nearly always one write, and nothing longer waits. */
 const worthAWrite = 1 << 20;
 /** The same for text that is slow to make. */
 const worthShowing = 1 << 12;

@@ -35,7 +35,7 @@ function withSameWords(
   return allowed.filter((one) => given.every((word) => wordsOf(one).includes(word)));
 }
 
-/** The names with the fewest wrong keystrokes, if at most every third is wrong. */
+/** The names with the lowest number of wrong keystrokes, if at most every third is wrong. */
 function mistyped(value: string, allowed: readonly string[]): string[] {
   const edits = new Map(allowed.map((one) => [one, editsBetween(value.toLowerCase(), one)]));
   const minEdits = Math.min(...edits.values());

@@ -91,7 +91,7 @@ export function checkOneOf<Value extends string>(
   );
 }
 
-/** The range in words. A position is a number to people, and a limit that nobody can reach is left out. */
+/** The range in words. A position is a number to people, and a limit that no one can reach is left out. */
 function rangeOf(range: Range): string {
   const { min, max, unit } = range;
   if (isOpen(range)) return `a whole number, at least ${min}`;

@@ -26,7 +26,7 @@ export async function loadSqlite(): Promise<void> {
 export const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'SQLite3Error';
 
-/** Opens a file, and makes it unless there is one; `immutable`: one that nobody writes to any more. */
+/** Opens a file, and makes it unless there is one; `immutable`: one that no one writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
   return toRows(new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r'));

@@ -15,7 +15,7 @@ export interface Exchanging {
   readonly beforeSend?: (() => void) | undefined;
 }
 
-/** Waiting is counted in steps of so many milliseconds. A step in which the process was stopped counts as one. */
+/** Waiting is counted in steps of this many milliseconds. A step in which the process was stopped counts as one. */
 const stepMs = 500;
 /** The most bytes of a body to hold for a reader that is slower than the network. */
 const maxHeld = 128 * 1024;
@@ -132,7 +132,7 @@ export async function openExchange(
       wire = controller;
     },
     onResponseStart(_, status, values) {
-      // Other 1xx answers are followed by the real one; nobody has asked for a change of protocol.
+      // Other 1xx answers are followed by the real one; no one has asked for a change of protocol.
       if (status === 101) return abort(new Error('the other end changes the protocol'));
       if (status < 200) return;
       head = { status, values };

@@ -79,7 +79,7 @@ function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
     return 'certificate';
   if (unreadableHeads.has(message)) return 'unreadable';
-  // HTTP that can't be read is no other protocol: whoever speaks it may have done the work.
+  // HTTP that can't be read is no other protocol: the server that speaks it may have done the work.
   const isOtherProtocol = name === 'HTTPParserError' && message.includes('Expected HTTP/');
   if (isOtherProtocol || notTls.test(code)) return 'not_http';
   return sent && !isUnconnected ? 'lost' : 'unsent';
@@ -172,7 +172,7 @@ const faults: Readonly<Record<number, Fault>> = {
 function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<typeof envelopeOf>): Fault {
   if (status < 300) return 'garbled';
   if (status < 400) return 'redirect';
-  // A proxy answers 404 too, when it has lost its way to the service. Whoever believes it buys a task a second time.
+  // A proxy answers 404 too, when it has lost its way to the service. A client that believes it buys a task a second time.
   if (envelope === undefined && (status === 404 || status >= 500)) return 'gateway';
   // The service says why it refuses. These two mean the same from anyone.
   if (envelope === undefined && status !== 409 && status !== 429) return 'gateway_refused';

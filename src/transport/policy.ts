@@ -159,7 +159,7 @@ function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Pa
   return { words, outcome, hint, charged: 'no', again: 0, ...more };
 }
 
-/** A fault after which nobody knows whether the service did the work. */
+/** A fault after which no one knows whether the service did the work. */
 function doubtful(words: string, outcome: Row['outcome'], again: Row['again']): Row {
   return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

@@ -74,7 +74,7 @@ export function createTransport(options: TransportOptions) {
     if (status === 200 && isOfType(exchange.header('content-type'), endpoint.answer)) return incoming;
     // What is paid for and can't be asked for again is kept, whatever it is called.
     const isKept = status === 200 && !['free', 'replays'].includes(endpoint.repetition);
-    // A body that nobody needs and that has no length may never end.
+    // A body that no one needs and that has no length may never end.
     const hasEnd = isKept || status !== 200 || header('content-length') !== undefined;
     const body = hasEnd ? await readOdd(incoming, call, isKept ? maxJsonBytes : maxRefusalBytes) : '';
     exchange.close();

@@ -84,7 +84,7 @@ export function createCompletionOf(
   });
 }
 
-/** Nobody reads more after pressing Tab. */
+/** No one reads more after pressing Tab. */
 const newest = 50;
 
 /** The values of a kind that this machine knows; the shell completes files. Throws ConfigurationError, LocalIoError. */

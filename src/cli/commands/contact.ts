@@ -44,7 +44,7 @@ export const createCommand = defineCommand({
   },
   remarks: toRowsRemarks('objective', { byDefault: identityByDefault }),
   async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
-    // Check this first, so that standard input is not read in vain.
+    // Check this first, so that standard input is not read without need.
     const contact_type = checkContactType(contactType);
     const source = sourceOf(options, objective, 'objective');
     const request = { kind: 'contact', contact_type } as const;

@@ -63,7 +63,7 @@ export const createCommand = defineCommand({
   }),
   async run(context, given: string, target: string | undefined, options: ExtractOptions) {
     const { limit } = options;
-    // Check this first, so that standard input is not read in vain.
+    // Check this first, so that standard input is not read without need.
     const type = checkExtractionType(given);
     const source = sourceOf(options, target, 'target');
     const instruction =

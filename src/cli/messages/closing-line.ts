@@ -51,7 +51,7 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
-  // Nobody waits for what follows.
+  // No one waits for what follows.
   context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   learnEnd(context, toKnown(closing));

@@ -12,7 +12,7 @@ import { shellWord } from './quoted.ts';
 /** Arguments that are the user's own text. Without quotes they become several arguments. */
 const texts = ['objective', 'query', 'entity-context', 'target'];
 
-/** Arguments whose values nobody remembers, with the command that lists them. */
+/** Arguments whose values no one remembers, with the command that lists them. */
 const listedBy: Readonly<Record<string, string>> = {
   'operation-id': 'leadpipe history',
   'leads-search-id': 'leadpipe task list',

@@ -16,7 +16,7 @@ import { type Ran, toHint, toResume } from './hints.ts';
 
 /**
  * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. If the reader of the output went
- * away, nothing is printed: nobody may be there to read it.
+ * away, nothing is printed: no one may be there to read it.
  */
 export function reportError(
   context: Context,

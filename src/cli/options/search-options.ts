@@ -169,7 +169,7 @@ export async function readTaskRequest(
   options: TaskRequestOptions & Partial<ReportOptions>,
 ): Promise<CreateTaskRequest> {
   const enable_web_search = options.enableWebSearch === true;
-  // Check this first, so that standard input is not read in vain.
+  // Check this first, so that standard input is not read without need.
   checkTaskEntityType(entityType, enable_web_search, inputNames);
   const input = await readEntitySearchInput(context, objective, options);
   return toCreateTaskRequest({ entity_type: entityType, ...input, enable_web_search }, inputNames);

@@ -22,7 +22,7 @@ export type Indexed = Readonly<{
 }>;
 
 /**
- * Why a cost is not known: the price of so many units was not set, which counts as soon as it is; or nobody has counted the rows of a list
+ * Why a cost is not known: the price of this many units was not set, which counts as soon as it is; or no one has counted the rows of a list
  * that has not ended.
  */
 export type UnknownCost = { readonly setting: string; readonly units: number } | 'rows';

@@ -28,7 +28,7 @@ export type IndexLine =
 
 /**
  * Pure: the line of the index for an entry of a journal that begins with `intent`; undefined where the index does not hold it. It is made of
- * what the journal says alone, so that an index that is made anew has the same lines.
+ * what the journal says alone, so that an index that is made again has the same lines.
  */
 export function toIndexLine(
   op: string,
@@ -59,7 +59,7 @@ export function toIndexLine(
     case 'opened':
       return entry.output === undefined ? undefined : { is: 'opened', op, output: entry.output };
     case 'terminal': {
-      // Whoever looks for the order then also finds how it ended.
+      // A run that looks for the order then also finds how it ended.
       const worst = entry.charged === 'no' ? 0 : entry.spent;
       const unknown = entry.charged === 'no' ? undefined : entry.unknown;
       return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst, unknown };

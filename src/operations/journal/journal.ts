@@ -54,8 +54,8 @@ async function openLocked(
       try {
         output.confirm();
       } catch (error) {
-        // Whoever has taken over the output before this operation could be found by it buys the same in an operation of its own. Where
-        // the output's folder is gone, nobody has: what arrives is still stored.
+        // The run that has taken over the output before this operation could be found by it buys the same in an operation of its own. Where
+        // the output's folder is gone, no one has: what arrives is still stored.
         if (error instanceof LockLostError) throw error;
       }
     },

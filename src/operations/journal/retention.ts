@@ -73,7 +73,7 @@ export async function prune(
       const lock = await lockFolder(folder, context.pid, 'this operation');
       try {
         for (const name of old) await rm(join(folder, name), { force: true });
-        // Without a journal it is no operation any more, so nobody begins to work on it.
+        // Without a journal it is no operation any more, so no one begins to work on it.
         if (isGone) await rm(join(folder, journalFile), { force: true });
       } finally {
         lock.release();

@@ -13,7 +13,7 @@ const together = 1000;
 /**
  * Which rows of a list, and of others of the same run, stand in the file that rows are added to: by what was sent for each, and
  * whether it has its answer there. Each is known as often as it stands there, since several rows may ask for the same. Rows of
- * another output, or of one that is written anew, stand nowhere. Throws ConfigurationError for a damaged file, LocalIoError.
+ * another output, or of one that is written from the start, stand nowhere. Throws ConfigurationError for a damaged file, LocalIoError.
  */
 export async function readAddedRows(
   own: Operation | undefined,

@@ -56,7 +56,7 @@ export interface PlanRequest<Body extends object = object> {
   readonly isOurs: boolean;
   /** For a named run of a list: operations that have bought rows of it, newest first. */
   readonly answers: readonly Operation[];
-  /** Whether it is bought anew where the operation can't be resumed. */
+  /** Whether it is bought again where the operation can't be resumed. */
   readonly mayStartOver: boolean;
   warn(line: string): void;
 }

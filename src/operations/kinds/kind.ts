@@ -6,7 +6,7 @@ import type { RowKind } from './row-kind.ts';
 /** Settings with the prices, which the service does not tell. */
 export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
 
-/** What a purchase pays for at most: so many units, at the price in this setting. */
+/** What a purchase pays for at most: this many units, at the price in this setting. */
 export interface Tariff {
   readonly setting: PriceName;
   readonly units: number;
@@ -23,7 +23,7 @@ export interface Kind<Body = never, Rows = never> {
   readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
   /** What this machine stores of the answer. The leads of a task stay at the service. */
   readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
-  /** Whether it goes on where it was left, by `resume` or the same command. Others are only sent again, with their key. */
+  /** Whether it is resumed where it was left, by `resume` or the same command. Others are only sent again, with their key. */
   readonly isResumable: boolean;
   /** The member of the request that is shown behind the name in the history: `search company`. */
   readonly subject: 'entity_type' | 'contact_type' | 'type' | null;

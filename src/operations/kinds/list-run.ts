@@ -86,7 +86,7 @@ export async function* workThrough(
     changed();
   };
   const stopped = (): void => {
-    // Requests that are under way are paid for.
+    // Requests that are in progress are paid for.
     awaited = slots.used;
     stopWith(new StoppedError(signal));
     clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
@@ -156,7 +156,7 @@ export async function* workThrough(
     }
   }
 
-  /** Reserves the cost of this row. If the limit does not cover it, waits for rows that are under way, which may turn out to cost less. */
+  /** Reserves the cost of this row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
   async function reserve(): Promise<void> {
     while (spending !== undefined && !spending.reserve(credits)) {
       if (stop !== undefined) throw stop;
@@ -231,7 +231,7 @@ export async function* workThrough(
       const ready = canWrite ? takeReady(items) : [];
       if (ready.length > 0) {
         changed();
-        // Answers that are under way are paid for, and so are stored even if they can't be written.
+        // Answers that are in progress are paid for, and so are stored even if they can't be written.
         try {
           yield* write(ready);
         } catch (error) {

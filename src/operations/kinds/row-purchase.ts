@@ -26,14 +26,14 @@ const maxAttempts = 30;
 const pauseMs = 1000;
 const longestPauseMs = 30_000;
 /**
- * How many rows are stored before there is room to send them, so that a free slot never waits for the disk. After a kill, so many rows may
- * seem to be sent although they were not; whoever resumes the list sends them with their keys.
+ * How many rows are stored before there is room to send them, so that a free slot never waits for the disk. After a kill, this many rows may
+ * seem to be sent although they were not; the run that resumes the list sends them with their keys.
  */
 const maxAhead = 8;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 /**
- * `late` ends the requests that are under way. After `halt`, nothing more is sent. `stopWith` is called with an error that concerns all
+ * `late` ends the requests that are in progress. After `halt`, nothing more is sent. `stopWith` is called with an error that concerns all
  * rows; nothing more is sent after it.
  */
 export function createRowPurchases(
@@ -105,7 +105,7 @@ export function createRowPurchases(
           if (error.fault === 'busy') {
             busy = error;
             slots.busy(since);
-            // Nobody waits an hour without being told, and it concerns all rows.
+            // No one waits an hour without being told, and it concerns all rows.
             if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now(), zone));
           } else ended = settle(toFailed(error, isFree));
         } finally {
@@ -203,11 +203,11 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };
 }
 
-/** After so many milliseconds without a refusal, one more request is allowed. */
+/** After this many milliseconds without a refusal, one more request is allowed. */
 const quietMs = 2000;
 
 /**
- * How many requests may be under way at once. `most` was asked for, and is never exceeded. The number is halved by a refusal, and then
+ * How many requests may be in progress at once. `most` was asked for, and is never exceeded. The number is halved by a refusal, and then
  * grows by one at a time.
  */
 function createSlots(clock: Clock, max: number, halt: AbortSignal) {

@@ -125,7 +125,7 @@ async function recoverSearch(
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
       if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
-      // These are held in memory, and so many can't belong to one search.
+      // These are held in memory, and this many can't belong to one search.
       if (read.length > taken + limits.entityLimit.max) return undefined;
     }
   } catch (error) {
@@ -141,7 +141,7 @@ function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Whether the stream itself failed, and not the output, and nobody stopped the run. */
+/** Whether the stream itself failed, and not the output, and no one stopped the run. */
 function isOfTheStream(cause: unknown): cause is RequestError | undefined {
   return cause === undefined || cause instanceof RequestError;
 }

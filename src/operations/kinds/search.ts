@@ -213,7 +213,7 @@ async function* streamInto(
     isStored = await attempt(isStored, work, notStored);
   }
 
-  /** What the journal says stays true where leads can't be stored: so nobody takes the stored ones for all. */
+  /** What the journal says stays true where leads can't be stored: so no one takes the stored ones for all. */
   async function record(...entries: readonly JournalEntry[]): Promise<void> {
     isRecorded = await attempt(isRecorded, () => journal.append(...entries), notRecorded);
   }
@@ -312,7 +312,7 @@ async function* streamInto(
       }
     }
     if (isPlacedLater) await record(terminal);
-    // If the reader of the output went away, nobody may be there to read this.
+    // If the reader of the output went away, no one may be there to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
       yield { is: 'ended', received: end };

@@ -18,7 +18,7 @@ export const settledPoll = soonMs.length;
 const growth = 1.5;
 const jitter = 0.2;
 
-/** Pure: how long to wait after so many polls of a task; `random` is from 0 to 1. */
+/** Pure: how long to wait after this many polls of a task; `random` is from 0 to 1. */
 // rule: status.back-off
 export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random: number): number {
   const steadyMs = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, polls - settledPoll));

@@ -152,7 +152,7 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
     // The reader of the output had what it wanted.
     await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
-  // If the reader of the output went away, nobody may be there to read this.
+  // If the reader of the output went away, no one may be there to read this.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
   yield { is: 'ended' };
@@ -174,7 +174,7 @@ async function place({ journal, place: putInPlace }: TaskRun, reading: TaskReadi
 
 function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading) {
   const hasLeads = leads + excluded > 0;
-  // A task that has not ended goes on at the service, and is charged for what it finds.
+  // A task that has not ended continues at the service, and is charged for what it finds.
   const isSettled = outcome === 'complete' || outcome === 'partial';
   return entry.terminal(outcome, {
     state: summary.state ?? null,

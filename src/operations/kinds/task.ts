@@ -133,7 +133,7 @@ export async function createTask(
 }
 
 /**
- * A task that is created and read to its end. Where it was left, reading goes on at the last position, into the same file, which is free.
+ * A task that is created and read to its end. Where it was left, reading continues at the last position, into the same file, which is free.
  * If its rows are no longer there, the whole task is read again.
  */
 async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
@@ -167,7 +167,7 @@ async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Pla
   };
 }
 
-/** A task that exists already, which is free to read. The journal says where reading goes on. */
+/** A task that exists already, which is free to read. The journal says where reading continues. */
 function planWait(planRequest: PlanRequest<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
   const { operation, order } = planRequest;
   return {

@@ -50,7 +50,7 @@ export async function openRunFile(
 ): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
   try {
-    // Under this lock, nobody merges the file of a run that is about to write to it.
+    // Under this lock, no one merges the file of a run that is about to write to it.
     return await withFolderLock(folder, context, 'the list of these leads', async (lock) => {
       await foldOver(context.directories.state, folder, lock);
       const log = await openLog(path, 'any', what, own);
