@@ -382,9 +382,9 @@ it.each([
 ])('the progress of %s counts its rows', async (name, text) => {
   await serve({ latencyMs: 700 });
   write(name, text);
-  const args = ['contact', 'email', '--input', name, '-o', 'out.jsonl'];
+  const args = ['contact', 'email', '--input', name, '-o', 'out.jsonl', '--concurrency', '1'];
   const { code, stderr } = await runInProcess(args, { env, cwd, stderrIsTerminal: true, columns: 120 });
-  expect({ code, of: /0 of \d+/.exec(stderr)?.[0] }).toEqual({ code: 0, of: '0 of 2' });
+  expect({ code, of: /1 of \d+/.exec(stderr)?.[0] }).toEqual({ code: 0, of: '1 of 2' });
 });
 
 it('a named list that adds its rows again says which stood there', async () => {
