@@ -293,3 +293,14 @@ it.each([
   const { stdout } = await contacts('--input', 'out.xlsx', '--template', `{${name}}`, '--dry-run');
   expect(stdout).toContain('not found');
 });
+
+it.each(['', 'objective\n'])('an input without rows (%j) leaves a filled output as it is', async (empty) => {
+  write('list.csv', 'objective\nAda\n');
+  await contacts('--input', 'list.csv', '-o', 'out.csv');
+  const before = read('out.csv');
+  write('list.csv', empty);
+  expect(await contacts('--input', 'list.csv', '-o', 'out.csv')).toMatchObject(
+    ending(0, 'out.csv was left as it was'),
+  );
+  expect(read('out.csv')).toBe(before);
+});
