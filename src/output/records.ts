@@ -28,8 +28,8 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   readonly isNew?: boolean | undefined;
   /** The lock of the file. */
   readonly lock: HeldLock;
-  /** Gets each of the chosen names that no record had, and the names of the columns. */
-  readonly unfound?: (name: string, columns: readonly string[]) => void;
+  /** Gets the chosen names that no record had, if there are any, and the names of the columns. */
+  readonly unfound?: (names: readonly string[], columns: readonly string[]) => void;
   /** Called when the file is in its place. */
   readonly placed?: () => void;
   /** Prints what the format has no room for. */
@@ -103,7 +103,8 @@ export async function openRecords(
       isOpen = false;
       await sink.commit(placing.adding);
       if (length !== undefined) options.placed?.();
-      for (const [name, isFound] of found) if (!isFound) options.unfound?.(name, names);
+      const unfound = [...found].filter(([, isFound]) => !isFound).map(([name]) => name);
+      if (unfound.length > 0) options.unfound?.(unfound, names);
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return kept;

@@ -166,7 +166,8 @@ describe('the name of the file and the format', () => {
 
 describe('--columns', () => {
   it.each([
-    ['name,nope,links.web', ['no record has "nope".', 'no record has "links.web".']],
+    ['name,nope,links.web', ['no record has "nope", "links.web".']],
+    ['name,k1,k2,k3,k4,k5,k6', ['no record has "k1", "k2", "k3", "k4", "k5" and 1 more.']],
     ['name,website,linkedin_url', []],
     ['name,links.website,Site=links.website,link', []],
   ])('%s: what no record has is named at the end', async (names, says) => {

@@ -36,23 +36,35 @@ function headsOf(path: string): string[] {
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
 }
 
-/** Pure: what is said of a name that no record had: the nearest one, and how the result is printed again, where it is stored. */
+/** The most names that a message lists. */
+const maxNamed = 5;
+
+/** Pure: what is said of names that no record had: the nearest ones, and how the result is printed again, where it is stored. */
 export function toUnfound(
   { columns = [] }: RecordOptions,
-  name: string,
+  names: readonly string[],
   headers: readonly string[],
   operationId: string | undefined,
 ): string {
-  const near = nearest(name, headers);
-  const corrected = toNames(columns).map((one) =>
-    one === name || one.endsWith(`=${name}`) ? one.slice(0, -name.length) + near : one,
-  );
-  const more = near === undefined ? '' : ` --columns ${shellWord(corrected.join(','))}`;
-  const meant = near === undefined ? '' : ` Did you mean "${near}"?`;
+  const listed = names.slice(0, maxNamed);
+  const nearTo = new Map(listed.map((name) => [name, nearest(name, headers)]));
+  const corrected = toNames(columns).map((one) => {
+    const name = listed.find((wrong) => one === wrong || one.endsWith(`=${wrong}`)) ?? '';
+    const near = nearTo.get(name);
+    return near === undefined ? one : one.slice(0, -name.length) + near;
+  });
+  const near = [...nearTo.values()].filter((one) => one !== undefined);
+  const meant = near.length === 0 ? '' : ` Did you mean ${quoted(near)}?`;
+  const more = near.length === 0 ? '' : ` --columns ${shellWord(corrected.join(','))}`;
   const again =
     operationId === undefined
       ? ''
       : ` To print it again, for free: leadpipe history show ${operationId}${more}`;
+  const others = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   const end = meant === '' && again === '' ? '' : '.';
-  return `--columns: no record has "${name}"${end}${meant}${again}`;
+  return `--columns: no record has ${quoted(listed)}${others}${end}${meant}${again}`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }

@@ -112,7 +112,7 @@ export async function openOutput(
     shape,
     layout,
     columns: options.columns && toNames(options.columns),
-    unfound: (name, headers) => warn(toUnfound(options, name, headers, operationId)),
+    unfound: (names, headers) => warn(toUnfound(options, names, headers, operationId)),
     file,
     append: options.append === true,
     opening,
