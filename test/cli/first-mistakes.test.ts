@@ -120,7 +120,7 @@ const mistakes = String.raw`
   enrich "{\"entity_context\":\"a b\",\"enrich_fields\":{\"type\":\"object\"}}" => leadpipe enrich "a b" --schema | <file>
   "{\"entity_type\":\"company\",\"objective\":\"a b\"}" => did you mean leadpipe search company "a b"?
   "{\"entity_type\":\"wechat\",\"objective\":\"a b\",\"enable_web_search\":true}" => did you mean leadpipe task run wechat "a b" --enable-web-search?
-  completion zhs => unknown shell "zhs": did you mean zsh? | One of: bash, zsh, fish.
+  completion zhs => unknown shell "zhs": did you mean zsh? | One of: bash, zsh, fish, powershell.
 `;
 
 describe('the first mistakes of a newcomer', () => {

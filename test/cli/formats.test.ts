@@ -32,7 +32,7 @@ describe('a workbook', () => {
     expect(await rowsOf('list.xlsx')).toMatchObject([
       ['objective', 'email', 'email_reference', 'email_error'],
       ['CTO of Nordlicht Pay', expect.stringContaining('@'), expect.stringContaining('https:'), null],
-      ['CTO of Nobody', null, null, null],
+      ['CTO of Nobody', null, null, 'not found'],
     ]);
     const one = await at.leadpipe('contact email "CTO of Nordlicht Pay" --local -o one.xlsx');
     expect(one).toMatchObject({ code: 0 });
