@@ -9,6 +9,8 @@ export interface Column {
   readonly keeps?: number;
   /** In a table: left out while it is empty and others need the room, or where others would be cut, or always. */
   readonly inTable?: 'spare' | 'yields' | 'never';
+  /** What people read in a sheet where there is no value. */
+  readonly none?: string;
   value(record: JsonView): JsonText | undefined;
 }
 

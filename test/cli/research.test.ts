@@ -66,7 +66,7 @@ describe('a research answer on a terminal', () => {
 
   it('is wrapped at words; addresses are not', async () => {
     const answer = '{"Result":"one two three four five","Citations":["https://a.example/a-long-path"]}';
-    expect(await shown(answer, 12)).toBe('one two\nthree four\nfive\n\n[1] https://a.example/a-long-path\n');
+    expect(await shown(answer, 12)).toBe('one two\nthree four\nfive\n\n[1]\nhttps://a.example/a-long-path\n');
   });
 
   it('is not wider than is readable', async () => {

@@ -16,7 +16,12 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
   const headers = [...new Set([...layout.columns, ...shownColumns(layout)].map(({ header }) => header))];
   const known = new Set(headers);
   for (const given of toNames(columns)) {
-    const { name } = toChosen(given, known);
+    const { header, name } = toChosen(given, known);
+    if (known.has(header) && !known.has(name) && !name.includes('.')) {
+      throw new UsageError(
+        `--columns: there is no column "${name}". The new name stands on the left: "${name}=${header}"`,
+      );
+    }
     const near = nearest(name, headers);
     const isPossible =
       layout.members === undefined

@@ -44,7 +44,8 @@ const contactLayout: Layout = {
   sheet: (record) => [
     {
       header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
-      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : '"not found"'),
+      none: 'not found',
+      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : undefined),
     },
     ...membersOf(['reference'], 'result'),
     ...membersOf(['objective'], 'request'),

@@ -31,6 +31,7 @@ import { inDoubt } from '../../messages/hints.ts';
 import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
+import { checkColumns } from '../../records/chosen-columns.ts';
 import { withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
@@ -77,6 +78,7 @@ async function runHistoryShow(
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
   if (stored === undefined) throw toNothingKept(record, operation, state);
+  await checkColumns(options, stored.printed.layout);
   let shown = 0;
   await withOutput(context, options, stored.printed, async (output) => {
     for await (const records of stored.records) {
