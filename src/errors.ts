@@ -117,6 +117,8 @@ interface MoreFacts {
     flawedLines: readonly number[];
     /** Whether nothing was left to send. */
     isIdle: boolean;
+    /** Whether there are rows that were not wanted yet. */
+    hasMore: boolean;
   };
 }
 

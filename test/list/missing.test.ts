@@ -181,6 +181,14 @@ describe('--first', () => {
     );
   });
 
+  it('leaves the list unfinished where the first rows have no result', async () => {
+    write('list.txt', 'Acme\nBeta\n');
+    const args = ['enrich', '--input', 'list.txt', '--field', 'city', '--local', '-o', 'out.jsonl'];
+    const { code, stderr } = await leadpipe([...args, '--first', '1']);
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('without --first') });
+    expect(stderr).not.toContain('finished');
+  });
+
   it('finds a list that has sent other rows than the first ones', async () => {
     write('list.csv', 'objective\nCy\n');
     await contacts('--input', 'list.csv', '-o', 'out.csv', '--errors', 'e.csv');

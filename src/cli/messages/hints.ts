@@ -190,12 +190,14 @@ const hints: Hints = {
     const raised = isOverLimit && setting === undefined ? ' with a higher --max-credits' : '';
     return `To resume${after ?? ''}, run ${again}${raised}. Rows that are already bought are not bought again.`;
   },
-  rows_failed({ failed, unknown, flawed, flawedLines, isIdle, operationId }, ran) {
+  rows_failed({ failed, unknown, flawed, flawedLines, hasMore, isIdle, operationId }, ran) {
     const { local, run } = ran.options;
     const again = toResumingCommand(operationId, ran);
-    const isDone = failed + unknown + flawed === 0;
+    const isDone = failed + unknown + flawed === 0 && !hasMore;
     if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
+    if (hasMore)
+      says.push(`To buy the other rows, run ${again}${again === theSame ? ' without --first' : ''}.`);
     if (failed + flawed > 0) {
       const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
       says.push(`To buy the missing rows, ${correct}run ${again}. The other rows are not bought again.`);

@@ -68,7 +68,7 @@ export function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Ch
 
 /** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` holds the rows if they are not in place. */
 export function toMissing(
-  { counts, cost, flawedLines }: ListEnd,
+  { counts, cost, flawedLines, hasMore }: ListEnd,
   isIdle: boolean,
   operationId: string,
   kept: string | undefined,
@@ -93,7 +93,7 @@ export function toMissing(
     type: 'rows_failed',
     operationId,
     charged: cost.charged,
-    facts: { is: 'rows_failed', operationId, ...failures, isIdle },
+    facts: { is: 'rows_failed', operationId, ...failures, isIdle, hasMore },
   });
 }
 
