@@ -9,13 +9,17 @@ Register-ArgumentCompleter -Native -CommandName leadpipe, leadpipe.cmd, leadpipe
     )
     # Windows PowerShell would leave out an empty word.
     $last = if ($wordToComplete) { "$wordToComplete" } else { ' ' }
+    # The command line of the user may go on with the exit code of its last program.
+    $code = $global:LASTEXITCODE
     $encoding = [Console]::OutputEncoding
     try {
-        [Console]::OutputEncoding = [System.Text.UTF8Encoding]::new($false)
+        # ISE has no console, and would fail here.
+        try { [Console]::OutputEncoding = [System.Text.UTF8Encoding]::new($false) } catch {}
         # The quotes keep the -- from being taken away by the script that npm starts leadpipe with.
         $replies = @($null | & leadpipe completion powershell '--' @words $last 2>$null)
     } finally {
-        [Console]::OutputEncoding = $encoding
+        $global:LASTEXITCODE = $code
+        try { [Console]::OutputEncoding = $encoding } catch {}
     }
     # Without a result, PowerShell completes files.
     if ($replies.Count -eq 0 -or $replies[0] -ne 'words') { return }

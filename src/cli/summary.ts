@@ -24,7 +24,7 @@ export const summaryMembers = {
   rows: { ...count, description: 'of --input' },
   rows_failed: { ...count, description: 'no result' },
   leads: { ...count, description: 'leads or items' },
-  excluded: { ...count, description: 'not new' },
+  excluded: { ...count, description: 'left out here' },
   stop_reason: text,
   output: { ...text, description: 'the file of -o' },
   credits_at_most: { ...credits, description: 'if known' },

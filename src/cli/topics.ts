@@ -124,7 +124,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     'The JSON Schema of the error object; the first line below stores it in a file:',
     { lines: ["leadpipe help formats | sed -n '/^  {/,/^  }/p;/^  }/q' > error.schema.json"] },
     { lines: errorSchemaLines() },
-    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. It is the same on every day: each member is always there, and is null where it does not apply. `charged` and `credits_at_most` are about this run. The file appears whole; only a command line that is not understood writes none. Its JSON Schema; the first line stores it in a file:',
+    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. It is the same on every day: each member is always there, and is null where it does not apply. `charged` and `credits_at_most` are about this run. `excluded` counts leads that arrived and were left out here, since they were delivered before; those that the service itself left out are not known. The file appears whole; only a command line that is not understood writes none. Its JSON Schema; the first line stores it in a file:',
     { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
     { lines: summarySchemaLines() },
   ],

@@ -104,6 +104,13 @@ describe('what can follow', () => {
     const { stdout: script } = await runInProcess('completion powershell');
     expect(script).toMatch(/^Register-ArgumentCompleter -Native -CommandName leadpipe/m);
     expect(script).toContain("leadpipe completion powershell '--' @words $last");
+    // The user's exit code stays, and a host without a console completes, too.
+    expect(script).toMatch(
+      /\$code = \$global:LASTEXITCODE[\s\S]+finally \{\s+\$global:LASTEXITCODE = \$code\n/,
+    );
+    expect(script.match(/(?:try \{ )?\[Console\]::OutputEncoding = .+/g)).toEqual(
+      Array(2).fill(expect.stringMatching(/^try .+ \} catch \{\}$/)),
+    );
     const count = (pattern: RegExp) => script.replace(/#.*/g, '').match(pattern)?.length;
     expect([count(/\{/g), count(/\(/g)]).toEqual([count(/\}/g), count(/\)/g)]);
   });
