@@ -143,12 +143,15 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
   const left = newest && toLeft(newest);
   // The rows of a named run are bought only once, whatever the output is.
   const same = answers.length > 0 ? undefined : await findSame(asking);
-  // The rows of a list are not compared here.
-  const isOther = left !== undefined || rowsOf(order.kind) !== undefined;
-  // Who asks for new leads alone, or pays nothing, need not hear that it was bought before.
-  const isExpected = order.list?.onlyNew === true || ordered.origin === 'local';
+  // Who asks for new leads alone, for what a named run has, or pays nothing, need not hear that it was bought before.
+  const { input, run } = order.terms.options;
+  const isExpected = order.list?.onlyNew === true || run !== undefined || ordered.origin === 'local';
+  // The rows of a list are not compared here: it is the same if its file is. Standard input is another one each time.
+  const isOther = left !== undefined || input === '-';
   const recent =
-    isOther || isExpected ? undefined : await firstOf(sameOfDay(asking), ({ isComplete }) => isComplete);
+    isOther || isExpected
+      ? undefined
+      : await firstOf(sameOfDay(asking), (one) => one.isComplete && one.intent.options.input === input);
   return {
     is: 'new',
     same,

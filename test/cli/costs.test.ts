@@ -105,6 +105,18 @@ describe('"You already bought this"', () => {
   const told = 'You already bought this';
   it.each([
     ['is said before what is charged again', 'contact email a', 'contact email a', true],
+    [
+      'also of a list of the same file',
+      'contact email --input rows.csv',
+      'contact email --input rows.csv -o x.csv',
+      true,
+    ],
+    [
+      'not of a run with a name',
+      'contact email --input rows.csv --run october',
+      'contact email --input rows.csv --run october',
+      false,
+    ],
     ['not before a refusal', 'contact email a', 'contact email a --max-credits 1', false],
     [
       'not by --only-new',
@@ -114,6 +126,7 @@ describe('"You already bought this"', () => {
     ],
     ['not with --local', 'search company fintech --local', 'search company fintech --local', false],
   ])('%s', async (_, first, second, isSaid) => {
+    at.write('rows.csv', 'objective\na\n');
     expect((await at.leadpipe(first)).code).toBe(0);
     writeSettings(at.env, { 'price.contact.email': 3 });
     expect((await at.leadpipe(second, terminal)).stderr.includes(told)).toBe(isSaid);
