@@ -120,6 +120,7 @@ describe('the tasks of a journal', () => {
         state: 'running',
         position: 3,
         ready_count: 9,
+        limit: 1,
         output: null,
       },
     ]);
