@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { machineClock } from '../helpers/clock.ts';
@@ -188,6 +188,51 @@ describe('purchases whose records were removed', () => {
     expect(await there.leadpipe('history totals --since 1h')).toMatchObject(
       ending(0, 'No purchases since then.'),
     );
+  });
+
+  it('are kept where as many others are forgotten at the same time', async () => {
+    const service = await startRowService({});
+    const there = createMachine(service.url);
+    expect(await there.leadpipe('contact email a', daysAgo(410))).toMatchObject({ code: 0 });
+    expect(await there.leadpipe('history prune', daysAgo(370))).toMatchObject({ code: 0 });
+    expect(await there.leadpipe('contact phone b', daysAgo(40))).toMatchObject({ code: 0 });
+    expect(await there.leadpipe('history prune')).toMatchObject({ code: 0 });
+    expect(await there.history()).toEqual([]);
+    expect(await totals(there)).toMatchObject([{ command: 'contact phone', purchases: 1 }]);
+  });
+
+  it('count once, also where a run was killed before it removed their records', async () => {
+    const service = await startRowService({});
+    const there = createMachine(service.url);
+    const [operations, saved] = ['operations', 'saved'].map((name) => join(there.state, name)) as [
+      string,
+      string,
+    ];
+    expect(await there.leadpipe('contact email a', daysAgo(40))).toMatchObject({ code: 0 });
+    cpSync(operations, saved, { recursive: true });
+    for (const records of [0, 1, 0]) {
+      if (records === 1) cpSync(saved, operations, { recursive: true });
+      else expect(await there.leadpipe('history prune')).toMatchObject({ code: 0 });
+      expect(await there.history()).toHaveLength(records);
+      expect(await totals(there)).toMatchObject([{ command: 'contact email', purchases: 1 }]);
+    }
+  });
+
+  it('are not forgotten because a clock was ahead once', async () => {
+    const service = await startRowService({});
+    const there = createMachine(service.url);
+    for (const [days, line] of [
+      [80, 'contact email a'],
+      [70, 'contact email b'],
+      [0, 'history prune'],
+      [-500, 'contact phone c'],
+    ] as const) {
+      expect(await there.leadpipe(line, daysAgo(days))).toMatchObject({ code: 0 });
+    }
+    expect(await totals(there)).toMatchObject([
+      { command: 'contact email', purchases: 2 },
+      { command: 'contact phone', purchases: 1 },
+    ]);
   });
 
   it('are kept where what they cost can not be written down', async () => {
