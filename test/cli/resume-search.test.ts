@@ -41,6 +41,27 @@ describe('resume of a search', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
+  it('tells all of its leads in each summary, and none that were left out', async () => {
+    const leadsIn = async (line: string) => {
+      const { code, stderr } = await at.leadpipe(`${line} --summary summary.json`);
+      return { code, leads: JSON.parse(at.read('summary.json')).leads, operation: operationIn(stderr) };
+    };
+    script.cuts = 0;
+    script.last = first.slice(0, 1);
+    await search();
+    script.cuts = 2;
+    const { operation, ...cut } = await leadsIn('search company x --limit 9 -o leads.jsonl');
+    expect(cut).toEqual({ code: 3, leads: 2 });
+    expect(await leadsIn(`resume ${operation}`)).toEqual({ code: 3, leads: 4, operation });
+    script.last = rest;
+    expect(await leadsIn(`resume ${operation}`)).toMatchObject({ code: 0, leads: 5 });
+    script.cuts = 1;
+    script.last = ['{"name":"D"}'];
+    const again = await leadsIn('search company x --only-new --limit 9 -o new.jsonl');
+    expect(again).toMatchObject({ code: 3, leads: 0 });
+    expect(await leadsIn(`resume ${again.operation}`)).toMatchObject({ code: 0, leads: 1 });
+  });
+
   it('that is cut again leaves the same operation: one line in the history, and all leads in it', async () => {
     script.cuts = 2;
     const operation = await cut('--limit 9 -o leads.jsonl');
