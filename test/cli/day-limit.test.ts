@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult } from '../helpers/bodies.ts';
@@ -52,6 +53,36 @@ it('buys of what comes on standard input as many rows as are left of the day', a
   const stdin = 'p1\np2\np3\np4\np5\np6\n';
   expect((await at.leadpipe('contact email --input - -q', { stdin })).code).toBe(5);
   expect(service.charged.size).toBe(5);
+});
+
+it('counts all that is left of the day while rows of standard input are bought, and then only those', async () => {
+  const { gate, open } = createGate();
+  service = await startRowService({ gate });
+  at = createMachine(service.url);
+  writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 10 });
+  const rows = at.leadpipe('contact email --input - -q', { stdin: 'p1\np2\n' });
+  await until(() => service.requests() === 2);
+  await refused('contact email a -q', 'only 0 are left of the 10 for today');
+  open();
+  expect(await rows).toMatchObject({ code: 0 });
+  await bought(`${list(3)} --dry-run`);
+  await refused(`${list(4)} --dry-run`);
+});
+
+it('buys no row that a file has got since its rows were counted', async () => {
+  const { gate, open } = createGate();
+  service = await startRowService({ gate });
+  at = createMachine(service.url);
+  writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 10 });
+  // Behind the first row are so many that the last ones are not read while it is bought.
+  const others = Array.from({ length: 400 }, () => `Ada,ada@acme.example,${'x'.repeat(2000)}\n`);
+  at.write('grows.csv', `objective,email,note\nBo,,\n${others.join('')}`);
+  const rows = at.leadpipe('contact email --input grows.csv --only-missing -o out.csv -q');
+  await until(() => service.requests() === 1);
+  appendFileSync(at.pathOf('grows.csv'), 'Cy,,\n');
+  open();
+  expect(await rows).toMatchObject(ending(5, 'the next row can cost 2 credits'));
+  expect(service.charged.size).toBe(1);
 });
 
 it('is not passed by several runs at the same time', async () => {
