@@ -238,6 +238,20 @@ describe('a named run', () => {
     expect(paid()).toEqual(['new', ...all]);
   });
 
+  it('counts for its limit what a killed one has sent, and it sends again', async () => {
+    const { gate, open } = createGate('p00');
+    await serve({ gate });
+    await leadpipe(['config', 'set', 'price.contact.email', '2']);
+    const args = ['contact', 'email', '--run', 'october', ...one];
+    const child = start([...args, '--input', 'list.txt', '-o', 'a.csv'], { env, cwd });
+    await resultOfSignalled(child, 'SIGKILL', () => service.requests() === 1);
+    open();
+    // The rows of standard input can't be counted before.
+    const limited = [...args, '--input', '-', '-o', 'b.csv', '--max-credits', '4'];
+    expect(await leadpipe(limited, lines(all))).toMatchObject({ code: 5 });
+    expect(paid()).toEqual(['p00', 'p01']);
+  });
+
   it('adds the rows of its shards under one header', async () => {
     for (const shard of ['0/2', '1/2']) {
       expect((await named('-o', 'out.csv', '--append', '--shard', shard)).code).toBe(0);

@@ -518,6 +518,16 @@ describe('a limit on credits', () => {
     expect(recordsIn(read('out.jsonl'))).toHaveLength(60);
   });
 
+  it('needs a balance for the rows that are left, and not for those that were bought', async () => {
+    await serve({ credits: 4 });
+    await leadpipe(['config', 'set', 'price.contact.email', '1']);
+    write('list.txt', 'a\nb\nc\nd\n');
+    const args = ['--input', 'list.txt', '-o', 'out.jsonl', '--max-credits', '4'];
+    expect(await contacts(...args, '--first', '2')).toMatchObject({ code: 0 });
+    expect(await contacts(...args)).toMatchObject({ code: 0 });
+    expect(service.charged.size).toBe(4);
+  });
+
   it('needs to know what a row costs', async () => {
     write('list.txt', many);
     expect(await contacts('--input', 'list.txt', '--max-credits', '100')).toMatchObject(

@@ -114,6 +114,12 @@ describe('a limit', () => {
     expect(spending).toMatchObject({ spent: 1, reserved: 0 });
   });
 
+  it('covers in decimals what it is the sum of', () => {
+    const spending = createSpending(0.3);
+    expect([spending.reserve(0.1), spending.reserve(0.2)]).toEqual([true, true]);
+    expect(spending.reserve(0.000_001)).toBe(false);
+  });
+
   it('lets nothing through that costs, where it is 0', () => {
     const spending = createSpending(0);
     expect([spending.reserve(0), spending.reserve(0.000_001)]).toEqual([true, false]);
