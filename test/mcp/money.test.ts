@@ -242,6 +242,21 @@ describe('limits', () => {
     expect(await ask('contact', rows)).toMatchObject({ complete: true, charged: 'yes' });
   });
 
+  it('what was bought is there for nothing, also behind a call that bought it again and was refused', async () => {
+    let asked = 0;
+    const { env } = await serving((socket, { method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(0)));
+      else if (++asked === 2) socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
+      else socket.write(jsonAnswer(contactResult('email', 'x', 'y')));
+    });
+    const { ask } = await startAgent({ env });
+    expect(await ask('contact', contact)).toMatchObject({ charged: 'yes' });
+    const again = await ask('contact', { ...contact, again: true });
+    expect(again.error).toMatchObject({ exit: 5, charged: 'no' });
+    expect(await ask('contact', contact)).toMatchObject({ stored: true, charged: 'no' });
+    expect(asked).toBe(2);
+  });
+
   it('the setting max_credits is the limit of a session that has none of its own', async () => {
     const env = { ...newUser(), ...withSettings({ max_credits: 10 }) };
     const { ask } = await startAgent({ version: 1, env });
