@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Addition, completeAddition } from '../../src/files/addition.ts';
+import { type Addition, addRows, completeAddition } from '../../src/files/addition.ts';
 import { noLock } from '../../src/files/folder-lock.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { createFileSink } from '../helpers/file-sink.ts';
@@ -129,6 +130,29 @@ describe('rows that are added', () => {
     writeFileSync(`${file}.part`, '{"later":1}\n');
     expect(await completeAddition(file, addition, noLock)).toBe('done');
     expect(textOf(`${file}.part`)).toBe('{"later":1}\n');
+  });
+
+  it.each([
+    ['', 'the file is as it was'],
+    ['{"other":1}\n', 'what another program has added behind them stays'],
+  ])('fail after some of them: with %j behind, %s', async (others) => {
+    const { file } = createPlace('{"a":1}\n');
+    const large = `{"a":"${'x'.repeat(1 << 20)}"}\n`;
+    writeFileSync(`${file}.part`, large);
+    const part = await open(`${file}.part`);
+    let asked = 0;
+    // The lock is looked at before it begins, and before each of two blocks.
+    const confirm = () => {
+      if (++asked < 3) return;
+      appendFileSync(file, others);
+      throw new Error('the lock can not be read');
+    };
+    const rows = { file: part, from: 0 };
+    await expect(addRows(file, file, rows, 8, { confirm })).rejects.toMatchObject({ outcome: 'local_io' });
+    await part.close();
+    const added = others === '' ? '' : `${large.slice(0, 1 << 20)}${others}`;
+    expect(textOf(file) === `{"a":1}\n${added}`).toBe(true);
+    expect(textOf(`${file}.part`) === large).toBe(true);
   });
 
   it('are many megabytes, and are added all the same', async () => {

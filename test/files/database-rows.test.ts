@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -46,6 +47,27 @@ it('rows that are not those of the run are not added', async () => {
   expect(await completeDatabaseAddition(path, addition, noLock)).toBe('not_added');
   expect(names()).toEqual(['old']);
 });
+
+it.skipIf(process.platform === 'win32')(
+  'rows are not added to a database that was changed after it was copied',
+  async () => {
+    const { path, part, names } = await adding();
+    rmSync(part);
+    execFileSync('mkfifo', [part]);
+    const added = addToDatabase(path, path, 'run 2', noLock);
+    // This goes on when the rows are read, which is after the copy was made.
+    const writer = await open(part, 'w');
+    execute(path, "INSERT INTO leads VALUES ('of another'); CREATE TABLE others (name)");
+    await writer.writeFile(rows);
+    // They are read a second time.
+    writeFileSync(`${part}.again`, rows);
+    renameSync(`${part}.again`, part);
+    await writer.close();
+    await expect(added).rejects.toMatchObject({ details: { type: 'output_changed' } });
+    expect(names()).toEqual(['old', 'of another']);
+    expect([existsSync(part), existsSync(`${part}.made`)]).toEqual([true, false]);
+  },
+);
 
 it('a row that the table refuses leaves the database as it was, with the rows in the .part', async () => {
   const { path, part } = await adding();

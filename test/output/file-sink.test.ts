@@ -84,6 +84,14 @@ describe('a new file', () => {
     expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part.1', 'leads.csv.part.2']);
   });
 
+  it('is not removed by a run without rows, when it is another one’s by then', async () => {
+    const sink = await createFileSink(file);
+    rmSync(`${file}.part`);
+    writeFileSync(`${file}.part`, 'of another run');
+    expect(await sink.abandon()).toBeUndefined();
+    expect(read(`${file}.part`)).toBe('of another run');
+  });
+
   it('is not put in place by a run whose .part, or whose lock, another one has taken', async () => {
     const sink = await createFileSink(file);
     await sink.write('rows');
@@ -331,6 +339,15 @@ describe('appending', () => {
       details: { type: 'output_changed', hint: kept(file) },
     });
     expect([read(), read(`${file}.part`)]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
+  });
+
+  it('does not go under the same header with other delimiters', async () => {
+    writeFileSync(file, 'a;b\r\n1;2\r\n');
+    const sink = await createFileSink(file, { append: { header } });
+    await sink.write('a;b\r\n3;4\r\n');
+    writeFileSync(file, 'a,b\r\n1,2\r\n');
+    await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
+    expect(read()).toBe('a,b\r\n1,2\r\n');
   });
 
   it.each<[string, string, 'csv' | 'jsonl', string, RegExp]>([
