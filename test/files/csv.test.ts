@@ -64,7 +64,7 @@ const texts: readonly [name: string, text: string, rows: readonly string[]][] = 
 it.each(texts)('%s, wherever the text is cut', async (_, text, rows) => {
   expect(await read([text])).toEqual(rows);
   expect(await read([...text])).toEqual(rows);
-  for (let at = 1; at < text.length; at++) {
+  for (let at = 0; at < text.length; at++) {
     expect(await read([text.slice(0, at), text.slice(at)]), `cut at ${at}`).toEqual(rows);
   }
 });

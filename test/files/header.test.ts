@@ -170,6 +170,11 @@ const tables: readonly [name: string, text: string, expected: string][] = [
     'Prospects\nKunde,Zone,Rang\nAcme,Rome,IT\nBeta,Bonn,DE\n',
     'header_unsure 2',
   ],
+  [
+    'a title, and a word that is the name of a column, above texts',
+    'Prospects\nCompany,Rang\nAcme,IT\nBeta,DE\n',
+    'header_unsure 2',
+  ],
   ['one column of unknown texts', 'nasa\nesa\njaxa\n', 'header_unsure 1'],
   ['a title above one column', 'Prospects\n\nWebsite\nacme.example\n', 'header_unsure 3'],
   // None.

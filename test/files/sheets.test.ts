@@ -133,6 +133,7 @@ describe('a cell has what it shows', () => {
       ['c', noResult],
       ['d', { attributes: 't="e"', xml: '<v>#REF!</v>' }],
       ['e', number('900719925474099')],
+      ['f', number('1000000000000000')],
     ];
     const { records, warnings } = await read({ sheets: [{ name: 'A', rows }] });
     expect(records.map(({ value }) => value)).toEqual([
@@ -141,9 +142,10 @@ describe('a cell has what it shows', () => {
       '',
       '#REF!',
       '900719925474099',
+      '1000000000000000',
     ]);
     expect(warnings).toEqual([
-      'a.xlsx: 2 numbers have over 15 digits, the first in B2: 12345678901234567890. Excel keeps 15, so its last digits are probably wrong.',
+      'a.xlsx: 3 numbers have over 15 digits, the first in B2: 12345678901234567890. Excel keeps 15, so its last digits are probably wrong.',
       'a.xlsx: a formula has no stored result and counts as empty, in B4. Open the file in Excel, and save it.',
       'a.xlsx: a cell has an error, in B5: #REF!',
     ]);
