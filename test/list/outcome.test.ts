@@ -131,6 +131,15 @@ describe('rows without a result', () => {
     expect(service.requests.length).toBe(2 * before);
   });
 
+  it.each([
+    [['nothing'], 'maybe'],
+    [['x', 'nothing'], 'yes'],
+  ])('may have been charged: of %j the history says %s', async (rows, charged) => {
+    expect((await withRows('research', rows)).code).toBe(3);
+    const { stdout } = await leadpipe('history', 'list', '-f', 'jsonl');
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ state: 'complete', charged });
+  });
+
   it('have cost nothing with --local', async () => {
     writeFileSync(file('rows.txt'), 'qqqq\nzzzz');
     const { code, stderr } = await leadpipe('research', '--local', '--input', file('rows.txt'));
