@@ -20,9 +20,12 @@ export function tellEarlier(context: Context, options: ReportOptions, runs: Earl
       `A run like this is unfinished: ${toName(same)} of ${timeOf(context, same)}. This is a new purchase. To resume that one: leadpipe resume ${same.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
-    say(
-      `You already bought this at ${timeOf(context, recent)}. This run will be charged again. To print that one, for free: leadpipe history show ${recent.operationId}`,
-    );
+    const time = timeOf(context, recent);
+    const what =
+      rowsOf(recent.intent.command) === undefined
+        ? `You already bought this at ${time}. This run will be charged again.`
+        : `You already bought a list from this file at ${time}. Rows that were in it are charged again.`;
+    say(`${what} To print that one, for free: leadpipe history show ${recent.operationId}`);
   }
 }
 
