@@ -1,5 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { machineClock } from '../helpers/clock.ts';
+import { runInProcess } from '../helpers/fake-context.ts';
 import {
   contacts,
   cwd,
@@ -250,6 +252,18 @@ describe('a named run', () => {
     const limited = [...args, '--input', '-', '-o', 'b.csv', '--max-credits', '4'];
     expect(await leadpipe(limited, lines(all))).toMatchObject({ code: 5 });
     expect(paid()).toEqual(['p00', 'p01']);
+  });
+
+  it('has its answers longer than other lists, so that no row is bought again', async () => {
+    const now = () => new Date(Date.now() - 10 * 86_400_000);
+    const daysAgo = { env, cwd, context: { clock: { ...machineClock, now } } };
+    await runInProcess('contact email --input list.txt --run october -o a.csv', daysAgo);
+    await runInProcess('contact email --input list.txt -o b.csv', daysAgo);
+    expect(service.requests()).toBe(16);
+    const { stdout } = await leadpipe(['history', 'prune', '-f', 'jsonl']);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect((await named('-o', 'c.csv')).code).toBe(0);
+    expect(service.requests()).toBe(16);
   });
 
   it('adds the rows of its shards under one header', async () => {
