@@ -8,8 +8,8 @@ export type ToRowText = (record: JsonText) => string;
 
 /** The links of a lead in JSON, which are also the header of a column. */
 const linkPaths = ['links.website', 'links.linkedin_url'];
-/** A cell in which nothing stands. */
-const nothing = /^(?:n\/a|[-–—?.]+)$/i;
+/** A cell in which nothing stands, or only the error of a spreadsheet. */
+const nothing = /^(?:n\/a|[-–—?.]+|#(?:n\/a|(?:ref|value|null|num|div\/0|spill|calc)!|name\?))$/i;
 
 /** Which columns have a meaning. What was found for the last record is kept: the next one mostly has the same columns. */
 function createFinder() {

@@ -33,14 +33,16 @@ describe('contact', () => {
       expect(await contact(result)).toMatchObject({
         code: 0,
         stdout: `${toBody(result)}\n`,
-        stderr: expect.stringMatching(/^email not found · charged; price unknown \(.*\)\nrequest req_test/),
+        stderr: expect.stringMatching(
+          /^email not found · may be charged; price unknown \(.*\)\nrequest req_test/,
+        ),
       });
       expect(await contact(result, '--exit-status')).toMatchObject({
         code: 7,
         stdout: `${toBody(result)}\n`,
         // The IDs once.
         stderr: expect.stringMatching(
-          /^email not found · charged; price unknown \(.*\)\nrequest \S+ · operation \S+\nerror: no email was found\n$/,
+          /^email not found · may be charged; price unknown \(.*\)\nrequest \S+ · operation \S+\nerror: no email was found\n$/,
         ),
       });
     },

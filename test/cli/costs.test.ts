@@ -140,6 +140,13 @@ describe('"You already bought this"', () => {
   });
 });
 
+it('a list that a limit refused before its first row stands in the history as not charged', async () => {
+  writeSettings(at.env, { 'price.contact.email': 5 });
+  const { code } = await at.run('contact email --input - --max-credits 3', {}, 'Ada\nBo\n');
+  expect(code).toBe(5);
+  expect(await at.history()).toMatchObject([{ charged: 'no', state: 'interrupted' }]);
+});
+
 describe('resuming asks on a terminal', () => {
   const terminal = { stdinIsTerminal: true, stderrIsTerminal: true, columns: 300 };
   const list = 'Unfinished: contact email --input ';

@@ -19,6 +19,7 @@ describe('the identity of a record', () => {
       'Ada Example, Acme, Köln',
     ],
     [{ Prénom: 'Ada', Nom: 'Example', Société: 'Acme', Ville: 'n/a' }, 'Ada Example, Acme'],
+    [{ Name: '#N/A', Website: '#REF!' }, ''],
     [{ Nombre: 'Ada', Apellidos: 'Example', Cargo: 'CTO', Empresa: 'Acme' }, 'Ada Example, CTO, Acme'],
     [{ Name: 'Ada Example', 'First Name': 'Ada', 'Last Name': 'Example' }, 'Ada Example'],
     // The two parts of a name stand beside the name of their company.

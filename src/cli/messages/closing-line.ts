@@ -84,7 +84,7 @@ interface ToldLast extends Omit<Closing, 'ids'> {
 }
 
 export function toClosingLine(closing: ToldLast, file?: string, place = 'in', append = false): string {
-  const { what, also, leads, excluded = 0, state, stopReason, limit, cost, isLocal } = closing;
+  const { what, also, charged, leads, excluded = 0, state, stopReason, limit, cost, isLocal } = closing;
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
@@ -101,15 +101,16 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
     excluded > 0 && `${excluded} left out (delivered before)`,
     state !== 'done' && state && `task ${state}`,
     stopReason && toStopReason(stopReason, isFull ? limit : undefined),
-    cost && (isLocal ? 'cost nothing' : toCost(cost)),
+    cost && (isLocal ? 'cost nothing' : toCost(cost, charged)),
     cost && toBalance(closing),
   ]);
 }
 
-function toCost(cost: NonNullable<Closing['cost']>): string {
+function toCost(cost: NonNullable<Closing['cost']>, charged: Charged | undefined): string {
   if (cost.credits !== null)
     return `${cost.later ? 'can cost' : 'cost'} at most ${countOf(cost.credits, 'credit')}`;
-  return `${cost.later ? 'can be charged' : 'charged'}; price unknown (set it: leadpipe config set ${cost.setting} <credits>)`;
+  const isCharged = cost.later ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';
+  return `${isCharged}; price unknown (set it: leadpipe config set ${cost.setting} <credits>)`;
 }
 
 /** Pure: the balance before and after, where both were asked for. */

@@ -134,9 +134,9 @@ export async function buy<Kind extends AnswerKind>(
         ...(bought as Bought),
         notes: createNotes(context, options),
         close(summary) {
-          const { ids, records } = bought as Bought;
+          const { charged, ids, records } = bought as Bought;
           if (printed().shape === 'list') factsOf(context).leads = records;
-          close(context, options, { what: summary, cost, charged: 'yes', ids });
+          close(context, options, { what: summary, cost, charged, ids });
         },
       }
     );

@@ -1,7 +1,7 @@
 import { endpoints } from '../../contract/endpoints.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { type Charged, LeadpipeError } from '../../errors.ts';
 import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
-import type { JsonText } from '../../json/text.ts';
+import { type JsonText, JsonView } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { storeAnswer, storeGarbled } from '../journal/answers.ts';
@@ -9,12 +9,15 @@ import { entry } from '../journal/entries.ts';
 import { toWorstCase } from '../money.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
 import type { Job, Plan, PlanRequest } from './job.ts';
+import type { Kind } from './kind.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
   /** As the service sent it. */
   readonly text: JsonText;
   readonly records: number;
+  /** Whether it was charged. */
+  readonly charged: Charged;
   readonly ids: {
     readonly requestId: string | undefined;
     readonly idempotencyKey: string;
@@ -83,18 +86,25 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
       await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
       throw await keepGarbled(folder, error, journal);
     });
-    bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0 };
+    const { mayBeFree }: Kind = kinds[kind];
+    const charged = mayBeFree?.(new JsonView(text)) ? 'maybe' : 'yes';
+    bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0, charged };
     // Store it first: reading it may take a while.
     if (folder !== undefined) yield* keep(() => storeAnswer(folder, text, journal));
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
     if (isStored || folder === undefined) {
-      const [outcome, charged] =
-        failure === undefined ? (['complete', 'yes'] as const) : (['no_result', 'maybe'] as const);
+      const end =
+        failure === undefined
+          ? ({ outcome: 'complete', charged } as const)
+          : ({ outcome: 'no_result', charged: 'maybe' } as const);
       const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
       yield* keep(() =>
-        journal.append(entry.answered(requestId), entry.terminal(outcome, { charged, ...leads })),
+        journal.append(
+          entry.answered(requestId),
+          entry.terminal(end.outcome, { charged: end.charged, ...leads }),
+        ),
       );
     }
     if (failure !== undefined) throw toNoResult(failure);
@@ -106,7 +116,7 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
   } catch (error) {
     if (bought === undefined || !(error instanceof LeadpipeError)) throw error;
     // This error came after the answer, so the answer is paid for, unless the error says otherwise.
-    throw error.with({ charged: 'yes', facts: toFacts(bought), ...bought.ids, ...error.details });
+    throw error.with({ charged: bought.charged, facts: toFacts(bought), ...bought.ids, ...error.details });
   }
 }
 

@@ -19,6 +19,8 @@ export const contact = {
   subject: 'contact_type',
   about: 'objective',
   tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
+  // rule: contact.charged
+  mayBeFree: (answer) => !isContactFound(answer),
   layout: () => contactLayout,
   rows: ({ contact_type }) => ({
     field: 'objective',

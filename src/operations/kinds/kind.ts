@@ -1,6 +1,6 @@
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import type { Connection } from '../../connection/connection.ts';
-import { type JsonText, objectMembers } from '../../json/text.ts';
+import { type JsonText, type JsonView, objectMembers } from '../../json/text.ts';
 import type { RowKind } from './row-kind.ts';
 
 /** Settings with the prices, which the service does not tell. */
@@ -39,6 +39,8 @@ export interface Kind<Body = never, Rows = never> {
   readonly sentOf?: (request: Rows) => object;
   /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
+  /** Whether the interface leaves open that this answer is charged. */
+  readonly mayBeFree?: (answer: JsonView) => boolean;
   /** The service's words where it finished without a result. */
   readonly reasonIn?: (answer: JsonText) => JsonText;
 }

@@ -124,6 +124,9 @@ function toHistoryRecord(
   const received = Math.max(delivered, end?.leads ?? 0) + excluded;
   const leads = end?.leads ?? (received > 0 || progress.hasCounts ? delivered : null);
 
+  /** Of a list that has not ended, its rows say whether something was sent. */
+  const wasSent = stored.sent === undefined ? isSent : stored.sent > 0;
+
   function toState(): PurchaseState {
     if (isRunning) return 'running';
     if (end?.isDropped) return 'dropped';
@@ -133,14 +136,14 @@ function toHistoryRecord(
       return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : none);
     }
     if (progress.isNamed || received > 0) return 'interrupted';
-    return !isSent && !ofTask ? 'interrupted' : 'unknown';
+    return !wasSent && !ofTask ? 'interrupted' : 'unknown';
   }
 
   /** What is known about the cost where the journal does not say it. */
   function toCharged(): Charged | null {
     if (ofTask && progress.isNamed) return null;
     if (!ofTask && received > 0) return 'yes';
-    return !isSent || (ofTask && end !== undefined) ? 'no' : 'maybe';
+    return !wasSent || (ofTask && end !== undefined) ? 'no' : 'maybe';
   }
 
   const isFree = intent.origin === 'local';
