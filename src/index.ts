@@ -105,8 +105,8 @@ export type Client = ReturnType<typeof createClient>;
 export function createClient(options: ClientOptions) {
   checkOptions(options);
   const { dispatcher, keyHeader, timeouts = {}, retry = {}, signal } = options;
-  const baseUrl = toBaseUrl(String(options.baseUrl), 'baseUrl');
-  const apiKey = checkKey(String(options.apiKey ?? ''), 'apiKey');
+  const baseUrl = toBaseUrl(String(options.baseUrl), 'from baseUrl');
+  const apiKey = checkKey(String(options.apiKey ?? ''), 'from apiKey');
   /** The client's own connections. */
   const sockets = new Set<Socket>();
   let agent: Promise<Dispatching> | undefined;

@@ -12,7 +12,10 @@ export const exitCodes = {
   authentication: { code: 4, meaning: 'the API key was refused (401, 403)' },
   credits: { code: 5, meaning: 'too few credits (402), or more than a limit of yours allows' },
   not_found: { code: 6, meaning: 'not found at the service (404), or not known on this machine' },
-  no_result: { code: 7, meaning: 'no result; the error says whether it may have been charged' },
+  no_result: {
+    code: 7,
+    meaning: 'the service had no answer; the error says whether it may have been charged',
+  },
   unknown: { code: 8, meaning: 'it is unknown whether this was bought: check before you run it again' },
   not_enabled: { code: 9, meaning: 'the service does not offer this to you yet (503)' },
   local_io: { code: 74, meaning: "a file can't be read or written: disk full, no permission" },

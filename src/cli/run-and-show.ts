@@ -1,18 +1,10 @@
-import { toMinutes } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { stoppedBy } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
 import type { Earlier } from '../operations/earlier.ts';
-import {
-  type OperationEvent,
-  type Resuming,
-  type Running,
-  runToEnd,
-  type Stage,
-} from '../operations/events.ts';
+import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
 import type { OpenIndex } from '../operations/journal/operation-index.ts';
-import { isTask, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, toThem } from '../operations/wording.ts';
@@ -83,7 +75,7 @@ export async function show<T>(
   operation: Running<T>,
   shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'earlier'>,
 ): Promise<T> {
-  const { patience, signal, stderr, stdout, zone } = context;
+  const { patience, signal, stderr, stdout } = context;
   const { say, warn } = createNotes(context, options);
   const { label: first = '', limit, on, toProgress } = shown;
   const labels: Readonly<Record<Stage, string>> = {
@@ -114,7 +106,13 @@ export async function show<T>(
           (await import('./messages/earlier-runs.ts')).tellEarlier(context, options, event.runs);
         break;
       case 'resuming':
-        say(toResumingLine(event.resuming, shown.earlier !== undefined, zone));
+        say(
+          (await import('./messages/earlier-runs.ts')).toResumingLine(
+            event.resuming,
+            shown.earlier !== undefined,
+            context,
+          ),
+        );
         break;
       case 'resuming_from':
         say(
@@ -184,34 +182,4 @@ export async function show<T>(
     if (patience !== undefined) patience.ms = previousMs;
     for (const line of held.all()) warn(line);
   }
-}
-
-/** Pure: what is resumed, what is stored of it, and what the rest can cost. `isNamed`: the user has asked for this operation. */
-function toResumingLine(resuming: Resuming, isNamed: boolean, zone: Context['zone']): string {
-  const { credits, isInDoubt, operation, rest, stored } = resuming;
-  const { intent, isComplete, operationId, terms } = operation;
-  const since = toMinutes(new Date(intent.time), zone);
-  const isFree = intent.origin === 'local';
-  const price = credits === undefined || isFree ? '' : `, for at most ${countOf(credits, 'credit')}`;
-  if (rowsOf(intent.command) !== undefined) {
-    const begun = `${intent.command.replace(/ list$/, ' --input')}, started ${since}${isComplete ? '' : ', unfinished'}`;
-    const place = terms.output === null ? '' : `, into ${terms.output}`;
-    const cost =
-      credits === undefined || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
-    return `Resuming ${operationId}: ${begun}${place}. Rows that are already bought are not bought again.${cost}`;
-  }
-  const free = isFree ? '' : ' You are not charged again for what arrived.';
-  if (isTask(intent.command)) {
-    const same = isNamed ? '' : ` (the same task, unfinished since ${since})`;
-    const again = isFree ? '' : ' The same request is sent again, so you are not charged twice.';
-    return `Resuming ${operationId}${same}.${operation.isInDoubt ? again : free}`;
-  }
-  const same = isNamed ? '' : ` (the same search, unfinished since ${since})`;
-  if (rest === 0)
-    return `Resuming ${operationId}${same}: all ${countOf(stored ?? 0)} have arrived. Nothing is bought.`;
-  const lost =
-    isInDoubt && !isFree
-      ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
-      : '';
-  return `Resuming ${operationId}${same}: ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
 }

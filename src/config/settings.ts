@@ -72,7 +72,7 @@ export const settingTable = {
   base_url: text(
     'an address that begins with https:// (http:// only for this machine)',
     // As it was written, since it is compared with the origin of a stored key.
-    (given) => toBaseUrl(given, 'the setting base_url') && given.trim(),
+    (given) => toBaseUrl(given, 'from the setting base_url') && given.trim(),
     'the address of the service',
   ),
   auth_header: oneOf(['x-api-key', 'bearer', 'auto'], 'x-api-key, bearer or auto: the header of the key'),

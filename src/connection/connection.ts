@@ -203,16 +203,16 @@ export function findAddress(
   given: RouteOptions['address'],
   { settings }: Profile,
 ): URL | undefined {
-  if (given !== undefined) return toBaseUrl(given.text, given.source);
-  if (env.LEADPIPE_BASE_URL) return toBaseUrl(env.LEADPIPE_BASE_URL, 'LEADPIPE_BASE_URL');
-  return settings.base_url === undefined ? undefined : toBaseUrl(settings.base_url, 'the profile');
+  if (given !== undefined) return toBaseUrl(given.text, `from ${given.source}`);
+  if (env.LEADPIPE_BASE_URL) return toBaseUrl(env.LEADPIPE_BASE_URL, 'from LEADPIPE_BASE_URL');
+  return settings.base_url === undefined ? undefined : toBaseUrl(settings.base_url, 'from the profile');
 }
 
 /** The key for an address, and where it comes from. Throws ConfigurationError, also for a key stored for another origin. */
 export async function findKey(context: Context, { name }: Profile, { origin }: URL) {
   const source = 'LEADPIPE_API_KEY';
   const given = context.env[source]?.trim();
-  if (given) return { apiKey: checkKey(given, source), source };
+  if (given) return { apiKey: checkKey(given, `from ${source}`), source };
   const record = await readKeyRecord(context.directories.config, name);
   if (record === undefined) {
     throw new ConfigurationError(`there is no API key for ${origin}`, { is: 'no_key', profile: name });
@@ -224,7 +224,7 @@ export async function findKey(context: Context, { name }: Profile, { origin }: U
     );
   }
   const apiKey = await readStoredKey(context, name, record);
-  return { apiKey: checkKey(apiKey, `the ${record.store}`), source: record.store };
+  return { apiKey: checkKey(apiKey, `from the ${record.store}`), source: record.store };
 }
 
 /** Pure: the proxy for an address, by the environment; none for this machine itself. Throws ConfigurationError. */

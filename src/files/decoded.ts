@@ -56,7 +56,7 @@ function createDecoding(what: string) {
     } catch {
       throw new UsageError(
         `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, line)})`,
-        'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent; as it is, you would pay for garbled text.',
+        'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent: letters such as ä, ö, ü would be wrong.',
       );
     }
   };

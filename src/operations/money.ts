@@ -368,6 +368,7 @@ export function toOverLimit(
     is: 'over_limit',
     worst,
     left,
+    needs: exact(spent + reserved + worst),
     setting,
   });
 }

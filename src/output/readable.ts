@@ -56,6 +56,11 @@ export function* readableLines(value: JsonText | undefined): Generator<string, v
   }
 }
 
+/** Pure: true and false for people. */
+export function toYesOrNo(value: JsonText | undefined): string {
+  return value === 'true' ? 'yes' : value === 'false' ? 'no' : '';
+}
+
 function label(key: string): string {
   return toTerminalText(key.slice(0, longestCell));
 }

@@ -6,8 +6,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Checks an address of the service: https, or http on this machine; without credentials and query. Throws ConfigurationError, wherever the
- * address came from.
+ * Checks an address of the service: https, or http on this machine; without credentials and query. `source` says
+ * which one it is, behind its noun. Throws ConfigurationError.
  */
 export function toBaseUrl(address: string, source: string): URL {
   const bare = withScheme(address.trim());
@@ -51,5 +51,5 @@ export function toAddressText({ href }: URL): string {
 }
 
 function refused(source: string, why: string, more: string | Facts, cause?: unknown): ConfigurationError {
-  return new ConfigurationError(`the address from ${source} can't be used: ${why}`, more, cause);
+  return new ConfigurationError(`the address ${source} can't be used: ${why}`, more, cause);
 }

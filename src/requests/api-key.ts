@@ -3,12 +3,12 @@ import { ConfigurationError } from '../errors.ts';
 /** A shorter key may occur in ordinary text by chance, which would be masked, too. */
 const shortestKey = 8;
 
-/** Pure: a valid key. Throws ConfigurationError, which does not repeat it. */
+/** Pure: a valid key. `source` says which one it is, behind its noun. Throws ConfigurationError, which does not repeat it. */
 export function checkKey(key: string, source: string): string {
   const flaw = flawOfKey(key);
   if (flaw === undefined) return key;
   throw new ConfigurationError(
-    `the API key from ${source} ${flaw}`,
+    `the API key ${source} ${flaw}`,
     'Check that the whole key was copied, and nothing else.',
   );
 }

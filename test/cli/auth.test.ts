@@ -105,7 +105,9 @@ describe('auth login', () => {
     const terminal = inTerminal('auth login', { env: at.env, columns: 120 });
     await terminal.waitFor(/Address of the service: \S*$/);
     terminal.type('\r');
-    await terminal.waitFor(/Please type the address, for example \S+\r\n[\s\S]*Address of the service: \S*$/);
+    await terminal.waitFor(
+      /Please type the address, for example \S+ \(Ctrl-C stops\. No account\? Add --local to a command\.\)\r\n[\s\S]*Address of the service: \S*$/,
+    );
     // With the scheme that is missing.
     terminal.type(`${service.url.replace('http://', '')}\r`);
     await terminal.waitFor(/not shown\): $/);
@@ -247,6 +249,7 @@ it('profiles are listed with where their keys are, switched and removed', async 
     { profile: 'default', in_use: false, base_url: service.url, key_in: null, key_for: null },
     { profile: 'work', in_use: true, base_url: service.url, key_in: 'file', key_for: service.url },
   ]);
+  expect((await at.leadpipe('auth list -f table')).stdout).toMatch(/^default +no .*\nwork +yes /m);
   await login(at, key, '--profile default');
   const stderr = `Removed the settings of the profile "work", and its key for ${service.url}.\n`;
   expect(await at.leadpipe('auth remove work')).toEqual({ code: 0, stdout: '', stderr });

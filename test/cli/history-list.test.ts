@@ -172,7 +172,7 @@ describe('on a terminal', () => {
     for (const [line, whole] of [
       ['history --limit all', [idOf(1), '≤ 20', 'leads', idOf(oldest)]],
       ['task list', [searchId, '40 of 40', 'company: dental']],
-      ['history totals', ['maybe charged', 'credits at most', '████████████']],
+      ['history totals', ['paid purchases', 'unclear', 'credits at most', '████████████']],
       ['config list', ['price.contact.phone', 'table on a terminal, else jsonl', 'not set']],
     ] as const) {
       const { text } = await shown(line, columns);
@@ -196,7 +196,7 @@ describe('on a terminal', () => {
   it('totals say what a list counts as', async () => {
     const { text, ...end } = await shown('history totals --by command', 60);
     expect(text).toSay(
-      /^search company {2}█+\npurchases: 24, leads 480, charged 24, credits ≤ 480\n/,
+      /^search company {2}█+\npurchases: 24, leads 480, paid 24, at most 480 credits\n/,
       'contact email\npurchases: 2,',
     );
     expect(end).toEqual(ending(0, 'A list (--input) counts as one purchase'));

@@ -45,7 +45,7 @@ interface Case {
 }
 
 const resuming =
-  /^Resuming op_\w+ \(the same search, unfinished since .*\): 2 leads stored\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$[\s\S]*^(?:1 lead added to .*, 3 in all|3 leads added to .*, 2 of them stored earlier) · /m;
+  /^Resuming op_\w+ \(the same search, unfinished since .*\)\. 2 leads stored\. Buying up to 7 more, for at most 7 credits\. You are not charged again for what arrived\.$[\s\S]*^(?:1 lead added to .*, 3 in all|3 leads added to .*, 2 of them stored earlier) · /m;
 /** The rest alone is bought, into the same file. */
 const goesOn = {
   says: resuming,
@@ -75,7 +75,7 @@ const cases: readonly Case[] = [
     name: 'another format',
     again: '-f csv --columns name,id',
     ...anew,
-    says: /^A run like this is unfinished: search company x of .*\. This is a new purchase\. To resume that one: leadpipe resume op_\w+$/m,
+    says: /^You started this before and did not finish it \(.*, 2 leads so far\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_\w+$/m,
     file: 'name,id\r\nC,\r\n',
   },
   { name: 'another objective', again: '--enrich-fields email', ...anew },
@@ -155,7 +155,7 @@ describe('a search that was killed', () => {
     async (way) => {
       const id = await leave('--limit 2');
       const says =
-        /all 2 leads have arrived\. Nothing is bought\.$[\s\S]*^0 leads added to \S*leads\.jsonl, 2 in all · cost at most 0 credits$/m;
+        /All 2 leads have arrived\. Nothing is bought\.$[\s\S]*^0 leads added to \S*leads\.jsonl, 2 in all · cost at most 0 credits$/m;
       expect(await at.leadpipe(way)).toMatchObject(ending(0, id, says));
       expect(bodies()).toHaveLength(1);
       expect(at.read('leads.jsonl')).toBe(lines(...first));
@@ -202,7 +202,7 @@ describe('a search that was killed', () => {
 
   it('is what resume takes, and says', async () => {
     const id = await leave();
-    const latest = `^The latest unfinished operation is ${id}: search company x, started .*, into ${at.pathOf('leads.jsonl')}`;
+    const latest = `^Resuming ${id}: search company x, started .*, into ${at.pathOf('leads.jsonl')}\\.`;
     const bought = '2 leads stored. Buying up to 7 more, for at most 7 credits';
     expect(await at.leadpipe('resume')).toMatchObject(ending(0, RegExp(latest, 'm'), bought));
     expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));

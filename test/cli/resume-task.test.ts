@@ -78,7 +78,7 @@ describe('resume of a task', () => {
     await leave(`${toFile} --limit 45 -f ${format}`);
     expect(at.files()).toEqual(['leads.csv.part']);
     const latest =
-      /^The latest unfinished operation is op_\S+: task run company x, started .*, into \S+leads.csv\n/;
+      /^Resuming op_\S+: task run company x, started .*, into \S+leads.csv\. You are not charged again for what arrived\.\n/;
     const whole = /\n45 leads in \S*leads\.csv · limit of 45 reached · cost at most 45 credits\n/;
     expect(await at.leadpipe(resume)).toEqual({ ...ending(0, latest, whole), stdout: '' });
     if (format !== 'table') expect(content()).toBe(await undisturbed(format));

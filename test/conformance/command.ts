@@ -44,7 +44,7 @@ export async function run(
     options = parsed.values;
     const [address] = parsed.positionals;
     if (address === undefined) return refuse(usage);
-    url = toBaseUrl(address, 'the command line');
+    url = toBaseUrl(address, 'from the command line');
     keys = options.keys === undefined ? undefined : readKeys(options.keys);
   } catch (error) {
     return refuse(`${(error as Error).message}\n\n${usage}`);

@@ -184,7 +184,7 @@ it('what goes through a pipe is bought anew, and names what it could go on with'
   expect(await leadpipe(args)).toMatchObject(
     ending(
       0,
-      /^A run like this is unfinished: contact email --input list\.txt of .*\. This is a new purchase\. To resume that one: leadpipe resume op_/m,
+      /^You started this before and did not finish it \(\S+ \S+\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_/m,
     ),
   );
 });

@@ -58,10 +58,20 @@ it('what is sent for the first row that is bought is said once, before it is sen
 describe('an argument', () => {
   const table = 'name,website\nAda,a.example\nBo,b.example\n';
   it.each([
-    ['contact email list.csv', 2, 'list.csv is a file', '--input list.csv'],
+    [
+      'contact email list.csv',
+      2,
+      'list.csv is a file, and only its name would be sent, as',
+      'To look up each row of the file: --input list.csv',
+    ],
     ['contact email @list.csv', 2, 'list.csv has a table in it', '--input list.csv'],
     ['enrich @list.json --field city', 2, 'has a table in it', '--input list.json'],
-    ['research list.csv', 2, 'list.csv is a file', '--input list.csv'],
+    [
+      'research list.csv',
+      2,
+      'list.csv is a file, and only its name would be sent, as',
+      'To look up each row of the file: --input list.csv',
+    ],
     ['contact email @prose.txt', 0, '', ''],
     ['enrich @object.json --field city', 0, '', ''],
     ['contact email nowhere.csv', 0, '', ''],

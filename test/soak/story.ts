@@ -540,7 +540,7 @@ function checkMoney(world: World, order: Order, before: number, all: readonly Ru
     return;
   }
   const said = own.filter(({ result }) =>
-    /Resuming op_|new purchase|charged again|rest of/i.test(result.stderr),
+    /Resuming op_|new purchase|buys everything again|charged again|rest of/i.test(result.stderr),
   );
   if (news.length > runs.length) throw new Error(`${name} was bought ${news.length} times in a run`);
   // Also one that was killed behind its end.

@@ -78,10 +78,10 @@ export const createCommand = defineCommand({
       // The error says what to do about the first failure.
       if (finding.fix && finding !== first) notes.say(`${finding.check}: ${finding.fix}`);
     }
-    if (first === undefined) return notes.say('The next search would work.');
+    if (first === undefined) return notes.say('A search would work now.');
     throw new LeadpipeError(
       first.outcome ?? 'configuration',
-      `the next search would fail: see ${failures.map(({ check }) => check).join(', ')} above`,
+      `a search would fail now: ${failures.map(({ found }) => found).join('; ')}`,
       { type: 'unhealthy', hint: first.fix || undefined },
     );
   },
@@ -170,7 +170,8 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
     address() {
       if (options.local) return ok('the local service (--local)');
       baseUrl = findAddress(context, addressOf(options), profile);
-      if (baseUrl === undefined) throw noTarget;
+      if (baseUrl === undefined)
+        return failure(noTarget.outcome, 'no address is set', toHint(noTarget) ?? '');
       return ok(toAddressText(baseUrl));
     },
     proxy() {

@@ -16,13 +16,13 @@ export async function checkNotForgotten(context: Context, argument: string, what
   const isNamed = argument.startsWith('@');
   if (isNamed && !(await hasTable(file))) return;
   const found = isNamed ? `${file} has a table in it` : `${argument} is a file`;
-  const hint = `To buy one for each of its rows: --input ${shellWord(file)}`;
+  const hint = `To look up each row of the file: --input ${shellWord(file)}`;
   if (context.stdin.isTerminal && context.stderr.isTerminal) {
-    const sent = isNamed ? 'all of it' : 'its name';
-    if (await confirm(context, `${found}. Send ${sent} as one ${what}?`)) return;
+    const question = isNamed ? 'Send the whole file as one text?' : `Look up the text "${argument}" itself?`;
+    if (await confirm(context, `${found}. ${question}`)) return;
   }
   throw new UsageError(
-    `${found}, and ${isNamed ? 'all of it' : 'its name'} would be sent as one ${what}`,
+    `${found}, and ${isNamed ? 'all of it would be sent as one text' : `only its name would be sent, as ${what}`}`,
     isNamed ? hint : `${hint}\nTo send what is in the file as one text: @${file}`,
   );
 }

@@ -91,7 +91,7 @@ function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): strin
   const settings = JSON.stringify({ mcpServers: { leadpipe: server } });
   // A line for each, alone, so that it can be copied whole.
   return [
-    'Waiting for an agent on standard input. Agents start this command themselves; this sets one up:',
+    "Waiting for an agent on standard input. You don't start this yourself: your AI program does. To set it up, use one of these:",
     'Claude Code:',
     `  claude mcp add leadpipe -- ${['leadpipe', ...args].map(shellWord).join(' ')}`,
     'VS Code:',

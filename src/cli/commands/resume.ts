@@ -10,15 +10,14 @@ import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';
 import { readUnfinished } from '../../operations/known-operations.ts';
 import { type Operation, readKnown, toDamageLine } from '../../operations/operation.ts';
-import { readHistoryRecord, toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { readHistoryRecord } from '../../operations/report/history.ts';
 import type { Order } from '../../operations/run.ts';
 import { countOf } from '../../operations/wording.ts';
 import { confirm } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { checkNotDropped, timeOf } from '../messages/earlier-runs.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { checkNotDropped, toName } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import {
   type ConnectionOptions,
@@ -107,11 +106,7 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<Ope
       isPart ||= intent.options.input !== '-';
       continue;
     }
-    const place = intent.output === null ? '' : `, into ${intent.output}`;
     for (const damage of damages) warn(toDamageLine(damage));
-    say(
-      `The latest unfinished operation is ${latest.operationId}: ${toWords(latest)}, started ${timeOf(context, latest)}${place}`,
-    );
     return latest;
   }
   const [damage, ...others] = damages;
@@ -283,13 +278,5 @@ function toQuestion({ credits, operation, rest: left = 0, rows, stored }: Resumi
     credits === undefined
       ? 'The price of the rest is not known. Buy it?'
       : `Buy the rest, for at most ${countOf(credits, 'credit')}?`;
-  return `Unfinished: ${toWords(operation)}${far}. ${rest}`;
-}
-
-/** Pure: `search company "dental clinics in Austin"`. */
-function toWords({ intent }: Operation): string {
-  const subject = toSubject(intent);
-  const words = toCommandWords(intent);
-  const input = rowsOf(intent.command) === undefined ? '' : ' --input';
-  return subject === null ? words : `${words}${input} ${shellWord(subject)}`;
+  return `Unfinished: ${toName(operation)}${far}. ${rest}`;
 }

@@ -2,10 +2,11 @@ import { basename } from 'node:path';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import type { EarlierRuns, LeftBehind } from '../../operations/events.ts';
+import type { EarlierRuns, LeftBehind, Resuming } from '../../operations/events.ts';
 import { isTask, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { countOf } from '../../operations/wording.ts';
 import type { ReportOptions } from '../options/options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
@@ -17,7 +18,7 @@ export function tellEarlier(context: Context, options: ReportOptions, runs: Earl
   if (left !== undefined) warn(toLeft(left, context));
   if (same !== undefined) {
     say(
-      `A run like this is unfinished: ${toName(same)} of ${timeOf(context, same)}. This is a new purchase. To resume that one: leadpipe resume ${same.operationId}`,
+      `You started this before and did not finish it (${timeOf(context, same)}${toReceived(same)}). This run buys everything again. To finish the old one instead: leadpipe resume ${same.operationId}`,
     );
   } else if (recent !== undefined && context.stderr.isTerminal) {
     const time = timeOf(context, recent);
@@ -44,11 +45,49 @@ function toLeft({ operation, why }: LeftBehind, context: Context): string {
   return `the leads of ${which} ${reason}. A new search starts now${isFree ? '' : ', and all its leads are charged again'}`;
 }
 
-/** Pure: the command of a run with its subject: `contact email --input rows.csv`. */
-function toName({ intent }: Operation): string {
-  const about = toSubject(intent) ?? '-';
+/** Pure: what is resumed, what is stored of it, and what the rest can cost. `isNamed`: the user has asked for this operation. */
+export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pick<Context, 'zone'>): string {
+  const { credits, isInDoubt, operation, rest, stored } = resuming;
+  const { intent, operationId, terms } = operation;
+  const since = timeOf(context, operation);
+  const isFree = intent.origin === 'local';
   const isList = rowsOf(intent.command) !== undefined;
-  return `${toCommandWords(intent)} ${isList ? `--input ${shellWord(basename(about))}` : shellWord(about)}`;
+  const price = credits === undefined || isFree ? '' : `, for at most ${countOf(credits, 'credit')}`;
+  const place = terms.output === null ? '' : `, into ${terms.output}`;
+  const what =
+    isNamed || isList
+      ? `: ${toName(operation)}, started ${since}${place}`
+      : ` (the same ${isTask(intent.command) ? 'task' : 'search'}, unfinished since ${since})`;
+  const begins = `Resuming ${operationId}${what}.`;
+  if (isList) {
+    const cost =
+      credits === undefined || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
+    return `${begins} Rows that are already bought are not bought again.${cost}`;
+  }
+  const free = isFree ? '' : ' You are not charged again for what arrived.';
+  if (isTask(intent.command)) {
+    const again = isFree ? '' : ' The same request is sent again, so you are not charged twice.';
+    return `${begins}${operation.isInDoubt ? again : free}`;
+  }
+  if (rest === 0) return `${begins} All ${countOf(stored ?? 0)} have arrived. Nothing is bought.`;
+  const lost =
+    isInDoubt && !isFree
+      ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
+      : '';
+  return `${begins} ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
+}
+
+/** Pure: how many leads of a search or a task have arrived, where there are any. */
+function toReceived({ progress: { delivered } }: Operation): string {
+  return delivered === 0 ? '' : `, ${countOf(delivered)} so far`;
+}
+
+/** Pure: the command of a run with its subject: `contact email rows.csv`, `search company "dental clinics"`. */
+export function toName({ intent }: Operation): string {
+  const about = toSubject(intent);
+  const words = toCommandWords(intent);
+  if (about === null) return words;
+  return `${words} ${shellWord(rowsOf(intent.command) === undefined ? about : basename(about))}`;
 }
 
 /** Pure: when it began, in the time zone of this machine. */

@@ -95,14 +95,14 @@ const hints: Hints = {
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: (facts, ran) =>
-    `All runs of this machine count since midnight. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
+    `All purchases on this computer since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
   unpriced_day: ({ operationId, setting }, { options: { profile = 'default' } }) =>
     setting === undefined
       ? `It counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
       : `Set the price, and it counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
   over_limit: (facts, ran) =>
     facts.setting === undefined
-      ? `Raise --max-credits${toFewer(facts, ran)}.`
+      ? `To allow it: --max-credits ${facts.needs}${toFewer(facts, ran)}.`
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile = 'default' } }) =>
     `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,

@@ -101,7 +101,14 @@ const formatWords = {
 };
 
 /** What the values of --delimiter mean. */
-const delimiters: Readonly<Record<string, string>> = { ',': ',', ';': ';', tab: '\t' };
+const delimiters: Readonly<Record<string, string>> = { comma: ',', semicolon: ';', bar: '|', tab: '\t' };
+
+/** Pure: the name of a delimiter, from its name or the character itself. Throws UsageError. */
+function toDelimiterName(given: string): string {
+  const names = Object.keys(delimiters);
+  const named = names.find((name) => delimiters[name] === given);
+  return checkOneOf('delimiter', named ?? given, names, { '\\t': 'tab' });
+}
 
 /** An option with a parsed value. The parser also gets the previous value of a repeated option, and its name. */
 export function option<Value>(
@@ -190,13 +197,12 @@ const recordOptions = under(groups.output, [
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
   option('--columns <names>', 'only these columns, such as name,Site=links.website', collect),
-  choice(
+  new Option(
     '--delimiter <character>',
-    'what stands between the cells of CSV (default: a comma; in .tsv, a tab)',
-    'delimiter',
-    Object.keys(delimiters),
-    { comma: ',', semicolon: ';', '\t': 'tab', '\\t': 'tab' },
-  ),
+    'the character between the cells of CSV (default: comma; in .tsv, tab)',
+  )
+    .choices(Object.keys(delimiters))
+    .argParser(toDelimiterName),
   new Option('--csv-raw', 'keep CSV cells unchanged, with formulas and control characters'),
 ]);
 
@@ -319,7 +325,7 @@ function extensionOf(options: RecordOptions): string {
   return extname(fileOf(options) ?? '').toLowerCase();
 }
 
-/** Pure: what stands between cells, as far as the options say it. Throws UsageError where nothing does. */
+/** Pure: the character between cells, as far as the options say it. Throws UsageError for a format without one. */
 export function toDelimiter(options: RecordOptions, format: Format): string | undefined {
   const { delimiter } = options;
   if (delimiter === undefined) return extensionOf(options) === '.tsv' ? '\t' : undefined;

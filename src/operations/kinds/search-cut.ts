@@ -18,12 +18,14 @@ export interface SearchEnd extends SearchSummary {
 
 /**
  * The error of an incomplete search. If the run was stopped or the output failed, that decides the outcome; otherwise it is partial, or
- * unknown when nothing arrived. `kept` is the file with what arrived.
+ * unknown when nothing arrived. `kept` is the file with what arrived, and with
+ * `earlier` leads of runs before this one.
  */
 export function toCutError(
   end: SearchEnd,
   request: EntitySearchRequest,
   kept: string | undefined,
+  earlier = 0,
 ): LeadpipeError {
   const { cause, cut, excluded, idempotencyKey, isDelivered, isStored, leads } = end;
   const { leadsSearchId, operationId, requestId } = end;
@@ -34,11 +36,15 @@ export function toCutError(
   const own = known instanceof RequestError ? undefined : known;
   const outcome = own?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
   const fresh = leads - excluded;
-  const isIn = kept === undefined || fresh === 0 ? '' : `, and ${toThem(fresh, 'is', 'are')} in ${kept}`;
+  const all =
+    earlier > 0 ? `; ${kept} has ${earlier + fresh} now` : `, and ${toThem(fresh, 'is', 'are')} in ${kept}`;
+  const isIn = kept === undefined || fresh === 0 ? '' : all;
   const lost = `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const received =
-    leads === 0 ? 'No leads arrived' : `${countOf(fresh)} arrived${isDelivered ? isIn : lost}${dropped}`;
+    leads === 0
+      ? 'No leads arrived'
+      : `${countOf(fresh, earlier > 0 ? 'more lead' : 'lead')} arrived${isDelivered ? isIn : lost}${dropped}`;
   const what = isBug ? 'a bug in leadpipe stopped the search' : 'the search stopped before its end';
   const why = known?.words ?? cut;
   return new LeadpipeError(outcome, `${isStop(cause) ? why : `${what}: ${why}`}. ${received}`, {

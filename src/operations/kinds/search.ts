@@ -287,7 +287,7 @@ async function* streamInto(
     await whileStored(sync);
     const { cut, leads, stopReason } = summary;
     const end = { ...summary, excluded, isStored, operationId, idempotencyKey };
-    const error = cut === undefined ? undefined : toCutError(end, request, await delivery.cut());
+    const error = cut === undefined ? undefined : toCutError(end, request, await delivery.cut(), before);
     const length = error ? undefined : await delivery.sync().catch(() => undefined);
     const terminal = entry.terminal(error?.outcome ?? 'complete', {
       charged: leads > 0 ? 'yes' : 'no',

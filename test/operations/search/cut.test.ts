@@ -7,12 +7,13 @@ import { RequestError } from '../../../src/transport/request-error.ts';
 const lost = new RequestError('lost', endpoints.search, 'x');
 const ofBug = 'a bug in leadpipe stopped the search: z. 2 leads arrived';
 
-it.each<[name: string, cause: Error, leads: number, outcome: Outcome, says: string]>([
+it.each<[name: string, cause: Error, leads: number, outcome: Outcome, says: string, earlier?: number]>([
   ['a lost connection', lost, 2, 'partial', 'stopped before its end: x'],
+  ['one of a resumed search', lost, 2, 'partial', 'x. 2 more leads arrived; a.part has 9 now', 7],
   ['one before a lead', lost, 0, 'unknown', 'No leads arrived'],
   ['an error of the output', new UsageError('y'), 2, 'usage', 'y'],
   ['a fault of leadpipe', new TypeError('z'), 2, 'bug', ofBug],
-])('%s ends a search', (_, cause, leads, outcome, says) => {
+])('%s ends a search', (_, cause, leads, outcome, says, earlier) => {
   const end = {
     cut: cause.message,
     cause,
@@ -27,7 +28,8 @@ it.each<[name: string, cause: Error, leads: number, outcome: Outcome, says: stri
     operationId: 'op_1',
     idempotencyKey: 'k',
   };
-  const error = toCutError(end, { entity_type: 'company', objective: 'x' }, undefined);
+  const kept = earlier === undefined ? undefined : 'a.part';
+  const error = toCutError(end, { entity_type: 'company', objective: 'x' }, kept, earlier);
   expect(error.outcome).toBe(outcome);
   expect(error.message).toContain(says);
 });

@@ -3,6 +3,7 @@ import type { Layout } from '../../../columns/layout.ts';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { isObject } from '../../../json/object.ts';
+import { toYesOrNo } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -15,7 +16,10 @@ const profilesLayout: Layout = {
   ...memberLayout(['profile', 'in_use', 'base_url', 'key_in', 'key_for']),
   table: () => [
     memberColumn('profile', { min: 7, max: 30, role: 'title' }),
-    memberColumn('in_use', { header: 'in use', min: 6, max: 6 }),
+    {
+      ...memberColumn('in_use', { header: 'in use', min: 6, max: 6 }),
+      text: (record) => toYesOrNo(record.member('in_use')),
+    },
     memberColumn('base_url', { header: 'address', min: 20, max: 60 }),
     memberColumn('key_in', { header: 'key in', min: 8, max: 8 }),
     memberColumn('key_for', { header: 'key for', min: 20, max: 60, yields: true }),

@@ -95,7 +95,7 @@ async function readAddress(context: Context, options: ConnectionOptions, profile
     const given = await askFor(context, question, 'shown', known === undefined ? empty : undefined);
     if (given === '' && known !== undefined) return known;
     try {
-      return toBaseUrl(withScheme(given) ?? given, 'the prompt');
+      return toBaseUrl(withScheme(given) ?? given, 'that you typed');
     } catch (error) {
       if (!(error instanceof LeadpipeError) || time === maxTries) throw error;
       createNotes(context, {}).warn([error.message, toHint(error)].join('. '));
@@ -110,10 +110,11 @@ async function askFor(
   hidden: 'hidden' | 'shown',
   empty: string | undefined,
 ): Promise<string> {
-  for (;;) {
+  for (let time = 1; ; time++) {
     const given = (await ask(context, question, hidden)).trim();
     if (given !== '' || empty === undefined) return given;
-    createNotes(context, {}).say(empty);
+    const out = time === 1 ? ' (Ctrl-C stops. No account? Add --local to a command.)' : '';
+    createNotes(context, {}).say(`${empty}${out}`);
   }
 }
 
@@ -127,7 +128,7 @@ async function readKey(context: Context, origin: string): Promise<string> {
     const hint = 'Give it on standard input: leadpipe auth login --base-url … < key.txt';
     throw new ConfigurationError('the API key is missing', hint);
   }
-  return checkKey(key, isTerminal ? 'the prompt' : 'standard input');
+  return checkKey(key, isTerminal ? 'that you typed' : 'from standard input');
 }
 
 /** The keychain, unless the user chose a file: by a setting, with the profile's earlier key, or when asked here. */

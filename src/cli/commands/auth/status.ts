@@ -1,8 +1,10 @@
 import { headersOf, wordedLayout } from '../../../columns/columns.ts';
+import type { Layout } from '../../../columns/layout.ts';
 import { readProfile } from '../../../config/settings.ts';
 import { findTarget } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, StoppedError } from '../../../errors.ts';
+import { toYesOrNo } from '../../../output/readable.ts';
 import { toAddressText } from '../../../requests/address.ts';
 import { defineCommand } from '../../command.ts';
 import { addressOf } from '../../connect.ts';
@@ -30,7 +32,7 @@ export const createAuthStatus = defineCommand({
   run: runAuthStatus,
 });
 
-const statusLayout = wordedLayout({
+const wordedStatus = wordedLayout({
   profile: 'profile',
   base_url: 'address',
   key_from: 'key from',
@@ -38,6 +40,16 @@ const statusLayout = wordedLayout({
   valid: 'valid',
   available_credits: 'available credits',
 });
+
+const statusLayout: Layout = {
+  ...wordedStatus,
+  sheet: (record) =>
+    (wordedStatus.sheet?.(record) ?? []).map((column) =>
+      column.header === 'valid'
+        ? { ...column, value: (one) => JSON.stringify(toYesOrNo(one.member('valid'))) }
+        : column,
+    ),
+};
 
 async function runAuthStatus(context: Context, options: ConnectionOptions & RecordOptions): Promise<void> {
   const profile = await readProfile(context, options.profile);

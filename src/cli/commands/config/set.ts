@@ -38,7 +38,7 @@ async function runConfigSet(
   await changeSetting(context, profile, name, value);
   if (name !== 'base_url') return;
   const record = await readKeyRecord(context.directories.config, profile);
-  if (record === undefined || record.origin === toBaseUrl(given, 'the argument').origin) return;
+  if (record === undefined || record.origin === toBaseUrl(given, 'from the argument').origin) return;
   createNotes(context, options).warn(
     `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login`,
   );

@@ -17,7 +17,7 @@ import { type ReportOptions, toId } from '../../options/options.ts';
 
 export const createHistoryDrop = defineCommand({
   name: 'drop',
-  summary: 'end an unfinished purchase that nobody wants',
+  summary: 'give up an unfinished purchase',
   description:
     'Ends an unfinished search, task or list, so that nothing resumes it. It says first what is lost, and asks on a terminal. What arrived stays stored. Nothing is sent.',
   arguments: [new Argument('<operation-id>', 'the operation ID, as `history list` shows it').argParser(toId)],
@@ -53,15 +53,15 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
   const isLocal = service === 'local';
   if (isTask(command)) {
     return id === null
-      ? 'Its task may have been bought, but its ID never arrived. If it is dropped, it is not asked for again: the same command buys a new task.'
-      : `If it is dropped, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
+      ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe does not ask for it again: the same command buys a new task.'
+      : `If you drop it, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
   }
   const leads = record.leads ?? 0;
   const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
-  const received = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If it is dropped,`;
+  const received = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If you drop it,`;
   const loss =
     typeof run === 'string'
       ? `nothing resumes it; the run ${run} still knows these answers.`
-      : `the same command buys all its ${all} again.`;
+      : `you pay for these ${all} again.`;
   return `${received} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
 }

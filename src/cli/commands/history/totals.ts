@@ -125,9 +125,15 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
 }
 
-const counts = ['purchases', 'leads', 'charged', 'maybe_charged'];
+/** How many of what, by the words for people. */
+const counts = {
+  purchases: 'purchases',
+  leads: 'leads',
+  charged: 'paid purchases',
+  maybe_charged: 'unclear',
+} as const;
 
-const sums = [...counts, 'credits_at_most', 'unpriced', 'unsettled'];
+const sums = [...Object.keys(counts), 'credits_at_most', 'unpriced', 'unsettled'];
 
 const longestBar = 12;
 
@@ -141,8 +147,8 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       ...memberColumn(by, { min: 10, max: 26, role: 'title' }),
       text: (record) => memberText(record, by) || `no ${by}`,
     },
-    ...counts.map((name) => ({
-      ...memberColumn(name, { header: name.replaceAll('_', ' '), min: name.length, max: 13 }),
+    ...Object.entries(counts).map(([name, header]) => ({
+      ...memberColumn(name, { header, min: header.length, max: 14 }),
       // On a card, the first line has all of them.
       long: name === 'purchases' ? toSummaryOfTotal : () => '',
     })),
@@ -159,16 +165,24 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
 }
 
 function toSummaryOfTotal(record: JsonView): string {
-  const [purchases, leads, charged, maybe] = counts.map((name) => memberText(record, name));
-  const credits = creditsIn(record);
-  const bound = credits === 'unknown' || credits === '0' ? credits : `≤ ${credits}`;
-  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
-  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, credits ${bound}`;
+  const [purchases, leads, charged, maybe] = Object.keys(counts).map((name) => memberText(record, name));
+  const [credits, unpriced] = [memberText(record, 'credits_at_most'), memberText(record, 'unpriced')];
+  const bound = credits === '' ? 'credits unknown' : toBound(credits, unpriced);
+  const doubtful = maybe === '0' ? '' : `, unclear ${maybe}`;
+  return `${purchases}, leads ${leads}, paid ${charged}${doubtful}, ${bound}`;
 }
 
-/** For example `847 + 5 unpriced`. */
+/** Pure: for example `at most 847 credits, and 5 purchases without a known price`. */
+function toBound(credits: string, unpriced: string): string {
+  const known = credits === '0' ? '0 credits' : `at most ${countOf(Number(credits), 'credit')}`;
+  return unpriced === '0'
+    ? known
+    : `${known}, and ${countOf(Number(unpriced), 'purchase')} without a known price`;
+}
+
+/** For example `847 + 5 without a price`. */
 function creditsIn(record: JsonView): string {
   const [credits, unpriced] = [memberText(record, 'credits_at_most'), memberText(record, 'unpriced')];
   if (credits === '') return 'unknown';
-  return unpriced === '0' ? credits : `${credits} + ${unpriced} unpriced`;
+  return unpriced === '0' ? credits : `${credits} + ${unpriced} without a price`;
 }
