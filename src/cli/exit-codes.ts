@@ -14,7 +14,7 @@ export const exitCodes = {
   not_found: { code: 6, meaning: 'not found at the service (404), or not known on this machine' },
   no_result: {
     code: 7,
-    meaning: 'the service had no answer; the error says whether it may have been charged',
+    meaning: 'the service had no answer, or found nothing (with --exit-status)',
   },
   unknown: { code: 8, meaning: 'it is unknown whether this was bought: check before you run it again' },
   not_enabled: { code: 9, meaning: 'the service does not offer this to you yet (503)' },

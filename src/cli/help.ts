@@ -1,7 +1,7 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
 import type { PriceName } from '../operations/kinds/kind.ts';
-import { exitCodes, toExitCodes } from './exit-codes.ts';
+import { toExitCodes } from './exit-codes.ts';
 
 /** What a command's help and the manual page say below its options. */
 export interface CommandHelp {
@@ -138,14 +138,7 @@ function toHelpText(command: Command, help: CommandHelp, width: number): string 
     ...filled([...output, ...(csv === '' ? [] : [`csv: ${csv}`])]),
     ...(cost === undefined ? [] : ['', 'Cost:', ...filled([toCostText(cost)])]),
     ...(codes.length === 0 ? [] : ['', 'Exit codes:']),
-    ...codes.map((one) => `  ${String(one.code).padStart(3)}  ${meaningIn(command, one)}`),
+    ...codes.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
     ...remarks.flatMap((remark) => ['', helper.boxWrap(remark, width)]),
   ].join('\n');
-}
-
-/** Pure: the meaning of an exit code, where an option of the command adds to it. */
-function meaningIn({ options }: Command, { code, meaning }: ReturnType<typeof toExitCodes>[number]): string {
-  return code === exitCodes.no_result.code && options.some(({ long }) => long === '--exit-status')
-    ? 'the service had no answer, or nothing was found and you used --exit-status'
-    : meaning;
 }
