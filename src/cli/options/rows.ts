@@ -56,7 +56,7 @@ const onlyMissingOption = new Option(
 
 const firstOption = option(
   '--first <n>',
-  'buy only the first n rows; to buy the rest, leave it out (with -o or --run), or run `leadpipe resume`',
+  'buy only n rows; for the rest, leave it out (with -o or --run) or run `leadpipe resume`',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
 );
 
