@@ -114,7 +114,9 @@ it('resume finishes the latest list, in its file and its format, within its limi
   const lost = expectAllRows(machine.read('out.csv'));
   expect({ code, stderr }).toMatchObject({
     code: lost === 0 ? 0 : 3,
-    stderr: expect.stringMatching(/^Resuming op_\w+: contact email list\.csv, started .*, into \S+out\.csv\. Rows/),
+    stderr: expect.stringMatching(
+      /^Resuming op_\w+: contact email list\.csv, started .*, into \S+out\.csv\. Rows/,
+    ),
   });
   expectChargedOnce();
   expect(await resume()).toMatchObject({
