@@ -87,7 +87,7 @@ export function toMissing(
     words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
   if (kept !== undefined)
-    words.push(`the file of an earlier run was not replaced, and the rows are in ${kept}`);
+    words.push(`the file was left as it was, and the rows are in ${kept}`);
   const failures = { failed: failed - unknown - flawed, unknown, flawed, flawedLines };
   return new LeadpipeError('partial', words.join('; '), {
     type: 'rows_failed',
