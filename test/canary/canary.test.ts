@@ -137,8 +137,10 @@ describe.skipIf(!hasSecretService)('a key in the keychain', () => {
     const secrets = await startSecretService();
     const env = { ...bareEnvironment(), ...secrets.env, LEADPIPE_API_KEY: canary };
     secrets.freeze();
+    // The key is tried first.
+    const { url } = await startFaultServer((socket) => void socket.end(jsonAnswer(creditBalance(1))));
     // It waits for the keychain, in a process of its own, with the key of the environment at hand.
-    const child = start(['auth', 'login', '--base-url', 'http://127.0.0.1:1'], { env, stdin: canary });
+    const child = start(['auth', 'login', '--base-url', url], { env, stdin: canary });
     const children = (): string =>
       execFileSync('sh', ['-c', `cat /proc/${child.pid}/task/*/children`], { encoding: 'utf8' }).trim();
     await expect.poll(children).toMatch(/^\d+$/);

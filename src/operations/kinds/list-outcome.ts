@@ -86,8 +86,7 @@ export function toMissing(
     const maybe = isFree ? '' : `, and may have charged ${toThem(withoutResult)}`;
     words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
-  if (kept !== undefined)
-    words.push(`the file was left as it was, and the rows are in ${kept}`);
+  if (kept !== undefined) words.push(`the file was left as it was, and the rows are in ${kept}`);
   const failures = { failed: failed - unknown - flawed, unknown, flawed, flawedLines };
   return new LeadpipeError('partial', words.join('; '), {
     type: 'rows_failed',
