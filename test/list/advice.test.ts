@@ -69,7 +69,7 @@ describe('a list without a file and a name', () => {
     write(other, rows('z'));
     await leadpipe([...contact, '--input', input]);
     const said = async (file: string): Promise<boolean> =>
-      (await leadpipe([...contact, '--input', file])).stderr.includes('is unfinished');
+      (await leadpipe([...contact, '--input', file])).stderr.includes('did not finish it');
     expect([await said(other), await said(input)]).toEqual([false, true]);
   });
 });
