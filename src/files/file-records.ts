@@ -96,12 +96,8 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   const pieces = behind([head], text);
   if (format === 'md') {
     if (!isMarkdownTable(head)) throw new UsageError(`${what} does not begin with a Markdown table`);
-    return await openTable(readMarkdown(pieces), [], {
-      ...reading,
-      headerRow: 1 + linesBefore(head, firstLine),
-      // Markdown has no apostrophes of ours.
-      isRaw: true,
-    });
+    const own = { ...reading, headerRow: 1 + linesBefore(head, firstLine) };
+    return await openTable(readMarkdown(pieces), [], own, 'md');
   }
   if (format === 'json') return await openJson(pieces, reading, /^\s*\[/.test(head));
   if (format === 'jsonl') return { format, columns: undefined, rows: lineRows(pieces, toJsonRow) };
@@ -124,7 +120,7 @@ async function openCsv(text: AsyncIterable<string>, table: TableView, reading: R
   async function* rows(): AsyncGenerator<CsvRow> {
     for await (const row of readCsv(text, delimiter)) if (!isSaid || row.line > 1) yield row;
   }
-  const records = await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading);
+  const records = await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading, 'csv');
   return { ...records, delimiter };
 }
 
@@ -266,7 +262,7 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   }
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
-  return { ...(await openTable(rows(), head, reading, 'row')), note, warnings };
+  return { ...(await openTable(rows(), head, reading, 'sheet')), note, warnings };
 }
 
 /** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */

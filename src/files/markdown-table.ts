@@ -3,7 +3,7 @@ import { linesOf } from './text-lines.ts';
 
 /*
  * Tables of Markdown: a line per row, bars between the cells, and a line of dashes below the header. In a cell, a backslash stands before what
- * would have a meaning, and <br> ends a line.
+ * would have a meaning, <br> ends a line, and &#32; is a space at the begin or the end.
  */
 
 const dashes = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
@@ -39,12 +39,17 @@ function cellsOf(row: string): string[] {
   return cells;
 }
 
-const written = /\\([\\|`[\]*~_])|&lt;|&amp;|<br>/g;
+const written = /\\([\\|`[\]*~_])|&#(\d{1,5});|&lt;|&amp;|<br>/g;
 const meanings: Readonly<Record<string, string>> = { '&lt;': '<', '&amp;': '&', '<br>': '\n' };
 
 /** The text of a cell, as it was before it was written as Markdown. */
 function toText(cell: string): string {
   const text = cell.trim();
   const address = /^<(https?:[^<>\s]+)>$/i.exec(text)?.[1];
-  return address ?? text.replace(written, (found, escaped?: string) => escaped ?? meanings[found] ?? found);
+  if (address !== undefined) return address;
+  return text.replace(
+    written,
+    (found, escaped?: string, code?: string) =>
+      escaped ?? (code === undefined ? meanings[found] : String.fromCharCode(Number(code))) ?? found,
+  );
 }

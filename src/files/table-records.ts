@@ -6,24 +6,26 @@ import { findHeader, type TableRow } from './header.ts';
 import { type FileRecord, isColumnName, type Reading, type Records } from './reading.ts';
 
 /**
- * The records of a table of texts, such as CSV or a sheet. `head` are its first rows: they show where the header is, which may stand below a
- * title and notes. `unit` is what a row of it is called. Throws UsageError where that is not clear.
+ * The records of a table of texts. `head` are its first rows: they show where the header is, which may stand below a title and notes. Throws
+ * UsageError where that is not clear.
  */
 export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
   head: readonly TableRow[],
   reading: Reading,
-  unit: 'line' | 'row' = 'line',
+  kind: 'csv' | 'md' | 'sheet',
 ): Promise<Records> {
-  const { what, headerRow = headerLine(head, reading, unit) } = reading;
-  // A sheet holds a text as it is: nothing in it runs.
-  const isGuarded = unit === 'line' && !reading.isRaw;
+  const unit = kind === 'sheet' ? 'row' : 'line';
+  const { what, isRaw, headerRow = headerLine(head, reading, unit) } = reading;
+  // Elsewhere a text stands as it is: nothing in it runs.
+  const isGuarded = kind === 'csv';
+  const texts = { name: isGuarded ? unguarded : asItIs, cell: isGuarded && !isRaw ? unguarded : asItIs };
   const parsed = (async function* () {
     yield* rows;
   })();
   if (headerRow === 0) {
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed, isGuarded);
+    return toRecords(new Array<string>(width).fill(''), parsed, texts);
   }
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
@@ -31,7 +33,7 @@ export async function openTable(
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    return toRecords(cells, parsed, isGuarded);
+    return toRecords(cells, parsed, texts);
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -53,8 +55,16 @@ function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 
   );
 }
 
-function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>, isGuarded: boolean): Records {
-  const names = header.map((cell) => unguarded(cell.trim()));
+type ToText = (cell: string) => string;
+
+const asItIs: ToText = (cell) => cell;
+
+function toRecords(
+  header: readonly string[],
+  parsed: AsyncIterable<CsvRow>,
+  texts: { readonly name: ToText; readonly cell: ToText },
+): Records {
+  const names = header.map((cell) => texts.name(cell.trim()));
   const columns: string[] = [];
   for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
   async function* rows(): AsyncGenerator<FileRecord> {
@@ -62,8 +72,9 @@ function toRecords(header: readonly string[], parsed: AsyncIterable<CsvRow>, isG
       if (flaw !== undefined) yield { line, record: undefined, flaw };
       // What a spreadsheet saves for an empty line.
       else if (cells.some((cell) => cell.trim() !== '')) {
-        const toText = isGuarded ? unguarded : (cell: string) => cell;
-        const members = columns.map((name, at) => [name, JSON.stringify(toText(cells[at] ?? ''))] as const);
+        const members = columns.map(
+          (name, at) => [name, JSON.stringify(texts.cell(cells[at] ?? ''))] as const,
+        );
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
         const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '');
         yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };

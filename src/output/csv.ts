@@ -2,7 +2,8 @@ import { stringify } from 'csv-stringify/sync';
 import type { Column } from '../columns/layout.ts';
 import { delimiters } from '../files/csv.ts';
 import { changedBehind, guarded } from '../files/csv-guard.ts';
-import { type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
+import type { JsonText } from '../json/text.ts';
+import { cellText, withoutControls } from './cell-text.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
 /** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
@@ -36,30 +37,18 @@ export function csvHeader(columns: readonly Pick<Column, 'header' | 'rawHeader'>
   return columns.map(({ header, rawHeader = header }) => textCell(raw ? rawHeader : header, raw));
 }
 
-/** A JSON value as a cell: numbers as they were written, objects and arrays as JSON, nothing for null. */
+/** A JSON value as a cell. */
 export function csvCell(value: JsonText | undefined, raw: boolean): string {
-  if (value === undefined) return '';
-  switch (kindOf(value)) {
-    case 'null':
-      return '';
-    case 'string':
-      return textCell(stringOf(value) ?? '', raw);
-    case 'object':
-    case 'array':
-      return raw ? toLine(value) : jsonCell(toLine(value));
-    default:
-      return value.trim();
-  }
+  return cellText(value, { text: (text) => textCell(text, raw), json: raw ? (line) => line : jsonCell });
 }
 
 // No formula, nothing to remove and no delimiter. Most cells are like this.
 const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
-const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 function textCell(text: string, raw: boolean): string {
   if (plain.test(text)) return text;
   if (raw) return text.toWellFormed();
-  return guarded(text.replace(dropped, '').toWellFormed());
+  return guarded(withoutControls(text));
 }
 
 /** The same JSON, with the beginnings of formulas as \uXXXX: after a delimiter, these are always inside a string. */

@@ -1,7 +1,8 @@
 import { findingsOf } from '../columns/record-parts.ts';
 import { indented } from '../json/indent.ts';
-import { type JsonText, kindOf, type Records, stringOf } from '../json/text.ts';
-import { toTerminalLines } from './clean.ts';
+import { type JsonText, type Records, stringOf } from '../json/text.ts';
+import { cellText, withoutControls } from './cell-text.ts';
+import { toTerminalLines, toTerminalText } from './clean.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { readable } from './readable.ts';
 
@@ -18,16 +19,8 @@ function createTable(options: WriterOptions): WriterForm {
   return createRowsForm(options, head, toCell, toText);
 }
 
-function toCell(value: JsonText = 'null'): string {
-  switch (kindOf(value)) {
-    case 'null':
-      return '';
-    case 'number':
-    case 'boolean':
-      return value.trim();
-    default:
-      return toCellText(stringOf(value) ?? readable(value));
-  }
+function toCell(value: JsonText | undefined): string {
+  return cellText(value, { text: toCellText, json: toCellText });
 }
 
 function* proseOf(records: Records): Generator<string, void> {
@@ -44,7 +37,8 @@ function* proseOf(records: Records): Generator<string, void> {
     let number = 0;
     for (const citation of citations) {
       if (number === 0) yield '\n## Sources\n\n';
-      yield `${++number}. ${toCellText(stringOf(citation) ?? readable(citation)).replaceAll('<br>', ' ')}\n`;
+      const source = toTerminalText(stringOf(citation) ?? readable(citation)).trim();
+      yield `${++number}. ${toCellText(source)}\n`;
     }
   }
 }
@@ -61,21 +55,23 @@ const underscore = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const entity = /&(?=#?\w+;)/g;
 const address = /^https?:\/\/[^\s<>|\\`"]+$/i;
 
-/** One line for a cell of a table. Its lines are separated by `<br>`, since there is no other way. */
-function toCellText(text: string): string {
-  const lines = [...toTerminalLines(text.trim())].map((line) => line.trim());
-  const [only = ''] = lines;
-  if (lines.length === 1 && address.test(only)) return `<${only}>`;
-  return lines.map(escaped).join('<br>');
+// White space that readers of Markdown drop around a cell.
+const edge = /^\s|\s$/g;
+
+/** One line for a cell of a table, from which the same text is read again. Its lines are separated by `<br>`, since there is no other way. */
+function toCellText(given: string): string {
+  const text = withoutControls(given);
+  if (address.test(text)) return `<${text}>`;
+  return htmlFree(text)
+    .replace(alwaysActive, '\\$&')
+    .replace(underscore, '\\_')
+    .replace(/\r\n?|\n/g, '<br>')
+    .replace(edge, (space) => `&#${space.charCodeAt(0)};`);
 }
 
 /** Lines of running text. Headings, lists and emphasis keep their meaning. */
 function* toProseLines(text: string): Generator<string, void> {
   for (const line of toTerminalLines(text)) yield htmlFree(line).replace(/[\\`[\]]/g, '\\$&');
-}
-
-function escaped(line: string): string {
-  return htmlFree(line).replace(alwaysActive, '\\$&').replace(underscore, '\\_');
 }
 
 function htmlFree(line: string): string {

@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse/sync';
+import { marked, type Token, type Tokens } from 'marked';
 import { beforeAll, expect, it } from 'vitest';
 import { createMachine } from '../helpers/machine.ts';
 
@@ -44,6 +45,16 @@ function toRecords(lines: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(exact(line)));
 }
 
+/** A table of Markdown, as another reader of it shows its cells. */
+function toRows(markdown: string): Record<string, string>[] {
+  const textOf = ({ raw, ...token }: Token): string =>
+    raw === '<br>' ? '\n' : 'text' in token ? token.text.replace('&lt;', '<').replace('&amp;', '&') : raw;
+  const toTexts = (row: readonly Tokens.TableCell[]) => row.map(({ tokens }) => tokens.map(textOf).join(''));
+  const { header, rows } = marked.lexer(markdown)[0] as Tokens.Table;
+  const names = toTexts(header);
+  return rows.map((row) => Object.fromEntries(toTexts(row).map((text, at) => [names[at], text])));
+}
+
 it.each([
   `search company "fintech in Berlin" ${local} --enrich-fields funding_stage,=x`,
   `search company "fintech in Berlin" ${local} --columns "Firma=name,Score=score,links"`,
@@ -62,26 +73,26 @@ it.each([
 ])('%s', async (line) => {
   const { stdout: ids } = await at.leadpipe('task list -f jsonl --columns leads_search_id');
   const command = line.replace('task wait', `task wait ${JSON.parse(ids).leads_search_id}`);
-  for (const file of ['a.csv', 'a.jsonl', 'a.json']) {
+  const delimiter = line.includes('people.csv') ? ';' : ',';
+  const readers: Record<string, (text: string) => Record<string, unknown>[]> = {
+    'a.csv': (text) => parse(text, { bom: true, columns: true, delimiter }),
+    'a.jsonl': toRecords,
+    'a.json': (text) => toRecords(text.replace(/^\[\n {2}|,(?=\n)|\n]\n$/g, '')),
+    // An answer of research is a text with its sources there, and no list.
+    ...(line.startsWith('research "') ? {} : { 'a.md': toRows }),
+  };
+  for (const [file, toExpected] of Object.entries(readers)) {
     const { code, stderr } = await at.leadpipe(`${command} -o ${file}`);
     expect({ file, code, stderr: code === 0 ? '' : stderr }).toEqual({ file, code: 0, stderr: '' });
-    const text = at.read(file);
-    const isText = /sv$/.test(file);
-    const expected: Record<string, unknown>[] = isText
-      ? parse(text, {
-          bom: true,
-          columns: true,
-          delimiter: line.includes('people.csv') ? ';' : ',',
-        })
-      : file === 'a.jsonl'
-        ? toRecords(text)
-        : toRecords(text.replace(/^\[\n {2}|,(?=\n)|\n]\n$/g, ''));
+    const expected = toExpected(at.read(file));
     const [first = ''] = Object.keys(expected[0] ?? {});
     const found = await readAgain(file, first.replace(/^'/, ''));
     expect(found.length, file).toBe(expected.length);
     for (const [at, record] of expected.entries()) {
       const plain = Object.entries(record).map(([name, value]) =>
-        isText ? [name.replace(/^'=/, '='), String(value).replace(/^'(?=[=-])/, '')] : [name, value],
+        file === 'a.csv'
+          ? [name.replace(/^'=/, '='), String(value).replace(/^'(?=[=-])/, '')]
+          : [name, value],
       );
       expect(Object.entries(found[at] ?? {}).slice(0, plain.length), file).toEqual(plain);
     }

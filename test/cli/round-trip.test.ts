@@ -45,6 +45,8 @@ const values: Readonly<Record<string, JsonText>> = {
   exponent: '"1e5"',
   escape: '"_x0041_ & <b>"',
   truth: '"TRUE"',
+  object: '{"url":"https://a.example/?a=1|2","notes":["a\\n*b*\\t","\\u2028",1.10]}',
+  markdown: '"| a \\\\| <br> &lt; **b** `c` [d](https://e.example)"',
   emoji: '"👩‍💻 日本 é"',
   sheet: '"@name"',
 };
@@ -66,7 +68,7 @@ beforeAll(() => {
   write('targets.csv', 'target\nada\nbob\n');
 });
 
-const formats = ['csv', 'tsv', 'xlsx', 'jsonl', 'json', 'db'];
+const formats = ['csv', 'tsv', 'xlsx', 'jsonl', 'json', 'md', 'db'];
 const input = ['--input', 'rows.jsonl'];
 const lists: Readonly<Record<string, readonly string[]>> = {
   contact: ['contact', 'email', ...input],
