@@ -63,11 +63,13 @@ export function createRowPurchases(
     const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, number, body]));
     // All rows that have lost the same answer get the same new key, so that it is bought again only once.
     const key = again ? toKey(first) : first;
-    let mayBeSent = before?.isLost === false;
-    let isIntended = mayBeSent && before?.isOwn === true;
+    let isIntended = before?.isOwn === true && !again;
+    /** What the attempts of this run may have cost that brought no answer. */
+    let charged: 'no' | 'maybe' = 'no';
+    const isInDoubt = (): boolean => before !== undefined || charged !== 'no';
     // This refusal cost nothing, but an earlier attempt may have been charged.
     const inDoubt = (end: RowEnd): RowEnd =>
-      (again || mayBeSent) && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
+      isInDoubt() && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
     const intend = async (): Promise<void> => {
       if (!isIntended) await stored.intend(digest, { number, line }, key, body);
       isIntended = true;
@@ -112,16 +114,16 @@ export function createRowPurchases(
           slots.free();
         }
         // The service accepted an earlier attempt, whose answer was lost.
-        if (busy !== undefined && busy.details.charged !== 'no') mayBeSent = true;
+        if (busy !== undefined && busy.details.charged !== 'no') charged = 'maybe';
         if (busy !== undefined && halt.aborted) throw notSent;
       } catch (error) {
         stopWith(error);
-        const isUnsent = error instanceof LeadpipeError && error.details.charged === 'no';
-        if (isUnsent && isIntended && !mayBeSent && !again) {
+        if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') throw error;
+        if (isIntended && !isInDoubt()) {
           // So that it does not seem to be charged. If this can't be written, the error is thrown anyway.
           await stored.settle(digest, number, toFailed(error, isFree)).catch(() => undefined);
         }
-        throw error;
+        throw error.with({ charged });
       } finally {
         ahead.free();
       }
@@ -136,7 +138,7 @@ export function createRowPurchases(
       if (answeredAt < begun) stopWith(busy);
       const end = toFailed(busy, isFree);
       // A row that may have been sent before stays in doubt.
-      return mayBeSent ? inDoubt(end) : await settle(end);
+      return isInDoubt() ? inDoubt(end) : await settle(end);
     }
   }
 

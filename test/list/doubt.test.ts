@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { contactResult, creditBalance } from '../helpers/bodies.ts';
+import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { machineWith } from '../helpers/machine.ts';
+import { writeSettings } from '../helpers/settings.ts';
+
+const answers = {
+  lost: undefined,
+  busy: errorAnswer('429 X', 'concurrency_limit', 'no', ['Retry-After: 0']),
+  'busy for long': errorAnswer('429 X', 'concurrency_limit', 'no', ['Retry-After: 3600']),
+  found: jsonAnswer(contactResult('email', 'x', 'a@b.example')),
+  refused: errorAnswer('422 X', 'invalid_request_error', 'no'),
+  'not offered': errorAnswer('503 X', 'service_unavailable', 'no'),
+  'no credits': errorAnswer('402 X', 'insufficient_credits', 'no'),
+};
+
+/** A machine whose service gives these answers to the requests that cost, one after the other. */
+async function machineOf(left: (keyof typeof answers)[]) {
+  const at = await machineWith((socket, { method }) => {
+    if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(100)));
+    const answer = answers[left.shift() ?? 'lost'];
+    if (answer === undefined) socket.destroy();
+    else socket.write(answer);
+  });
+  at.write('rows.txt', 'x\n');
+  return at;
+}
+
+const list = 'contact email --input rows.txt -o out.jsonl --json-errors';
+
+it.each([
+  ['busy, refused', 3, 'no', 0],
+  ['lost, busy, refused', 3, 'maybe', 1],
+  ['busy, lost, busy, busy, refused', 3, 'maybe', 1],
+  ['lost, busy for long', 3, 'maybe', 1],
+  ['busy, not offered', 9, 'no', 0],
+  ['lost, busy, not offered', 9, 'maybe', 1],
+  ['lost, busy, no credits', 5, 'maybe', 1],
+])('a row that was %s is charged as its first attempt may have been', async (names, code, charged, used) => {
+  const left = names.split(', ') as (keyof typeof answers)[];
+  const at = await machineOf(left);
+  writeSettings(at.env, { 'price.contact.email': 1, max_credits_per_day: 1 });
+  const { stderr, ...ended } = await at.leadpipe(list);
+  expect({ ...ended, left }).toMatchObject({ code, left: [] });
+  expect(JSON.parse(stderr).error).toMatchObject({ charged });
+  expect(await at.history()).toMatchObject([{ charged }]);
+  expect((await at.leadpipe('contact email y --dry-run')).code).toBe(used === 0 ? 0 : 5);
+});
+
+it('a row in doubt for which there was no room is sent again with its key by the next run', async () => {
+  const at = await machineOf(['lost', ...Array<'busy'>(30).fill('busy'), 'found']);
+  expect((await at.leadpipe(list)).code).toBe(75);
+  expect((await at.leadpipe(list)).code).toBe(0);
+  const keys = at.requests.map(({ headers }) => headers['idempotency-key']);
+  expect(keys).toEqual(Array(32).fill(keys[0]));
+});
