@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { LocalIoError } from '../errors.ts';
 import { blocksOf } from './addition.ts';
 import { codeOf } from './error-code.ts';
 import { type HeldLock, LockLostError } from './folder-lock.ts';
@@ -9,12 +11,41 @@ import { noFollow } from './line-log.ts';
 import { statOrNothing } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
-/** Why a file can't be replaced that may still be written: it is mounted by itself, or somebody else's in a sticky folder. */
+/** What a rename is refused with over a file that may still be written. */
 const refusals = ['EBUSY', 'EPERM', 'EACCES', 'EXDEV'];
 
 /**
+ * Before anything is bought: why a file will not be replaced but written in place, in words; undefined where it is replaced. The rename is
+ * tried with an empty folder, which no system puts in the place of a file. Throws LocalIoError where the file can't be written in place either.
+ */
+export async function tryReplacement(path: string, target: string, old: Stats): Promise<string | undefined> {
+  const tried = `${target}.try`;
+  // A killed run may have left it.
+  await rmdir(tried).catch(() => undefined);
+  const folder = await mkdir(tried).then(
+    () => open(tried, 'r'),
+    () => undefined,
+  );
+  if (folder === undefined) return undefined;
+  try {
+    const why = await whyInPlace(target, old, folder);
+    if (why !== undefined) return why;
+    await rename(tried, target);
+    // Somebody has just removed the file.
+    await rmdir(target);
+  } catch (error) {
+    if (!refusals.includes(codeOf(error) ?? '')) return undefined;
+    await (await openToWrite(path, target)).close();
+  } finally {
+    await folder.close();
+    await rmdir(tried).catch(() => undefined);
+  }
+  return undefined;
+}
+
+/**
  * Puts a complete file, which is on the disk, in the place of `target`, and it keeps the owner, the group and the mode of that one. Where
- * the system refuses this, its bytes are written into `target`; it is removed when they are on the disk. Throws LocalIoError and
+ * this can't be done, its bytes are written into `target`; it is removed when they are on the disk. Throws LocalIoError and
  * LockLostError.
  */
 export async function replaceFile(
@@ -25,15 +56,38 @@ export async function replaceFile(
 ): Promise<void> {
   const there = await statOrNothing(target);
   const old = there?.isFile() ? there : undefined;
-  const isLike = old === undefined || ((await takeRights(whole.file, old)) && !(await hasMoreRights(target)));
+  const why = old && (await whyInPlace(target, old, whole.file));
   lock.confirm();
   try {
-    if (isLike) return await rename(whole.path, target);
+    if (why === undefined) return await rename(whole.path, target);
   } catch (error) {
     if (old === undefined || !refusals.includes(codeOf(error) ?? '')) return fail(path, error);
   }
   await writeInPlace(path, target, whole.file, lock);
   await rm(whole.path, { force: true }).catch((error) => fail(path, error));
+}
+
+/** Why a file is not replaced by another one beside it, which gets its owner, group and mode; undefined where it can be. */
+async function whyInPlace(target: string, old: Stats, beside: FileHandle): Promise<string | undefined> {
+  if (await isMountPoint(target)) return 'is mounted by itself';
+  if (!(await takeRights(beside, old))) return 'belongs to another user or group';
+  return (await hasMoreRights(target)) ? 'has a list of rights (ACL)' : undefined;
+}
+
+/** Whether a file is on another mount than its folder, by what Linux says of what is open; elsewhere files can't be mounted. */
+async function isMountPoint(target: string): Promise<boolean> {
+  const mountOf = async (path: string): Promise<string | undefined> => {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return /^mnt_id:.*$/m.exec(await readFile(`/proc/self/fdinfo/${file.fd}`, 'utf8'))?.[0];
+    } finally {
+      await file.close();
+    }
+  };
+  const [own, folder] = await Promise.all(
+    [target, dirname(target)].map((path) => mountOf(path).catch(() => undefined)),
+  );
+  return own !== undefined && folder !== undefined && own !== folder;
 }
 
 /** Gives a file the owner, the group and the mode of another one. Returns whether this user may do that. */
@@ -54,22 +108,51 @@ async function hasMoreRights(path: string): Promise<boolean> {
   return listed?.stdout[10] === '+';
 }
 
-/** Writes the bytes of a file into another one, in place of its own. */
+/** Writes the bytes of a file into another one, in place of its own. Where there is no room for them, that one stays as it was. */
 async function writeInPlace(path: string, target: string, from: FileHandle, lock: HeldLock): Promise<void> {
-  const file = await open(target, constants.O_RDWR | noFollow).catch((error) => fail(path, error));
-  try {
-    lock.confirm();
-    await file.truncate(0);
-    for await (const block of blocksOf({ file: from, from: 0 })) {
-      lock.confirm();
-      await file.writeFile(block);
+  const file = await openToWrite(path, target);
+  const [{ size: oldSize }, { size }] = [await file.stat(), await from.stat()];
+  const copy = async (start: number, end: number): Promise<void> => {
+    let at = start;
+    for await (const block of blocksOf({ file: from, from: start, to: end })) {
+      for (let sent = 0; sent < block.length; ) {
+        lock.confirm();
+        const { bytesWritten } = await file.write(block, sent, block.length - sent, at);
+        sent += bytesWritten;
+        at += bytesWritten;
+      }
     }
+  };
+  let isChanged = false;
+  try {
+    // First what needs room, behind the old end.
+    await copy(oldSize, size);
+    await file.sync();
+    isChanged = true;
+    await copy(0, Math.min(oldSize, size));
+    lock.confirm();
+    await file.truncate(size);
     await file.sync();
   } catch (error) {
     if (error instanceof LockLostError) throw error;
     const failure = writeFailure(path, error);
-    throw failure.with({}, `${failure.words}; it is incomplete now`);
+    if (isChanged) throw failure.with({}, `${failure.words}; it is incomplete now`);
+    await file.truncate(oldSize).catch(() => undefined);
+    throw failure;
   } finally {
     await file.close();
   }
+}
+
+async function openToWrite(path: string, target: string): Promise<FileHandle> {
+  return await open(target, constants.O_WRONLY | noFollow).catch((error) => failToOpen(path, error));
+}
+
+/** Rights refuse with another code than such a mark. */
+export function failToOpen(path: string, error: unknown): never {
+  if (codeOf(error) !== 'EPERM') return fail(path, error);
+  throw new LocalIoError(`can't write ${path}: it is marked as append-only or immutable`, {
+    hint: 'lsattr shows the mark, and chattr removes it.',
+    cause: error,
+  });
 }

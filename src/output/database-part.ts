@@ -16,5 +16,5 @@ export function createDatabaseRows(options: WriterOptions): WriterForm {
 /** Makes the database from its .part. One with tables of other programs is not replaced. */
 export function toDatabase(signal: AbortSignal): Making {
   const write: Making['write'] = (part, _, made) => makeDatabase(part, made, signal);
-  return { write, check: checkReplaceable, what: 'a database' };
+  return { write, check: checkReplaceable, what: 'a database', isDatabase: true };
 }

@@ -8,7 +8,7 @@ import { codeOf } from '../files/error-code.ts';
 import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
-import { replaceFile } from '../files/replacement.ts';
+import { failToOpen, replaceFile, tryReplacement } from '../files/replacement.ts';
 import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import type { Appended } from './append.ts';
@@ -37,6 +37,7 @@ export interface Making {
   write(part: string, file: FileHandle, made: string): Promise<void>;
   /** What needs a regular file, in words. */
   readonly what: string;
+  readonly isDatabase?: boolean;
 }
 
 /**
@@ -56,9 +57,18 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of a file.');
   }
   const target = await targetOf(path);
-  if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
+  if (existing !== undefined) await access(target, constants.W_OK).catch((error) => failToOpen(path, error));
   if (append === undefined) await make?.check?.(target, path);
   const appended = append && (await openAddition(target, path, append, lock));
+  const isDatabase = append === undefined ? make?.isDatabase : 'isDatabase' in append;
+  const isReplaced = append === undefined || isDatabase;
+  const why = existing && isReplaced ? await tryReplacement(path, target, existing) : undefined;
+  if (why !== undefined && isDatabase) {
+    // A kill while it is written would leave a damaged one.
+    throw new LocalIoError(`can't write ${path}: it ${why}, and a database is never written in place`, {
+      hint: 'Write to another file. If this one is mounted, mount its folder instead.',
+    });
+  }
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
   // What stands behind these bytes is cut off at the first write.
@@ -133,6 +143,8 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     continued: start > 0,
     /** Whether it would replace a file that is not empty. */
     replaces: appended === undefined && start === 0 && (existing?.size ?? 0) > 0,
+    /** What is said before anything is bought, if it will be written in place. */
+    note: why && `${path} ${why}. At the end it is written in place, from ${named}.`,
     /** The line end of the CSV file that rows are added to, and its delimiter, if it has any rows. */
     lineEnd: appended?.lineEnd,
     delimiter: appended?.delimiter,

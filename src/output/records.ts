@@ -73,6 +73,7 @@ export async function openRecords(
   };
   return {
     file,
+    note: sink.note,
     get length() {
       return length;
     },

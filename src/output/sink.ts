@@ -46,6 +46,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
     length: undefined,
     continued: false,
     replaces: false,
+    note: undefined,
     lineEnd: undefined,
     delimiter: undefined,
     sync: async () => {},

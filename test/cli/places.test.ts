@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { creditBalance } from '../helpers/bodies.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
-import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
 import { command, inShell, temporaryFolder } from '../helpers/run.ts';
@@ -23,9 +23,16 @@ const createBuyer = () => machineWith(wholeStream(searchFrames([leads])));
 const isLinux = process.platform === 'linux';
 const can = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
 const canMount = can('unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+const canMark = canMarkFiles();
 const other = 12345;
 const asOther = ['setpriv', `--reuid=${other}`, `--regid=${other}`, '--groups=777'] as const;
 const canBeOther = can(asOther[0], ...asOther.slice(1), process.execPath, command, '--version');
+
+function canMarkFiles(): boolean {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  return can('chattr', '+a', file) && can('chattr', '-a', file);
+}
 
 describe.runIf(canMount)('a file that is mounted by itself', () => {
   const begin = async (name: string) => {
@@ -34,6 +41,39 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
     at.write('../host', 'old');
     return { ...at, host: () => readFileSync(join(at.cwd, '../host'), 'latin1') };
   };
+
+  it('is known before anything is bought', async () => {
+    const at = await machineWith(errorAnswer('402 X', 'insufficient_credits', 'no credits'));
+    at.write('leads.csv', 'below');
+    at.write('../host', 'old');
+    const line = 'mount --bind ../host leads.csv && leadpipe search company x -o leads.csv';
+    const says =
+      'leads.csv is mounted by itself. At the end it is written in place, from leads.csv.part.\nerror: ';
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(5, says));
+    expect([at.files(), at.read('../host')]).toEqual([['leads.csv'], 'old']);
+  });
+
+  it.each([
+    ['a database', '', 'leads.db', 'it is mounted by itself, and a database is never written in place'],
+    ['a database', '', 'leads.db --append', 'it is mounted by itself, and a database is never'],
+    ['what can only be read', 'mount -o remount,bind,ro', 'leads.csv', 'the file system is read-only'],
+    [
+      'what can only be read',
+      'mount -o remount,bind,ro',
+      'leads.csv --append',
+      'the file system is read-only',
+    ],
+  ])('is refused before anything is bought: %s, %s %s', async (_, then, output, says) => {
+    const [name = ''] = output.split(' ');
+    const at = await begin(name);
+    at.write('../host', '');
+    const line = `mount --bind ../host ${name} && ${then || 'true'} ${name} && ${search} ${output}`;
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(
+      failing(74, `can't write ${name}: ${says}`),
+    );
+    expect(at.requests).toEqual([]);
+    expect(at.files()).toEqual([name]);
+  });
 
   it.each([
     ['leads.csv', rows],
@@ -48,13 +88,16 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
     expect({ files: at.files(), below: at.read(name) }).toEqual({ files: [name], below: 'below' });
   });
 
-  it('is written by the next run where there was no room, and nothing is bought again', async () => {
+  it('stays as it was where there was no room, and the next run writes it and buys nothing again', async () => {
     const at = await begin('leads.csv');
-    const full = 'mount -t tmpfs -o size=4k none ../small && touch ../small/leads.csv';
+    const full = 'mount -t tmpfs -o size=4k none ../small && echo old > ../small/leads.csv';
     mkdirSync(join(at.cwd, '../small'));
-    const line = `${full} && mount --bind ../small/leads.csv leads.csv && ${search} leads.csv`;
-    const says = ['no space left on the device; it is incomplete now', 'The rows are in leads.csv.part'];
-    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says));
+    const line = `${full} && mount --bind ../small/leads.csv leads.csv && ${search} leads.csv; echo $? && cat leads.csv`;
+    const says = ['no space left on the device\n', 'The rows are in leads.csv.part'];
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject({
+      ...ending(0, ...says),
+      stdout: '74\nold\n',
+    });
     const again = `mount --bind ../host leads.csv && ${search} leads.csv`;
     expect(await inShell(again, at, 'unshare', '-m')).toMatchObject({ code: 0 });
     expect(at.host()).toMatch(rows);
@@ -77,6 +120,25 @@ it.runIf(canMount)(
     expect(JSON.parse(at.read(path)).profiles.default).toEqual({ 'retry.attempts': 1 });
   },
 );
+
+describe.runIf(canMark)('a file with a mark of its file system', () => {
+  const marked = "can't write a.jsonl: it is marked as append-only or immutable\nlsattr";
+
+  it.each([
+    ['a', 'a.jsonl', 74, marked],
+    ['i', 'a.jsonl', 74, marked],
+    ['i', 'a.jsonl --append', 74, marked],
+    ['a', 'a.jsonl --append', 0, ''],
+  ])('%s: -o %s ends with %i, and what is refused is not bought', async (mark, output, code, says) => {
+    const at = await createBuyer();
+    at.write('a.jsonl', '{"old":1}\n');
+    const line = `chattr +${mark} a.jsonl; ${search} ${output}; code=$?; chattr -${mark} a.jsonl; exit $code`;
+    expect(await inShell(line, at)).toMatchObject(ending(code, says));
+    expect(at.requests).toHaveLength(code === 0 ? 1 : 0);
+    expect(at.files()).toEqual(['a.jsonl']);
+    expect(at.read('a.jsonl').split('\n')).toHaveLength(code === 0 ? 32 : 2);
+  });
+});
 
 describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights of its own', () => {
   const isRoot = { through: [] as readonly string[], ls: '' };
@@ -111,6 +173,21 @@ describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights 
     expect(at.read('leads.csv')).toMatch(rows);
     expect(readdirSync(at.cwd)).toEqual(['leads.csv']);
   });
+
+  it.each(['leads.db', 'leads.db --append'])(
+    'a database is refused before anything is bought: %s',
+    async (output) => {
+      const at = await createBuyer();
+      at.write('leads.db', '');
+      chmodSync(at.pathOf('leads.db'), 0o666);
+      chmodSync(at.cwd, 0o777);
+      chownSync(join(at.cwd, '..'), other, other);
+      const says = 'leads.db: it belongs to another user or group, and a database is never written in place';
+      expect(await inShell(`${search} ${output}`, at, ...asOther)).toMatchObject(failing(74, says));
+      expect(at.requests).toEqual([]);
+      expect(at.files()).toEqual(['leads.db']);
+    },
+  );
 
   it('is refused before anything is bought where its folder takes no file', async () => {
     const at = await createBuyer();

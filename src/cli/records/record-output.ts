@@ -130,6 +130,7 @@ export async function openOutput(
     onTerminal,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });
+  if (opened.note !== undefined) say(opened.note);
   const isOnScreen = file === undefined && !context.stdout.isFile;
   return isOnScreen ? onScreen(context, options, opened, format) : opened;
 }
