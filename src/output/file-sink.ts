@@ -3,7 +3,7 @@ import { access, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
-import type { Addition } from '../files/addition.ts';
+import { type Addition, blocksOf } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
 import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
@@ -71,9 +71,9 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   }
   const part = `${target}.part`;
   const named = target === resolve(path) ? `${path}.part` : part;
-  // What stands behind these bytes is cut off at the first write.
+  // Of the .part of an earlier run, this many bytes are kept at the first write.
   const start = opening === 'new' ? 0 : opening.at;
-  const handle = await openPart(path, part, named, opening, warn).catch((error: unknown) => {
+  let handle = await openPart(path, part, named, opening, warn).catch((error: unknown) => {
     // Another run that took over may be why.
     lock.confirm();
     throw error;
@@ -81,13 +81,16 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
   const mode = (existing ?? (await handle.stat())).mode & 0o777;
   if (existing !== undefined) await handle.chmod(mode).catch(() => undefined);
   let length = start;
-  let isCut = false;
+  let isOwn = opening === 'new';
+  let isCut = isOwn;
 
   /** Cuts off what stands behind the last complete write: of an earlier run, or of a write that failed. */
   async function cutBack(): Promise<void> {
     lock.confirm();
     if (isCut) return;
-    await handle.truncate(length).catch((error) => fail(named, error));
+    if (isOwn) await handle.truncate(length).catch((error) => fail(named, error));
+    else handle = await takeOver(handle, part, named, length, lock);
+    isOwn = true;
     isCut = true;
     // The process may have been stopped meanwhile, and a write follows.
     lock.confirm();
@@ -240,6 +243,31 @@ async function openPart(
   if (size >= length) return handle;
   await handle.close();
   throw changed(`${named} has ${size} bytes, but the run had written ${length}: it was changed since`);
+}
+
+/**
+ * The first `length` bytes of the .part of an earlier run, in a file of this run's own, which takes its name. The process of that
+ * run may have been stopped between its look at the lock and a write: what it then writes goes into a file that has no name any more. Throws LocalIoError and LockLostError.
+ */
+async function takeOver(old: FileHandle, part: string, named: string, length: number, lock: HeldLock) {
+  const copy = `${part}.resumed`;
+  let file: FileHandle | undefined;
+  try {
+    await rm(copy, { force: true });
+    file = await open(copy, 'ax+');
+    await file.chmod((await old.stat()).mode & 0o777).catch(() => undefined);
+    for await (const block of blocksOf({ file: old, from: 0, to: length })) await file.appendFile(block);
+    // The journal counts on these bytes.
+    if (length > 0) await file.sync();
+    lock.confirm();
+    await rename(copy, part);
+    await syncFolder(dirname(part));
+  } catch (error) {
+    await file?.close();
+    throw error instanceof LeadpipeError ? error : writeFailure(named, error);
+  }
+  await old.close();
+  return file;
 }
 
 /** Renames what another run has left there to the next free name. A .part without rows is removed. */

@@ -3,7 +3,7 @@
  * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
  * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"report":path,"trace":path}.
  *
- * `kill` and `stop` (SIGSTOP) come at the nth boundary. `EIO` is the nth write, sync, rename or new folder failing, once;
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, sync, rename or new folder failing, once;
  * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
  * With `on`, only files whose path ends so can fail. Nothing can be renamed over a file whose path ends with `busy`.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
@@ -32,7 +32,7 @@ function boundary(hasChanged = false) {
   boundaries++;
   if (boundaries !== at) return;
   if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (mode === 'stop') process.kill(process.pid, 'SIGSTOP');
+  if (mode === 'stop' && on === '') process.kill(process.pid, 'SIGSTOP');
 }
 
 /**
@@ -58,6 +58,7 @@ const full = new Set();
 function failing(path = '') {
   if (!path.endsWith(on)) return false;
   writes++;
+  if (mode === 'stop' && on !== '' && writes === at) process.kill(process.pid, 'SIGSTOP');
   if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
   // A full disk stays full.
   return mode === 'ENOSPC' && writes >= at;

@@ -21,9 +21,15 @@ export const killedAt = (at?: number): Fault | undefined =>
 
 const preload = join(import.meta.dirname, 'fault-preload.mjs');
 
+/** The environment of the built command, which dies, stops or fails where the fault says. */
+export const faultyWith = (fault: Fault) => ({
+  FAULT: JSON.stringify(fault),
+  NODE_OPTIONS: `--import ${preload}`,
+});
+
 /** Runs the built command, which dies or fails where the fault says. */
 export function runWith(fault: Fault | undefined, machine: Machine, args: readonly string[]) {
-  return machine.run(args, fault && { FAULT: JSON.stringify(fault), NODE_OPTIONS: `--import ${preload}` });
+  return machine.run(args, fault && faultyWith(fault));
 }
 
 export async function entriesOf({ state }: Machine): Promise<(readonly JournalEntry[])[]> {

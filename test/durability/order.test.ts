@@ -193,7 +193,9 @@ describe('after a power cut', () => {
       const run = await traced(kind);
       const { calls, home, bought, machine, whole } = run;
       const { file = '', args } = kind;
-      const wholeFile = file.endsWith('xlsx') ? expect.any(String) : whole;
+      // The rest of a search leaves out all that the service had sent, so that it may bring others.
+      const unnumbered = (text: string): string => text.replaceAll(leads, 'a lead');
+      const wholeFile = file.endsWith('xlsx') ? expect.any(String) : unnumbered(whole);
       let ended = 0;
       for (const [nth, at] of momentsOf(run, file).entries()) {
         const disk = diskAt(run, at);
@@ -218,10 +220,10 @@ describe('after a power cut', () => {
           const all = [...earlier, ...service.purchases.slice(before)].flatMap(({ leads, subject, kind }) =>
             kind === 'row' ? [subject] : leads,
           );
-          const twice = words.includes('may have been charged')
-            ? []
-            : all.filter((one, nth) => all.indexOf(one) !== nth);
-          const found = { where, words, file: machine.read(file), twice };
+          const twice = words.includes('may have been charged') ? [] : repeated(all);
+          const text = machine.read(file);
+          const rows = text.match(leads) ?? [];
+          const found = { where, words, file: unnumbered(text), twice: [...twice, ...repeated(rows)] };
           expect(found).toEqual({ where, words, file: wholeFile, twice: [] });
         }
       }
@@ -230,6 +232,8 @@ describe('after a power cut', () => {
     exhaustive ? 600_000 : 60_000,
   );
 });
+
+const repeated = (all: readonly string[]): string[] => all.filter((one, nth) => all.indexOf(one) !== nth);
 
 /** When it matters what is on the disk: around requests, and around the change of the file. The last one is the end. */
 function momentsOf({ calls, machine }: Traced, file: string): number[] {

@@ -18,17 +18,26 @@ import { createMachine, type Machine, machineWith } from '../helpers/machine.ts'
 import { createGate, startRowService } from '../helpers/row-service.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { rowsTo, startTaskServer } from '../helpers/task-server.ts';
+import { faultyWith } from './faulty-run.ts';
 
 /*
  * A process is paused (`docker pause`, a laptop that sleeps), another machine takes it for dead and takes over, and it wakes up. A process of
  * this machine is never taken for dead, so the test takes its locks away, as the other machine does after its silence.
  */
 
+const isStopped = ({ pid }: ChildProcessWithoutNullStreams): boolean =>
+  /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
+
 /** Pauses a run, and returns how to wake it up. */
-function pause({ cwd, state }: Machine, child: ChildProcessWithoutNullStreams): () => void {
+function pause(machine: Machine, child: ChildProcessWithoutNullStreams): () => void {
   child.kill('SIGSTOP');
   // It runs on for a moment.
-  while (!/^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, 'latin1')));
+  while (!isStopped(child));
+  return takenForDead(machine, child);
+}
+
+/** Takes the locks of a paused run away, and returns how to wake it up. */
+function takenForDead({ cwd, state }: Machine, child: ChildProcessWithoutNullStreams): () => void {
   const operations = join(state, 'operations');
   const locks = readdirSync(operations).map((id) => join(operations, id, 'lock'));
   for (const name of readdirSync(cwd)) if (name.endsWith('.lock')) locks.push(join(cwd, name));
@@ -65,7 +74,6 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
       const first = begin();
       const firstEnd = resultOf(first);
       await until(() => service.requests() === 11);
-      // Not between its look at the lock and a row: nothing can tell what has been handed to the system by then.
       await until(() => machine.read(`out.${format}.part`).includes('"who 10"'));
       const wake = pause(machine, first);
       const second = begin();
@@ -92,6 +100,45 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
       expect(machine.files()).toEqual(['in.csv', `out.${format}`]);
     },
   );
+
+  // What it writes then goes into a .part that is not the file's any more.
+  it.each([
+    [3, 'rows are there'],
+    [1, 'it is the first'],
+  ])('a list that was paused between its look at the lock and its write number %i: %s', async (at) => {
+    const service = await startRowService({});
+    const machine = createMachine(service.url);
+    const names = Array.from({ length: 8 }, (_, row) => `who ${row + 1}`);
+    machine.write('in.csv', `objective\n${names.map((name) => `${name}\n`).join('')}`);
+    const line = 'contact email --input in.csv -o out.csv --concurrency 1';
+    const first = machine.start(line, faultyWith({ mode: 'stop', at, on: 'out.csv.part' }));
+    const firstEnd = resultOf(first);
+    await until(() => isStopped(first));
+    const wake = takenForDead(machine, first);
+    // The row that was sent last may be answered by 409.
+    expect([0, 3]).toContain((await machine.run(line)).code);
+    const whole = machine.read('out.csv');
+    wake();
+    expect(await firstEnd).toMatchObject(ending(75, 'another run took over'));
+    expect(machine.read('out.csv')).toBe(whole);
+    expect(whole.match(/^who \d+/gm)).toEqual(names);
+    expect(machine.files()).toEqual(['in.csv', 'out.csv']);
+  });
+
+  it('a task that was paused there: the rows before it are kept, once', async () => {
+    const steps = [10, 20, 30].map((ready) => [ready === 30 ? 'done' : 'running', ready] as const);
+    const task = await startTaskServer({ steps });
+    const line = 'task run company x --poll-interval 0.1 -o leads.jsonl';
+    const first = task.start(line, faultyWith({ mode: 'stop', at: 3, on: 'leads.jsonl.part' }));
+    const firstEnd = resultOf(first);
+    await until(() => isStopped(first));
+    const wake = takenForDead(task, first);
+    expect((await task.run(line)).code).toBe(0);
+    wake();
+    expect(await firstEnd).toMatchObject(ending(75, 'another run took over'));
+    expect(task.read('leads.jsonl')).toBe(rowsTo(30));
+    expect(task.files()).toEqual(['leads.jsonl']);
+  });
 
   it('a search: what arrives afterwards is neither stored nor written', async () => {
     let stream: Socket | undefined;
