@@ -7,6 +7,14 @@ export interface CsvRow {
   readonly flaw: string | undefined;
 }
 
+/** A row of a text of CSV. */
+export interface ReadRow extends CsvRow {
+  /** The place in the text of the end of its line. A mark at the begin does not count. */
+  readonly end: number;
+  /** Whether a quote in it is closed nowhere below. */
+  readonly isOpen: boolean;
+}
+
 /** What stands between the cells of a file: the first one by default. */
 export const delimiters: readonly string[] = [',', ';', '\t', '|'];
 
@@ -28,36 +36,41 @@ export function lengthFlaw(length: number): string | undefined {
 export async function* readCsv(
   text: AsyncIterable<string> | Iterable<string>,
   delimiter: string,
-): AsyncGenerator<CsvRow, void> {
+): AsyncGenerator<ReadRow, void> {
   const cellEnd = new RegExp(`[\\${delimiter}\r\n]`, 'g');
   const source = createSource(text);
+  let start = 0;
   for (let line = 1; ; ) {
     const firstEnd = source.find(lineEnd, 0) ?? (await source.findMore(lineEnd, 0));
     if (firstEnd === undefined) {
       const flaw = `begins a row of over ${endless} characters: nothing after it can be read`;
-      yield { line, cells: [], flaw };
+      yield { line, cells: [], flaw, end: start, isOpen: false };
       return;
     }
     const firstLine = source.text(0, firstEnd);
     let cells: string[] | undefined;
-    let end = firstEnd;
+    let length = firstEnd;
     let lines = 1;
+    let isOpen = false;
     if (!firstLine.includes('"')) cells = firstLine.split(delimiter);
     else {
       const found = await quotedRow(source, delimiter, cellEnd);
-      if (found !== undefined) {
-        ({ cells, end } = found);
-        lines += countLineEnds(source.text(0, end));
-      }
+      if (typeof found === 'object') {
+        ({ cells, end: length } = found);
+        lines += countLineEnds(source.text(0, length));
+      } else isOpen = found === 'open';
     }
-    if (cells === undefined) yield { line, cells: [], flaw: unclosed };
-    else if (cells.length > 1 || cells[0] !== '' || end > 0) {
-      const length = end <= longestRow ? 0 : cells.reduce((sum, cell) => sum + cell.length, 0);
-      yield { line, cells, flaw: lengthFlaw(length) };
+    const end = start + length;
+    if (cells === undefined) yield { line, cells: [], flaw: unclosed, end, isOpen };
+    else if (cells.length > 1 || cells[0] !== '' || length > 0) {
+      const characters = length <= longestRow ? 0 : cells.reduce((sum, cell) => sum + cell.length, 0);
+      yield { line, cells, flaw: lengthFlaw(characters), end, isOpen };
     }
-    if (source.char(end) === undefined) return;
+    if (source.char(length) === undefined) return;
+    const next = length + (await lineEndLength(source, length));
     line += lines;
-    source.skip(end + (await lineEndLength(source, end)));
+    start += next;
+    source.skip(next);
   }
 }
 
@@ -80,21 +93,21 @@ async function lineEndLength(source: Source, at: number): Promise<number> {
   return (source.char(at + 2) ?? (await source.charMore(at + 2))) === '\n' ? 3 : 1;
 }
 
-/** The cells of a row with quotes, and where it ends; undefined where a quote is not closed. */
+/** The cells of a row with quotes, and where it ends; else whether a quote is closed nowhere, or not at the end of its cell. */
 async function quotedRow(source: Source, delimiter: string, cellEnd: RegExp) {
   const cells: string[] = [];
   for (let start = 0; ; ) {
     let end: number | undefined;
     if ((source.char(start) ?? (await source.charMore(start))) === '"') {
       const close = await closingQuote(source, start + 1);
-      if (close === undefined) return undefined;
+      if (close === undefined) return 'open';
       end = close + 1;
       const next = source.char(end) ?? (await source.charMore(end));
-      if (next !== undefined && next !== delimiter && next !== '\n' && next !== '\r') return undefined;
+      if (next !== undefined && next !== delimiter && next !== '\n' && next !== '\r') return 'flawed';
       cells.push(source.text(start + 1, close).replaceAll('""', '"'));
     } else {
       end = source.find(cellEnd, start) ?? (await source.findMore(cellEnd, start));
-      if (end === undefined) return undefined;
+      if (end === undefined) return 'flawed';
       cells.push(source.text(start, end));
     }
     if (source.char(end) !== delimiter) return { cells, end };

@@ -8,8 +8,6 @@ import type { HeldLock } from '../files/folder-lock.ts';
 import { readFailure } from '../files/write-failure.ts';
 
 const newline = 0x0a;
-const quote = 0x22;
-const longestHeader = 1 << 20;
 const longestLine = 64 << 20;
 
 /** What a file must be like to be appended to. */
@@ -31,7 +29,7 @@ export async function openAppend(
   { header, delimiter: wanted }: Appended,
   lock: HeldLock,
 ) {
-  const { lineEnd, delimiter } = await checkAppend(target, path, header, wanted);
+  const { lineEnd, delimiter } = await checkAppend(target, path, { header, delimiter: wanted });
   return {
     /** The line end of the file, and its delimiter, if it has a header. */
     lineEnd,
@@ -47,13 +45,14 @@ export async function openAppend(
       adding: (addition: Addition) => Promise<void>,
     ): Promise<void> {
       // Another program may have added rows to the file, or replaced it, since it was opened.
-      const { length: at, before } = await checkAppend(target, path, header, delimiter ?? wanted).catch(
+      const now = await checkAppend(target, path, { header, delimiter: delimiter ?? wanted }).catch(
         (error: LeadpipeError) => {
           const message = `${error.message}: it was changed while this run was writing ${named}`;
           throw new LocalIoError(message, { type: outputChanged, cause: error });
         },
       );
-      const from = at > 0 && header !== undefined ? (await scanCsv(part, true)).end : 0;
+      const { length: at, before } = now;
+      const from = now.delimiter === undefined ? 0 : (await headOf(part, now.delimiter)).below;
       if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
       await adding(await toAddition(at, rows));
@@ -63,18 +62,13 @@ export async function openAppend(
 }
 
 /** The length of the file, its line end, and the line end that its last row lacks. */
-async function checkAppend(
-  target: string,
-  path: string,
-  header: readonly string[] | undefined,
-  delimiter: string | undefined,
-) {
+async function checkAppend(target: string, path: string, appended: Appended) {
   let handle: FileHandle | undefined;
   try {
     handle = await open(target, 'r');
     const { size: length } = await handle.stat();
-    if (length > 0 && header !== undefined)
-      return { length, ...(await checkCsv(handle, path, header, delimiter)) };
+    if (length > 0 && appended.header !== undefined)
+      return { length, ...(await checkCsv(handle, path, length, appended)) };
     const line = await lastLine(handle, path, length);
     if (line !== '') JSON.parse(line);
     const lineEnd = length === 0 ? '\r\n' : '\n';
@@ -90,21 +84,22 @@ async function checkAppend(
 }
 
 async function checkCsv(
-  handle: FileHandle,
+  file: FileHandle,
   path: string,
-  header: readonly string[],
-  wanted: string | undefined,
+  length: number,
+  { header = [], delimiter: wanted }: Appended,
 ) {
-  const { end, isOpen, last } = await scanCsv(handle);
-  if (isOpen) throw torn(path, 'a quote in its last row is never closed');
-  const text = (await readAt(handle, 0, Math.min(end, longestHeader))).toString();
-  const lineEnd = /[^\r]\n$/.test(text) ? '\n' : '\r\n';
   const found: (readonly string[])[] = [];
   for (const delimiter of wanted === undefined ? delimiters : [wanted]) {
-    const { value: row } = await readCsv([text], delimiter).next();
-    found.push(row?.cells ?? []);
-    if (!isDeepStrictEqual(row?.cells, header)) continue;
-    return { lineEnd, delimiter, before: last === newline ? '' : lineEnd } as const;
+    const { cells, isOpen, lineEnd } = await headOf(file, delimiter);
+    found.push(cells);
+    if (!isOpen && !isDeepStrictEqual(cells, header)) continue;
+    for await (const row of readCsv(textOf(file), delimiter)) {
+      if (row.isOpen) throw torn(path, `a quote in line ${row.line} is never closed`);
+    }
+    const own = lineEnd === '\n' ? '\n' : '\r\n';
+    const last = (await readAt(file, length - 1, 1)).toString();
+    return { lineEnd: own, delimiter, before: /[\r\n]/.test(last) ? '' : own } as const;
   }
   // The delimiter that gives the most columns is that of the file.
   const [columns = []] = found.sort((one, other) => other.length - one.length);
@@ -114,22 +109,27 @@ async function checkCsv(
   );
 }
 
-/** Finds the end of the header, whether a quote is open at the end of the file, and the last byte. */
-async function scanCsv(handle: FileHandle, onlyHeader = false) {
-  let isOpen = false;
-  let end: number | undefined;
-  let last: number | undefined;
-  let at = 0;
-  for await (const block of blocksOf({ file: handle, from: 0 })) {
-    for (let i = 0; i < block.length; i++) {
-      if (block[i] === quote) isOpen = !isOpen;
-      else if (block[i] === newline && !isOpen) end ??= at + i + 1;
-    }
-    at += block.length;
-    last = block.at(-1);
-    if (onlyHeader && end !== undefined) break;
-  }
-  return { end: end ?? at, isOpen, last };
+/**
+ * A file of CSV as if each byte of it was a character: a place in the text is one in the file, and what CSV is made of is the same in UTF-8.
+ */
+async function* textOf(file: FileHandle): AsyncGenerator<string, void> {
+  for await (const block of blocksOf({ file, from: await beginOf(file) })) yield block.toString('latin1');
+}
+
+const mark = Buffer.from('\ufeff');
+
+/** Where the text begins. */
+async function beginOf(file: FileHandle): Promise<number> {
+  return (await readAt(file, 0, mark.length)).equals(mark) ? mark.length : 0;
+}
+
+/** The first row of a file of CSV, its line end, and the place of the row below it. */
+async function headOf(file: FileHandle, delimiter: string) {
+  const { value: row } = await readCsv(textOf(file), delimiter).next();
+  const end = (await beginOf(file)) + (row?.end ?? 0);
+  const [lineEnd = ''] = /^(?:\r{0,2}\n|\r)/.exec((await readAt(file, end, 3)).toString('latin1')) ?? [];
+  const cells = (row?.cells ?? []).map((cell) => Buffer.from(cell, 'latin1').toString());
+  return { cells, isOpen: row?.isOpen ?? false, lineEnd, below: end + lineEnd.length };
 }
 
 /** The text after the last line end. */

@@ -280,6 +280,15 @@ describe('appending', () => {
     ['CSV without its last line end', 'a,b\r\n1,2', 'csv', 'a,b\r\n1,2\r\nNEW'],
     ['CSV with \\n without its last line end', 'a,b\n1,2', 'csv', 'a,b\n1,2\nNEW'],
     ['CSV with lines in a cell', 'a,b\r\n1,"x\ny"\r\n', 'csv', 'a,b\r\n1,"x\ny"\r\nNEW'],
+    ['CSV with a quote within a cell', 'a,b\r\n12" pipes,2', 'csv', 'a,b\r\n12" pipes,2\r\nNEW'],
+    ['CSV with a row that has a flaw', 'a,b\n"12" pipes,2\n', 'csv', 'a,b\n"12" pipes,2\nNEW'],
+    ['CSV with ends of lines of an old Macintosh', 'a,b\r1,2\r', 'csv', 'a,b\r1,2\rNEW'],
+    [
+      'CSV with a mark and letters of two bytes',
+      '\ufeffa,b\r\né,"ü"\r\n',
+      'csv',
+      '\ufeffa,b\r\né,"ü"\r\nNEW',
+    ],
     ['a header alone', 'a,b', 'csv', 'a,b\r\nNEW'],
     ['an empty file', '', 'csv', 'NEW'],
     ['JSONL', '{"a":1}\n', 'jsonl', '{"a":1}\nNEW'],
@@ -289,7 +298,8 @@ describe('appending', () => {
     writeFileSync(file, before);
     const sink = await createFileSink(file, { append: toAppend(format) });
     expect(sink).toMatchObject({ length: 0, continued: false });
-    const ownHeader = format === 'csv' ? `a,b${sink.lineEnd}` : '';
+    const mark = before.startsWith('\ufeff') ? '\ufeff' : '';
+    const ownHeader = format === 'csv' ? `${mark}a,b${sink.lineEnd}` : '';
     await sink.write(`${ownHeader}NEW`);
     expect([read(), read(`${file}.part`)]).toEqual([before, `${ownHeader}NEW`]);
     const additions: Addition[] = [];
@@ -360,8 +370,9 @@ describe('appending', () => {
       'a,b\r\n1,"2\r\n',
       'csv',
       'local_io',
-      /append to .*leads\.csv: a quote in its last row/,
+      /append to .*leads\.csv: a quote in line 2 is never closed/,
     ],
+    ['an open quote in its header', '"a,b\r\n1,2', 'csv', 'local_io', /: a quote in line 1 is never closed/],
     [
       'half a line',
       '{"a":1}\n{"a"',
