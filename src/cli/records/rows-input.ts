@@ -99,7 +99,7 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
 /** Throws UsageError, before anything is sent, where no row has something to send. */
 export function checkUsable(
   input: RowInput,
-  { field, kind }: Pick<ListOf, 'field' | 'kind'>,
+  { field, toExample }: Pick<ListOf, 'field' | 'toExample'>,
   toText: ToRowText,
 ): void {
   const { columns, format, head, what } = input;
@@ -110,13 +110,14 @@ export function checkUsable(
   if (records.length === 0 && (columns === undefined || head.length === 0)) return;
   const own = namesIn(input);
   const [unit, units] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
-  const known = kind === 'research' ? toIdentityTemplate(own) : undefined;
-  const others = kind === 'research' ? '' : `, and no ${unit} that says what a row is about`;
+  const about = toIdentityTemplate(own);
+  const example = about === undefined ? undefined : toExample?.(about);
+  const others = toExample === undefined ? `, and no ${unit} that says what a row is about` : '';
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
-    known === undefined
+    example === undefined
       ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.`
-      : `Make a question of each row, for example: --template ${shellWord(`What is new at ${known}?`)}`,
+      : `Make a question of each row, for example: --template ${shellWord(example)}`,
   );
 }
 

@@ -16,6 +16,7 @@ export const research = {
   layout: () => researchLayout,
   rows: () => ({
     field: 'query',
+    toExample: (about) => `What is new at ${about}?`,
     toBody: (query, names) => toDeepSearchRequest({ query }, names),
     into: 'research',
     records: 'answers',

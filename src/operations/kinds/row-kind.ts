@@ -9,8 +9,9 @@ import { decidingIn, freeTogether, type Join, type Parts, whyNone, withLast } fr
 export interface RowKind<Body> {
   /** The field of the interface that a row fills, which is also the name of the column to look for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';
-  /** What is sent for a row without it; undefined where only a template can say that. */
+  /** What is sent for a row without it; undefined where only a template can say that, such as `toExample` makes of who or what a row is. */
   readonly toText?: ToRowText;
+  readonly toExample?: (about: string) => string;
   /** The request for the text of a row. `names` are the names of inputs in messages. Throws UsageError. */
   toBody(text: string, names: InputNames): Body;
   /** Whether an answer has found something; undefined where it always has. */
