@@ -79,9 +79,9 @@ function createProgress(intent: Intent) {
     written: undefined as Written | undefined,
     /** The digest of the path of the output that was opened last; another one where it was resumed into another file. */
     output: intent.index.output,
-    /** Whether the output was opened, and whether its rows stand in their place. */
+    /** Whether the output was opened, and whether its rows have all been added to a file. */
     hasOpened: false,
-    isPlaced: false,
+    isAdded: false,
     /** Rows that are perhaps only partly added to a file. */
     adding: undefined as (Addition & { readonly rows?: string }) | undefined,
     /** How often rows were added, and the files that say which rows these are. */
@@ -160,7 +160,7 @@ export function fold(folder: string, entries: Entries) {
       case 'sent':
         isSent = true;
         if (part !== undefined) part.isSent = true;
-        progress.isPlaced = false;
+        progress.isAdded = false;
         break;
       case 'created':
         progress.leadsSearchId = entry.leads_search_id;
@@ -207,7 +207,7 @@ export function fold(folder: string, entries: Entries) {
       case 'opened':
         progress.hasOpened = true;
         progress.output = entry.output ?? intent.index.output;
-        progress.isPlaced = false;
+        progress.isAdded = false;
         progress.adding = undefined;
         progress.outputLength = entry.output_length;
         rows = undefined;
@@ -230,7 +230,7 @@ export function fold(folder: string, entries: Entries) {
         break;
       }
       case 'placed':
-        progress.isPlaced = true;
+        progress.isAdded = true;
         progress.adding = undefined;
         if (rows !== undefined) progress.added = [...progress.added, rows];
         rows = undefined;

@@ -158,7 +158,7 @@ describe('what has been received and written', () => {
           isAnswered: false,
           delivered: 0,
         },
-        ...{ excluded: 0, counted: 0, hasCounts: false, hasOpened: false, isPlaced: false, added: [] },
+        ...{ excluded: 0, counted: 0, hasCounts: false, hasOpened: false, isAdded: false, added: [] },
         ...{ outputLength: undefined, written: undefined, adding: undefined, additions: 0 },
       },
     ],
@@ -209,7 +209,7 @@ describe('what has been received and written', () => {
           position: 0,
           hasPage: false,
           enrichFields: undefined,
-          isPlaced: false,
+          isAdded: false,
         },
         ...{ outputLength: undefined, added: ['rows-1'], state: undefined },
       },
@@ -229,8 +229,8 @@ describe('what has been received and written', () => {
         written: { outputLength: undefined, stopReason: undefined, state: undefined, readyCount: undefined },
       },
     ],
-    ['search', [adding()], { adding: addition, additions: 1, isPlaced: false }],
-    ['search', [adding(), placed], { adding: undefined, isPlaced: true, added: [] }],
+    ['search', [adding()], { adding: addition, additions: 1, isAdded: false }],
+    ['search', [adding(), placed], { adding: undefined, isAdded: true, added: [] }],
     ['contact list', [adding('rows-1'), placed], { added: ['rows-1'], additions: 1 }],
     [
       'contact list',
@@ -239,15 +239,15 @@ describe('what has been received and written', () => {
     ],
     // Opened again, what was being added never was, and what was placed belongs to an earlier run.
     ['contact list', [adding('rows-1'), opened(9)], { adding: undefined, added: [], additions: 1 }],
-    ['contact list', [adding('rows-1'), opened(9), placed], { added: [], isPlaced: true }],
+    ['contact list', [adding('rows-1'), opened(9), placed], { added: [], isAdded: true }],
     [
       'search',
       [{ ...entry.written(70), stop_reason: null } as JournalEntry],
       { written: { stopReason: undefined } },
     ],
     ['contact', [failed({ request_id: null })], { requestId: undefined }],
-    ['search', [placed, opened(9)], { isPlaced: false }],
-    ['search', [placed, sent], { isPlaced: false }],
+    ['search', [placed, opened(9)], { isAdded: false }],
+    ['search', [placed, sent], { isAdded: false }],
     // Entries about money alone change nothing here.
     [
       'contact list',

@@ -122,7 +122,7 @@ export type JournalEntry =
        * rows these are.
        */
       | ({ type: 'adding'; rows?: string } & Addition)
-      /** The file is in its place, or its rows have been added. A .part beside it belongs to another operation. */
+      /** The rows have all been added. */
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
       | { type: 'reserved'; time: string; credits: number; unknown?: UnknownCost; number?: number }

@@ -115,7 +115,7 @@ async function* work(
   let end: ListEnd | undefined;
   try {
     const replaces = await isFilled(terms);
-    const isPart = operation !== undefined && isSameOutput && isOurs && !operation.progress.isPlaced;
+    const isPart = operation !== undefined && isSameOutput && isOurs;
     const delivery = await job.open(isPart ? { at: 0 } : 'new');
     if (operation !== undefined && !isSame(operation.terms.options, terms.options)) {
       await journal.append(entry.restarted(terms.options));
@@ -155,11 +155,8 @@ async function* work(
     }
     let kept: string | undefined;
     if (replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
-    else {
-      // An empty input is an oversight, and no answer.
-      await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
-      if (terms.output !== null) await journal.append(entry.placed());
-    }
+    // An empty input is an oversight, and no answer.
+    else await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, isFree);
     // A row that the service answered without a result has an answer. The next run of the list buys it again.

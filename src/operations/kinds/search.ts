@@ -125,7 +125,8 @@ async function* complete(
 ): Running<BoughtSearch> {
   const { idempotencyKey, journal, operationId } = job;
   const { operation, stored, dropped, stopReason } = rest;
-  if (!isSameOutput || !operation.progress.isPlaced) {
+  // A file that is replaced is written again; rows are not added twice.
+  if (!isSameOutput || !operation.progress.isAdded) {
     const delivery = await job.open(opening);
     yield* job.begin();
     await writeStored(delivery, rest, list, isSameOutput);

@@ -284,7 +284,7 @@ async function finish(
   const { intent, operationId, progress, terms } = operation;
   const { delivered: leads, excluded, leadsSearchId = '', position, requestId, start, written } = progress;
   if (written === undefined || !isSameOutput) return undefined;
-  if (!progress.isPlaced && !(await isInPlace(terms, written))) return undefined;
+  if (!progress.isAdded && !(await isInPlace(terms, written))) return undefined;
   const { state, readyCount = position } = written;
   const outcome = state === 'error' ? 'partial' : 'complete';
   const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
