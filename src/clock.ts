@@ -15,6 +15,8 @@ export interface Zone {
   minutesFromUtc(time: Date): number;
 }
 
+export const dayMs = 86_400_000;
+
 /** Resolves after `ms` milliseconds, or as soon as the signal aborts. */
 export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return;

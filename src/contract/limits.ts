@@ -48,6 +48,9 @@ export const limits = {
   extractLimit: { field: 'limit', unit: 'items', min: 1, max: 10_000, default: 100 },
 } as const satisfies Record<string, Limit>;
 
+/** How long the service remembers an idempotency key, in milliseconds. The interface does not say it; leadpipe counts on a day. */
+export const rememberedMs = 24 * 3_600_000;
+
 /** `web2list` ignores `limit`: this one always applies, and is returned in `metadata.limit`. */
 // rule: extract.web2list-limit
 export const web2listLimit = 100;

@@ -1,3 +1,5 @@
+import { dayMs } from '../clock.ts';
+
 /* What a number format of a workbook shows (ECMA-376, part 1, 18.8.30 and 18.8.31), as text that any program can read. */
 
 /** The text of a number in this format. */
@@ -130,7 +132,6 @@ function timeIn(tokens: readonly Token[]): Pick<Section, 'time' | 'fraction'> {
 
 /** The last day that a workbook knows: 9999-12-31. */
 const lastDay = 2_958_465;
-const dayMs = 86_400_000;
 
 /** A date, a time, or both; undefined for a number that is neither. */
 function timeText(value: number, { time, fraction }: Section, is1904: boolean): string | undefined {

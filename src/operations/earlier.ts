@@ -1,3 +1,5 @@
+import { dayMs } from '../clock.ts';
+import { rememberedMs } from '../contract/limits.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import type { Facts } from '../errors.ts';
@@ -40,7 +42,6 @@ type Answers = readonly Operation[];
 
 /** No earlier run has anything to do with the order. */
 export const noEarlierRun = { is: 'new', answers: [] } as const satisfies Earlier;
-const dayMs = 24 * 3_600_000;
 /** How many similar operations are read at most: naming one is a help, and not worth reading the whole history. */
 const maxSame = 20;
 /** How long the stored answer is given to an agent that repeats a call. */
@@ -225,7 +226,7 @@ async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
     const { intent } = operation;
     if (intent.output !== terms.output || !isLost(operation)) return false;
-    if (asking.buyer.context.clock.now().getTime() - Date.parse(intent.time) >= dayMs) return false;
+    if (asking.buyer.context.clock.now().getTime() - Date.parse(intent.time) >= rememberedMs) return false;
     const others = [...index.find('key', digestOf(intent.idempotency_key ?? ''))];
     return !others.some(({ op }) => [...index.find('op', op)].some(({ is }) => is === 'created'));
   });

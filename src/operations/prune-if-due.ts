@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dayMs } from '../clock.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import type { IndexContext } from './journal/operation-index.ts';
-
-const dayMs = 86_400_000;
 
 /** Removes what is old, as `prune` does, at most once a day; ignores a failure. */
 export async function pruneIfDue(context: IndexContext): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Clock, pause } from '../clock.ts';
+import { type Clock, dayMs, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
 import { verdictOf } from './policy.ts';
 import { RequestError } from './request-error.ts';
@@ -29,7 +29,7 @@ const soonMs = 300;
 /** How long to wait for a task that an earlier attempt is creating. */
 const creatingMs = 120_000;
 /** Longer times are shown as a year. */
-const longestMs = 366 * 86_400_000;
+const longestMs = 366 * dayMs;
 
 /**
  * Sends a request, and sends it again with the same key and the same bytes as often as the policy table says. Throws what the last attempt

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dayMs } from '../../clock.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { answerFile, garbledFile } from './answers.ts';
@@ -10,7 +11,6 @@ import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
 import { rowsFile } from './stored-rows.ts';
 
-const dayMs = 86_400_000;
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
 export const keptDays = { answers: 7, operations: 30, costs: 400 } as const;
 

@@ -1,6 +1,7 @@
 import { toCreatedRecord } from '../../answers.ts';
 import type { Answer } from '../../client.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
+import { rememberedMs } from '../../contract/limits.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
 import { LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
 import { hasPart, statOrNothing } from '../../files/target.ts';
@@ -16,15 +17,7 @@ import { type Begun, readInto, type TaskReading } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
 
-const dayMs = 24 * 3_600_000;
 const noCosts = { is: 'nothing' } as const;
-
-/** Pure: whether the service still knows the key. After a day, sending it again may buy again. */
-export function mayReplay(time: string, now: Date): boolean {
-  const age = now.getTime() - Date.parse(time);
-  // A negative age means that the clock was set back.
-  return age >= 0 && age < dayMs;
-}
 
 /** Whatever is done with a task: it is created, created and read, or read. */
 export async function plan(planRequest: PlanRequest): Promise<Plan<BoughtTask | FollowedTask>> {
@@ -154,9 +147,9 @@ async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Pla
   const resuming = { operation, credits: 0 };
   if (progress.leadsSearchId !== undefined || sent === undefined)
     return { costs: noCosts, resuming, perform };
-  if (!mayReplay(intent.time, buyer.context.clock.now())) {
-    return { costs: noCosts, perform: (job) => giveUp(job) };
-  }
+  const age = buyer.context.clock.now().getTime() - Date.parse(intent.time);
+  // Of a negative age, the clock was set back: nothing is known.
+  if (age < 0 || age >= rememberedMs) return { costs: noCosts, perform: (job) => giveUp(job) };
   // Exactly what was sent, with its key: the service never charges that twice.
   const body: CreateTaskRequest = JSON.parse(sent.body);
   return {

@@ -1,11 +1,10 @@
+import { dayMs } from '../../clock.ts';
 import { LeadpipeError } from '../../errors.ts';
 import type { IndexContext } from '../journal/operation-index.ts';
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
 import { readOperation } from '../operation.ts';
 import { isPurchase, readHistoryRecord } from './history.ts';
-
-const dayMs = 86_400_000;
 
 /**
  * Keeps what these operations cost, before their records are removed, and forgets what is older than 400 days. With `byDays`, only if there

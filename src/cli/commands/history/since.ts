@@ -1,11 +1,11 @@
-import { fromWallTime, type Zone } from '../../../clock.ts';
+import { dayMs, fromWallTime, type Zone } from '../../../clock.ts';
 import { UsageError } from '../../../errors.ts';
 
 const unitMs: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
+  d: dayMs,
+  w: 7 * dayMs,
 };
 
 /** Pure: the time that `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30` means. Throws UsageError. */
