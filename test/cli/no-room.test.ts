@@ -4,7 +4,8 @@ import { creditBalance } from '../helpers/bodies.ts';
 import { ending } from '../helpers/ending.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
-import { inShell, run, temporaryFolder } from '../helpers/run.ts';
+import { createGate, startRowService } from '../helpers/row-service.ts';
+import { inShell, run, temporaryFolder, until } from '../helpers/run.ts';
 
 /** An output, a state or a home that nothing can be written to. */
 
@@ -85,6 +86,21 @@ it('a full disk under --local is no bug: 74, and what to do', async () => {
     expect({ nth, ...full }).toMatchObject({ nth, ...ending(74, 'LEADPIPE_STATE_DIR') });
   }
   expect(await at.run(create)).toMatchObject({ code: 0 });
+});
+
+it('an answer of which only a half could be stored is the last: none is written behind it', async () => {
+  const { gate, open } = createGate();
+  const service = await startRowService({ gate });
+  const at = createMachine(service.url);
+  at.write('rows.txt', '1\n2\n3\n4\n5\n6\n');
+  const list = 'contact email --input rows.txt -o out.csv --concurrency 6'.split(' ');
+  // Behind six requests that were written down.
+  const ended = runWith({ mode: 'ENOSPC once', at: 7, on: 'rows.jsonl' }, at, list);
+  await until(() => service.requests() === 6);
+  open();
+  expect(await ended).toMatchObject(ending(74, "can't store rows"));
+  expect(await at.run(list)).toMatchObject(ending(3, '6 of them may have been charged'));
+  expect(service.charged.size).toBe(6);
 });
 
 it.runIf(isLinux)('a folder that was removed under the run is no bug of leadpipe', async () => {

@@ -121,6 +121,24 @@ describe('resume of a task', () => {
     expect(content('all.csv')).toBe(await undisturbed());
   });
 
+  it.each(['', '--append'])(
+    'into another file leaves the first one to the first command: %s',
+    async (append) => {
+      await leave(`${toFile} ${append}`);
+      const rows = content('leads.csv.part');
+      // In the other file are fewer bytes, and other ones.
+      steps.splice(0, steps.length, ['running', 5]);
+      expect(await at.leadpipe(`${resume} -o other.jsonl --wait-timeout 0.3`)).toMatchObject({ code: 75 });
+      expect(content('other.jsonl.part')).toBe(rowsTo(5));
+      steps.push(['done', 45]);
+      expect(await at.leadpipe(`${toFile} ${append}`)).toMatchObject(
+        ending(0, 'held rows of an earlier run'),
+      );
+      expect([content(), content('leads.csv.part.1')]).toEqual([await undisturbed(), rows]);
+      expect(creations()).toHaveLength(1);
+    },
+  );
+
   it('of a run with --append adds its rows behind those of a later one', async () => {
     await leave(`${toFile} --append`);
     const id = await firstOperation();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { machineClock } from '../helpers/clock.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { errorAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt } from '../helpers/run.ts';
@@ -271,6 +272,40 @@ describe('a creation whose answer was lost', () => {
       expect((await task.run('resume')).stderr).toContain('nothing to resume');
     },
   );
+
+  const day = 24 * 3_600_000;
+  it.each([
+    [
+      'is still to be had where the user sent its key again and was refused',
+      refused(402, 'insufficient_credits'),
+      1000,
+      true,
+    ],
+    ['is over where the user sent its key again and got the task', undefined, 1000, false],
+    ['is looked for by the same command within a day', 'not sent', day - 1000, true],
+    ['is not looked for later', 'not sent', day + 1000, false],
+  ])('%s', async (_, second, after, isSame) => {
+    const keys: (string | undefined)[] = [];
+    let answer: string | undefined = refused(500, 'internal_error');
+    let ahead = 0;
+    const task = await startTaskServer({
+      steps: done,
+      fault(operation, _, { headers }) {
+        if (operation === 'create') keys.push(headers['idempotency-key']);
+        return operation === 'create' ? answer : undefined;
+      },
+    });
+    const clock = { ...machineClock, now: () => new Date(Date.now() + ahead) };
+    const create = (more = '') => task.leadpipe(`task create company x ${more}`, { context: { clock } });
+    expect((await create()).code).toBe(75);
+    const [lost] = keys;
+    answer = second === 'not sent' ? undefined : second;
+    if (second !== 'not sent') await create(`--idempotency-key ${lost}`);
+    answer = undefined;
+    ahead = after;
+    expect(await create()).toMatchObject({ code: 0 });
+    expect(keys.at(-1) === lost).toBe(isSame);
+  });
 });
 
 describe('task fetch', () => {
