@@ -18,7 +18,9 @@ export function seemsToBe(begin: string): string | undefined {
   if (/^<!doctype html/i.test(text)) return 'an HTML page';
   const first = text.replace(/^(?:<[?!][^>]*>\s*)+/, '');
   const name = tag.exec(first)?.[1];
-  if (name !== undefined && ofPages.test(name)) return 'an HTML page';
+  // XML has names of its own, such as <a> and <title>; comments may stand above a page.
+  const isXml = /^<\?xml\b/i.test(text) && !/^html$/i.test(name ?? '');
+  if (!isXml && name !== undefined && ofPages.test(name)) return 'an HTML page';
   if (first !== text) return 'XML';
   return name !== undefined && first.includes(`</${name}>`) ? 'XML' : undefined;
 }

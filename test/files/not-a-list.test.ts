@@ -45,6 +45,7 @@ describe('what is no list is refused', () => {
     ['an HTML page', `<?xml version="1.0"?>\n<!-- x -->\n<html>${html}</html>`, ''],
     ['an HTML page', html, '.csv'],
     ['XML', '<?xml version="1.0"?>\n<leads>\n<lead name="Acme"/>\n</leads>\n', ''],
+    ['XML', '<?xml version="1.0"?>\n<a>\n<title>Acme</title>\n</a>\n', ''],
     ['XML', '<leads>\n  <lead>Acme</lead>\n</leads>\n', ''],
     ['contacts (vCard)', 'BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ada\r\nEND:VCARD\r\n', ''],
     ['a calendar (iCalendar)', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n', ''],
