@@ -463,6 +463,10 @@ it.each([
     ['--input', 'unknown.jsonl'],
     'Say it with --template and the fields to send in braces. The fields are id, mail.',
   ],
+  [
+    ['--input', 'pairs.csv'],
+    'The columns are Ada, Acme. If these are a row and not the header: --header-row 0.',
+  ],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
@@ -477,6 +481,7 @@ it.each([
   write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('titled.csv', 'Prospects,\nKunde,Rang\nAda,x\nBo,y\n');
   write('bare.csv', 'Ada,ada@a.example\nBo,bo@b.example\n');
+  write('pairs.csv', 'Ada,Acme\nBo,Foo\n');
   write('unknown.jsonl', '{"id":1,"mail":"x"}\n');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));

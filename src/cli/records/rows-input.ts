@@ -102,7 +102,7 @@ export function checkUsable(
   { field, toExample }: Pick<ListOf, 'field' | 'toExample'>,
   toText: ToRowText,
 ): void {
-  const { columns, format, head, what } = input;
+  const { columns, format, head, rawHeaders, what } = input;
   // Columns that say it may be empty in the first rows.
   const filled = objectOf((columns ?? []).map((name) => [name, '"x"']));
   const records = head.flatMap(({ record }) => record ?? []);
@@ -112,11 +112,14 @@ export function checkUsable(
   const [unit, units] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
   const about = toIdentityTemplate(own);
   const example = about === undefined ? undefined : toExample?.(about);
+  // Names that say nothing may be a row: the file has no header then.
+  const mayBeRow = rawHeaders !== undefined && own[0] !== 'column 1';
+  const noHeader = mayBeRow ? ' If these are a row and not the header: --header-row 0.' : '';
   const others = toExample === undefined ? `, and no ${unit} that says what a row is about` : '';
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.`
+      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.${noHeader}`
       : `Make a question of each row, for example: --template ${shellWord(example)}`,
   );
 }
