@@ -1,18 +1,6 @@
 import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
+import { toChosen } from './chosen-names.ts';
 import type { Column, Layout } from './layout.ts';
-
-/** A column that the user chose: its header, and which column or dot path it shows. */
-export interface ChosenColumn {
-  readonly header: string;
-  readonly name: string;
-}
-
-/** Pure: `header=name`, or a name, which is the header, too. A name that a column of the layout has may contain `=`. */
-export function toChosen(given: string, known: ReadonlySet<string>): ChosenColumn {
-  const at = known.has(given) ? -1 : given.indexOf('=');
-  const [header, name] = at === -1 ? [given, given] : [given.slice(0, at).trim(), given.slice(at + 1).trim()];
-  return { header, name };
-}
 
 /**
  * The columns that the user chose. A name that is the header of a column means that column: of CSV first, then of what a screen shows

@@ -169,6 +169,9 @@ describe('the name of the file and the format', () => {
 });
 
 describe('--columns', () => {
+  const items = 'extract github_repo_stargazers acme/rocket --limit 2 --local';
+  const columns = (given: string) => `--columns ${JSON.stringify(given)}`;
+
   it.each([
     ['name,nope,links.web', ['no record has "nope", "links.web".']],
     ['name,k1,k2,k3,k4,k5,k6', ['no record has "k1", "k2", "k3", "k4", "k5" and 1 more.']],
@@ -184,8 +187,7 @@ describe('--columns', () => {
   });
 
   it('names the nearest name, and the command that prints the result again, which costs nothing', async () => {
-    const items = 'extract github_repo_stargazers acme/rocket --limit 2 --local -f csv';
-    const { code, stderr } = await at.leadpipe(`${items} --columns Name=logim,url`);
+    const { code, stderr } = await at.leadpipe(`${items} -f csv --columns Name=logim,url`);
     const [, says, again = ''] =
       /warning: (.*): leadpipe (history show op_\S+ --columns .*)/.exec(stderr) ?? [];
     expect({ code, says }).toEqual({
@@ -210,11 +212,27 @@ describe('--columns', () => {
     [`${search} --columns name,`, '--columns has an empty name'],
     [`${search} --columns =name`, '--columns has an empty name'],
     [`${search} --columns A=name,A=score`, '--columns has two columns called "A"'],
+    [`${search} ${columns('"A,B"=name,"A,B"=score')}`, '--columns has two columns called "A,B"'],
+    [`${search} ${columns('"A,B"=nmae')}`, 'no column "nmae". Did you mean "name"?'],
+    [`${items} ${columns('"A,B=login,url')}`, '--columns: a quote is not closed: "A'],
+    [`${items} ${columns('A="B" x,url')}`, '--columns: a quote is not closed: A="B" x'],
   ])('%s is refused, and nothing is bought', async (line, says) => {
     at.write('known.csv', 'objective,n\nAda,1\n');
     const bought = await at.history();
     expect(await at.leadpipe(line)).toMatchObject(ending(2, says));
     expect(await at.history()).toEqual(bought);
+  });
+
+  it('takes a name with a comma, an equals sign or a quote in quotes, as CSV does', async () => {
+    at.write('odd.csv', 'objective,"City, State",a=b,"""q"""\nCTO of Nordlicht Pay,"Bonn, NW",1,2\n');
+    const given = columns('"City, State", "A,=B" = "a=b",x="""q""",Place="City, State"');
+    const list = await at.leadpipe(`contact email --input odd.csv --local -q ${given}`);
+    expect(list).toMatchObject({ code: 0, stderr: '' });
+    const place = 'Bonn, NW';
+    expect(JSON.parse(list.stdout)).toEqual({ 'City, State': place, 'A,=B': '1', x: '2', Place: place });
+    // What is suggested can be typed.
+    const { stderr } = await at.leadpipe(`${items} -f csv ${columns('"N,a"=logim,url')}`);
+    expect(stderr).toContain(`--columns '"N,a"=login,url'`);
   });
 
   it('gives each name what a screen shows under it, in every format', async () => {

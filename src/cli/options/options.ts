@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
+import { chosenIn, hasOpenQuote, toChosen } from '../../columns/chosen-names.ts';
 import { type SettingValue, toSettingValue } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { type Format, formats, printedFormats } from '../../output/writer.ts';
@@ -354,12 +355,17 @@ export function checkPositions({ positions }: RecordOptions, format: Format): vo
 
 /** Pure: the columns of --columns, each a name or `header=name`. Throws UsageError. */
 export function toNames(columns: readonly string[]): string[] {
-  const given = [...new Set(columns.flatMap((one) => one.split(',')).map((one) => one.trim()))];
+  const given = [...new Set(columns.flatMap(chosenIn))];
   const example = 'For example: --columns name,score,Website=links.website';
   if (given.length === 0 || given.some((one) => one === '' || /^=|=$/.test(one))) {
     throw new UsageError('--columns has an empty name', example);
   }
-  const headers = given.map((one) => one.replace(/\s*=.*$/s, ''));
+  const open = given.find(hasOpenQuote);
+  if (open !== undefined) {
+    const names = 'In quotes, a name can have commas: --columns \'name,"City, State"\'';
+    throw new UsageError(`--columns: a quote is not closed: ${open}`, names);
+  }
+  const headers = given.map((one) => toChosen(one).header);
   const twice = headers.find((header, at) => headers.indexOf(header) < at);
   if (twice !== undefined) throw new UsageError(`--columns has two columns called "${twice}"`, example);
   return given;

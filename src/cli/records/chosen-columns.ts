@@ -1,4 +1,4 @@
-import { toChosen } from '../../columns/columns.ts';
+import { toChosen, toColumnWord } from '../../columns/chosen-names.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
@@ -53,10 +53,12 @@ export function toUnfound(
 ): string {
   const listed = names.slice(0, maxNamed);
   const nearTo = new Map(listed.map((name) => [name, nearest(name, headers)]));
+  const known = new Set(headers);
   const corrected = toNames(columns).map((one) => {
-    const name = listed.find((wrong) => one === wrong || one.endsWith(`=${wrong}`)) ?? '';
+    const { header, name } = toChosen(one, known);
     const near = nearTo.get(name);
-    return near === undefined ? one : one.slice(0, -name.length) + near;
+    if (near === undefined) return one;
+    return header === name ? toColumnWord(near) : `${toColumnWord(header)}=${toColumnWord(near)}`;
   });
   const near = [...nearTo.values()].filter((one) => one !== undefined);
   const meant = near.length === 0 ? '' : ` Did you mean ${quoted(near)}?`;
