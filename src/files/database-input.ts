@@ -20,6 +20,13 @@ export function withoutLog(bytes: Uint8Array): readonly [number, number] {
   return before;
 }
 
+/** Throws UsageError where the end of a database is missing: SQLite would read empty rows there. It has whole pages, whose size its header says. */
+export function checkEnd(header: Uint8Array, length: number, what: string): void {
+  const size = ((header[16] ?? 0) << 8) | (header[17] ?? 0);
+  if (length % (size === 1 ? 65_536 : size) === 0) return;
+  throw new UsageError(`${what} is damaged: its end is missing`, 'Copy it again, or name another file.');
+}
+
 export interface DatabaseTable {
   readonly columns: readonly string[];
   rows(): Generator<{ readonly line: number; readonly cells: readonly string[] }, void>;
@@ -37,6 +44,7 @@ export async function openDatabaseTable(
   path: string | undefined,
 ): Promise<DatabaseTable> {
   if (path !== undefined) await checkWhole(bytes, what, path);
+  checkEnd(bytes, bytes.length, what);
   withoutLog(bytes);
   await loadSqlite();
   try {
@@ -123,8 +131,8 @@ async function checkWhole(bytes: Uint8Array, what: string, path: string): Promis
   if (use !== undefined && use !== 'reader') throw inUse(what, use);
   const handle = await open(path);
   try {
-    const { buffer } = await handle.read(Buffer.alloc(changesTo), 0, changesTo, 0);
-    if (buffer.subarray(changesFrom).equals(bytes.subarray(changesFrom, changesTo))) return;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(changesTo), 0, changesTo, 0);
+    if (buffer.subarray(changesFrom, bytesRead).equals(bytes.subarray(changesFrom, changesTo))) return;
   } finally {
     await handle.close();
   }

@@ -8,7 +8,7 @@ import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
 import { type Addition, toAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
-import { nameIn, notesTable, quoted, withoutLog } from './database-input.ts';
+import { checkEnd, nameIn, notesTable, quoted, withoutLog } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
@@ -163,6 +163,7 @@ async function readHeader(target: string, path: string): Promise<Buffer | undefi
 
 /** The tables of a database: those that leadpipe has written, and others. Throws UsageError for one that can't be read. */
 async function tablesOf(target: string, path: string) {
+  checkEnd((await readHeader(target, path)) ?? Buffer.alloc(0), (await stat(target)).size, path);
   try {
     return await looking(target, ({ all, get }) => {
       const names = all<{ name: string }>(

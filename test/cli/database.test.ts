@@ -168,6 +168,25 @@ describe('--input leads.db', () => {
     );
   });
 
+  it('of which the end is missing is refused, wherever it was cut, and nothing is added to it', async () => {
+    expect(await leadpipe(`${search} -o whole.db`)).toMatchObject({ code: 0 });
+    const whole = readFileSync(pathOf('whole.db'));
+    for (const length of [17, 27, 99, 3000, whole.length - 9000, whole.length - 4000, whole.length - 1]) {
+      writeFileSync(pathOf('cut.db'), whole.subarray(0, length));
+      for (const command of [
+        'contact email --input cut.db --local --dry-run',
+        `${search} -o cut.db --append`,
+      ]) {
+        expect(await leadpipe(command)).toMatchObject(failing(2, 'cut.db is damaged: its end is missing'));
+      }
+      expect(readFileSync(pathOf('cut.db'))).toHaveLength(length);
+    }
+    writeFileSync(pathOf('cut.db'), whole.subarray(0, -8192));
+    expect(await leadpipe('contact email --input cut.db --local --dry-run')).toMatchObject(
+      failing(2, "cut.db can't be read as a SQLite database: it is damaged"),
+    );
+  });
+
   it('is what --dedup-custom-leads and --catalog read, too', async () => {
     execute(
       pathOf('own.db'),
