@@ -454,7 +454,7 @@ describe('no line is wider than the terminal', () => {
     expect(wrong).toEqual([]);
   });
 
-  /** Measured: tmux 3.3a, the headless build of xterm.js 6, wcwidth's tables (0.7.0 for Python). */
+  /** Measured: tmux 3.3a, the headless build of xterm.js 6, wcwidth's tables (for Python: 0.7.0; from Gujarati to Burmese 0.9.1). */
   it.each<[text: string, tmux: number, xterm: number, wcwidth: number, ours: number]>([
     ['नि', 2, 2, 2, 2],
     ['क्षि', 3, 3, 2, 3],
@@ -468,6 +468,11 @@ describe('no line is wider than the terminal', () => {
     ['ತಂತ್ರಜ್ಞಾನ', 8, 8, 7, 8],
     ['മലയാളം', 6, 6, 6, 6],
     ['ភាសាខ្មែរ', 8, 8, 8, 8],
+    ['ક્ષ', 2, 2, 2, 2],
+    ['କ୍ଷ', 2, 2, 2, 2],
+    ['క్ష', 2, 2, 2, 2],
+    ['ക്ഷ', 2, 2, 2, 2],
+    ['မန္တလေး', 6, 6, 5, 6],
     ['ภาษาไทย', 7, 7, 7, 7],
     ['한국어', 6, 6, 6, 6],
     ['👩‍👩‍👧‍👦', 2, 4, 2, 2],
