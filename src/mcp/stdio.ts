@@ -97,10 +97,9 @@ function repaired(message: unknown): unknown {
   const { params, ...rest } = message;
   if (params === null) return rest;
   if (!isObject(params)) return message;
-  const { arguments: sent, ...others } = params;
-  const read = fromText(sent);
-  if (sent === null) return { ...rest, params: others };
-  return isObject(read) ? { ...rest, params: { ...others, arguments: read } } : message;
+  const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+  const read = fromText(given.arguments);
+  return { ...rest, params: isObject(read) ? { ...given, arguments: read } : given };
 }
 
 /** The last line may have no end. */

@@ -110,6 +110,8 @@ describe('a client that is not strict', () => {
     const nulls = [
       { jsonrpc: '2.0', id: 2, method: 'ping', params: null },
       { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'history_list', arguments: null } },
+      { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'history_list', _meta: null } },
+      { jsonrpc: '2.0', id: 6, method: 'tools/list', params: { cursor: null } },
     ];
     const sent = initialize + nulls.map((one) => `${JSON.stringify(one)}\n`).join('');
     child.stdin.end(sent + message(4, 'ping', {}).trimEnd());
@@ -124,6 +126,8 @@ describe('a client that is not strict', () => {
       { id: 2, result: {} },
       { id: 3, result: { structuredContent: { purchases: [] } } },
       { id: 4, result: {} },
+      { id: 5, result: { structuredContent: { purchases: [] } } },
+      { id: 6, result: { tools: expect.any(Array) } },
     ]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
