@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { isBlank } from './blank.ts';
 import { type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
 
 /** The rows of one sheet, and what has to be said of it before they are used. */
@@ -60,7 +61,7 @@ function firstTable(sheets: readonly Sheet[], isHeader: (cell: string) => boolea
   for (const sheet of visible) {
     const head: string[][] = [];
     for (const row of sheet.rows()) {
-      const cells = row.cells.filter((cell) => cell.trim() !== '');
+      const cells = row.cells.filter((cell) => !isBlank(cell));
       if (cells.length > 0 && head.push(cells) === looked) break;
     }
     const isWide = head.filter((cells) => cells.length > 1).length > 1;

@@ -1,3 +1,5 @@
+import { isBlank } from './blank.ts';
+
 /** A row of a table of texts. */
 export interface TableRow {
   /** The line of the text on which it begins, or the row of the sheet, from 1. */
@@ -27,8 +29,8 @@ export function findHeader(
 ): HeaderPlace | undefined {
   const looked: Measured[] = [];
   for (const { line, cells } of rows) {
-    const filled = cells.filter((cell) => cell.trim() !== '').length;
-    const width = cells.findLastIndex((cell) => cell.trim() !== '') + 1;
+    const filled = cells.filter((cell) => !isBlank(cell)).length;
+    const width = cells.findLastIndex((cell) => !isBlank(cell)) + 1;
     const at = looked.length;
     const known = at < mostAbove ? cells.filter(isKnown).length : 0;
     if (filled > 0) looked.push({ line, cells, at, known, filled, width });
@@ -108,7 +110,7 @@ function isLabel(cell: string): boolean {
 /** The kinds of the filled cells below a row in a column. */
 function kindsBelow(row: Measured, column: number, all: readonly Measured[]): readonly Kind[] {
   const below = all.slice(row.at + 1).map(({ cells }) => cells[column] ?? '');
-  return below.filter((cell) => cell.trim() !== '').map(kindOf);
+  return below.filter((cell) => !isBlank(cell)).map(kindOf);
 }
 
 const isMost = (part: readonly unknown[], all: readonly unknown[]): boolean => part.length * 2 > all.length;
@@ -133,7 +135,7 @@ function isLikeBelow(row: Measured, all: readonly Measured[]): boolean {
     const kind = kindOf(cell);
     // Names of columns can be long, and numbers.
     const isName = kind === 'text' || (row.known > 0 && (kind === 'number' || kind === 'long'));
-    if (isName || cell.trim() === '') return false;
+    if (isName || isBlank(cell)) return false;
     const kinds = kindsBelow(row, column, all);
     return (
       all.length === 1 ||

@@ -15,12 +15,15 @@ export function isMarkdownTable(begin: string): boolean {
   return cellsOf(header).length === cellsOf(below).length;
 }
 
-/** The rows of a table, the header first. Another line is a row with a flaw. */
+/** The rows of a table, the header first, which may come again with its dashes. Another line is a row with a flaw. */
 export async function* readMarkdown(text: AsyncIterable<string>): AsyncGenerator<CsvRow, void> {
-  let rows = 0;
+  let header: string | undefined;
+  let above: string | undefined;
   for await (const { line, text: row, length } of linesOf(text)) {
-    rows++;
-    if (rows === 2) continue;
+    header ??= row;
+    const isBelowHeader = above === header;
+    above = row;
+    if (isBelowHeader && dashes.test(row)) continue;
     const flaw = lengthFlaw(length) ?? (row.includes('|') ? undefined : 'is not a row of the table');
     yield { line, cells: flaw === undefined ? cellsOf(row) : [], flaw };
   }

@@ -28,6 +28,8 @@ export interface Records {
   /** What the user should know before the rows are used: what is not read, and what can't be read right. */
   readonly note?: string | undefined;
   readonly warnings?: readonly string[] | undefined;
+  /** The same, for when the rows were read. */
+  readonly noteAtEnd?: (() => string | undefined) | undefined;
 }
 
 export interface Reading {

@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { type JsonText, objectMembers, objectOf, stringOf } from '../json/text.ts';
+import { isBlank, shownOf } from './blank.ts';
 import type { CsvRow } from './csv.ts';
 import { unguarded } from './csv-guard.ts';
 import { findHeader, type TableRow } from './header.ts';
@@ -25,7 +26,7 @@ export async function openTable(
   })();
   if (headerRow === 0) {
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed, texts);
+    return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
   }
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
@@ -33,7 +34,7 @@ export async function openTable(
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    return toRecords(cells, parsed, texts);
+    return toRecords(cells, parsed, texts, what);
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -63,25 +64,36 @@ function toRecords(
   header: readonly string[],
   parsed: AsyncIterable<CsvRow>,
   texts: { readonly name: ToText; readonly cell: ToText },
+  what: string,
 ): Records {
   const names = header.map((cell) => texts.name(cell.trim()));
   const columns: string[] = [];
   for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
+  const shown = header.map(shownOf);
+  let repeated = 0;
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
       if (flaw !== undefined) yield { line, record: undefined, flaw };
       // What a spreadsheet saves for an empty line.
-      else if (cells.some((cell) => cell.trim() !== '')) {
+      else if (cells.every(isBlank)) continue;
+      // Several files that were put together.
+      else if (cells.length === header.length && cells.every((cell, at) => shownOf(cell) === shown[at])) {
+        repeated++;
+      } else {
         const members = columns.map(
           (name, at) => [name, JSON.stringify(texts.cell(cells[at] ?? ''))] as const,
         );
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
-        const isTooLong = cells.slice(columns.length).some((cell) => cell.trim() !== '');
+        const isTooLong = !cells.slice(columns.length).every(isBlank);
         yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
       }
     }
   }
-  return { format: 'csv', columns, rawHeaders: header, rows: rows() };
+  const noteAtEnd = (): string | undefined =>
+    repeated === 0
+      ? undefined
+      : `${what} repeats its header in ${repeated === 1 ? '1 row, which was' : `${repeated} rows, which were`} left out.`;
+  return { format: 'csv', columns, rawHeaders: header, rows: rows(), noteAtEnd };
 }
 
 /** Names a second column with the same name differently: in an object it would replace the first. */

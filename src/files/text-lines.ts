@@ -1,3 +1,4 @@
+import { isBlank } from './blank.ts';
 import { longestRow } from './csv.ts';
 
 /** A line that is not blank. */
@@ -21,7 +22,7 @@ export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<Text
     for (const [at, part] of piece.split(/\r{0,2}\n|\r/).entries()) {
       if (at > 0) {
         const found = pieces.join('');
-        if (length > longestRow || found.trim() !== '') yield { line, text: found, length };
+        if (length > longestRow || !isBlank(found)) yield { line, text: found, length };
         line++;
         pieces = [];
         length = 0;

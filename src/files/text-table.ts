@@ -1,3 +1,4 @@
+import { isBlank } from './blank.ts';
 import { readCsv } from './csv.ts';
 import { findHeader, type HeaderPlace, type TableRow } from './header.ts';
 import { isColumnName, isOneOf, type Reading } from './reading.ts';
@@ -50,7 +51,7 @@ export async function viewAsTable(text: string, reading: Reading): Promise<Table
 /** Pure: whether a text that has no extension for it is a table: its header is known, or it has tabs in all its lines. */
 export function isTable({ delimiter, head, isSaid, place, regular, width }: TableView, { wanted }: Reading) {
   if (isSaid) return true;
-  const first = head.find(({ cells }) => cells.some((cell) => cell.trim() !== ''));
+  const first = head.find(({ cells }) => cells.some((cell) => !isBlank(cell)));
   if (first?.cells.some((cell) => isOneOf(cell.trim(), wanted))) return true;
   if (place?.is === 'header' && place.known > 1) return true;
   return delimiter === '\t' && width > 1 && regular > 1 && regular * 3 >= head.length * 2;

@@ -28,7 +28,7 @@ export async function* leadsOf(
   { isKnown, hasName, nameOf }: LeadColumns = nameAlone,
 ): AsyncGenerator<NewLead> {
   const reading = { extension: kind, field: 'name', wanted: ['name'], isKnown, what: path, path };
-  const { columns, rows, note, warnings = [] } = await openRecords(piecesOf(bytes()), reading);
+  const { columns, rows, note, warnings = [], noteAtEnd } = await openRecords(piecesOf(bytes()), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !hasName(columns)) {
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
@@ -44,6 +44,8 @@ export async function* leadsOf(
     }
     count += 1;
   }
+  const left = noteAtEnd?.();
+  if (left !== undefined) tell(left);
   if (count === 0) throw new FileError(`${path} contains no leads`);
 }
 

@@ -81,6 +81,37 @@ describe('an input', () => {
     ['tab-separated text', 'list.txt', 'wer\tNr\nAda\t1\nBo, Berlin\t2\n', ['--template', '{wer}']],
     ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
     ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
+    [
+      'csv with lines that show nothing',
+      'list.csv',
+      'objective,id\r\nAda,1\r\n\u00a0,\u200b\r\n\u00ad\r\n"Bo, Berlin",2\r\n\ufeff,\r\n\u001a',
+      [],
+    ],
+    [
+      'jsonl with lines that show nothing',
+      'list.jsonl',
+      '{"objective":"Ada"}\n\u200b\n{"objective":"Bo, Berlin"}\n\u001a',
+      [],
+    ],
+    ['lines with some that show nothing', 'list.txt', 'Ada\n\u2060\n\u200b \nBo, Berlin\n\u001a', []],
+    [
+      'an array before the mark of the end in old files',
+      'list.json',
+      '[{"objective":"Ada"},{"objective":"Bo, Berlin"}]\n\u001a',
+      [],
+    ],
+    [
+      'several csv files in one',
+      'list.csv',
+      '\ufeffobjective,id\r\nAda,1\r\n\ufeffobjective,id\r\n"Bo, Berlin",2\r\n"objective","id"\r\n',
+      [],
+    ],
+    [
+      'two Markdown tables in one',
+      'list.md',
+      '| objective | id |\n| --- | --- |\n| Ada | 1 |\n| objective | id |\n| --- | --- |\n| Bo, Berlin | 2 |\n',
+      [],
+    ],
     ['lines, because it is said', 'list.csv', 'Ada\nBo, Berlin\n', ['--input-format', 'text']],
   ])('is %s', async (_, name, text, more) => {
     write(name, text);
@@ -101,6 +132,31 @@ describe('an input', () => {
       { email: found('Bo') },
       { email_error: expect.stringContaining('line 7 is incomplete') },
     ]);
+  });
+
+  it('that repeats its header says how often, once', async () => {
+    const note = 'list.csv repeats its header in 2 rows, which were left out.';
+    const text = 'name,objective\nx,Ada\nname,objective\ny,Name\nname,objective\n';
+    write('list.csv', text);
+    for (const more of [[], ['--dry-run']]) {
+      const { stderr } = await contacts('--input', 'list.csv', ...more);
+      expect(stderr.split(note)).toHaveLength(2);
+    }
+    expect(paid()).toEqual(['Ada', 'Name']);
+    const names = await leadpipe([
+      'search',
+      'company',
+      'x',
+      '--dry-run',
+      '--dedup-custom-leads',
+      '@list.csv',
+    ]);
+    expect(names.stderr).toContain(`--dedup-custom-leads: ${note}`);
+    expect(JSON.parse(names.stdout).body.dedup_custom_leads).toEqual(['x', 'y']);
+    write('list.csv', 'objective\nAda\nobjective\n');
+    expect(await contacts('--input', 'list.csv')).toMatchObject(
+      ending(0, 'list.csv repeats its header in 1 row, which was left out.'),
+    );
   });
 
   it('of lines keeps its lines, although the first is damaged', async () => {

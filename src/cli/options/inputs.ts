@@ -3,6 +3,7 @@ import { sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import type { Records } from '../../files/reading.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 
@@ -23,13 +24,16 @@ interface InputNotes {
 /** Says what of an input is not read, or can't be read right. */
 export function tellOfInput(
   { say, warn }: InputNotes,
-  {
-    note,
-    warnings = [],
-  }: { readonly note?: string | undefined; readonly warnings?: readonly string[] | undefined },
+  { note, warnings = [] }: Pick<Records, 'note' | 'warnings'>,
 ): void {
   if (note !== undefined) say(note);
   for (const warning of warnings) warn(warning);
+}
+
+/** Says what of an input was left out, when all of it was read. */
+export function tellAtEnd({ say }: Pick<InputNotes, 'say'>, { noteAtEnd }: Pick<Records, 'noteAtEnd'>): void {
+  const note = noteAtEnd?.();
+  if (note !== undefined) say(note);
 }
 
 /** Standard input, for `name` only. Throws UsageError where something else reads it, too. */
@@ -160,5 +164,6 @@ async function readListFile(
     }
     items.push(item);
   }
+  tellAtEnd(notes, input);
   return items;
 }

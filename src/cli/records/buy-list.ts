@@ -21,7 +21,7 @@ import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 
-import { tellOfInput } from '../options/inputs.ts';
+import { tellAtEnd, tellOfInput } from '../options/inputs.ts';
 import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
@@ -72,7 +72,8 @@ export async function buyList(
   const { head, source } = input;
   const { warn, say } = createNotes(context, options);
   tellOfInput({ warn, say }, input);
-  const tellUnfound = (): void => {
+  const tellOfRows = (): void => {
+    tellAtEnd({ say }, input);
     const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
     for (const path of unfound) warn(`--template: "${path}" is empty in every row`);
   };
@@ -102,7 +103,7 @@ export async function buyList(
     await checkColumns(options, layout);
     if (options.dryRun) {
       await previewList(context, options, buyer, rowOrder);
-      tellUnfound();
+      tellOfRows();
       return undefined;
     }
     const { inputFormat, sheet, table, headerRow, run } = options;
@@ -169,7 +170,7 @@ export async function buyList(
     const finished = (await runAndShow(context, options, buyer, order, shown).finally(() =>
       errors?.end(),
     )) as FinishedList;
-    tellUnfound();
+    tellOfRows();
     close(context, options, toSummary(list.kind, finished, received, rowOrder.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) say(toRestHint(options, finished.operationId));

@@ -14,7 +14,10 @@ import type { RowsOptions } from '../options/rows.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
 export interface RowInput
-  extends Pick<Input, 'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'rawHeaders' | 'warnings'> {
+  extends Pick<
+    Input,
+    'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'noteAtEnd' | 'rawHeaders' | 'warnings'
+  > {
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
