@@ -182,16 +182,20 @@ describe('task run', () => {
     expect(task.count('status')).toBe(1);
   });
 
-  it('exits 3 after error, with every readable row in place', async () => {
+  it.each([
+    [45, 'yes'],
+    [0, 'no'],
+  ])('exits 3 after error, with every readable row in place: %i are charged: %s', async (ready, charged) => {
     const task = await startTaskServer({
       steps: [
-        ['running', 20],
-        ['error', 45],
+        ['running', Math.min(20, ready)],
+        ['error', ready],
       ],
     });
     const result = await task.leadpipe(`${taskRun} -o leads.jsonl`);
-    expect(result).toMatchObject(ending(3, 'ended in error', 'charged: yes'));
-    expect(task.read('leads.jsonl')).toBe(rowsTo(45));
+    expect(result).toMatchObject(ending(3, 'ended in error', `charged: ${charged}`));
+    expect(await task.history()).toMatchObject([{ charged, leads: ready }]);
+    expect(task.read('leads.jsonl')).toBe(rowsTo(ready));
     expect(task.files()).toEqual(['leads.jsonl']);
   });
 

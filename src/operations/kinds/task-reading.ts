@@ -260,15 +260,15 @@ function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): bool
 function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
   const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;
-  const rest =
-    position === 0
-      ? 'It has no leads'
-      : `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`;
+  const has = position > 0;
+  const rest = has
+    ? `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`
+    : 'It has no leads';
   // rule: states.error
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
-    charged: bought === undefined ? 'no' : position > 0 ? 'yes' : 'maybe',
-    hint: 'You pay for the leads that it found. To search again is a new purchase.',
+    charged: bought !== undefined && has ? 'yes' : 'no',
+    hint: `${has ? 'You pay for the leads that it found. ' : ''}To search again is a new purchase.`,
     ...(requestId === undefined ? {} : { requestId }),
   });
 }
