@@ -324,8 +324,8 @@ export function usedToday(
   let credits = 0;
   for (const line of index.newest()) {
     const { op } = line;
-    if (line.is === 'ended' && (line.worst !== undefined || line.unknown) && !ended.has(op))
-      ended.set(op, line);
+    // What the run said counts, and not what was said of all runs of the list together when it was dropped.
+    if (line.is === 'ended' && (line.worst !== undefined || line.unknown)) ended.set(op, line);
     if (line.is !== 'begun' && line.is !== 'reserved') continue;
     const { worst = 0, unknown: cost } = ended.get(op) ?? line;
     // Each part of one operation counts by itself.

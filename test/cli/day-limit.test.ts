@@ -143,6 +143,16 @@ describe('counts nothing', () => {
   });
 });
 
+it('counts the rows of a list that was dropped after several runs once', async () => {
+  const rows = `${list(4)} -o out.csv`;
+  await bought(`${rows} --first 2`);
+  await bought(`${rows} --first 3`);
+  const [left] = await at.history();
+  await bought(`history drop ${left?.operation_id}`);
+  await bought(`${list(2)} --dry-run`);
+  await refused(`${list(3)} --dry-run`);
+});
+
 it('counts a search that was cut and dropped: nobody knows what it has cost', async () => {
   const there = await machineWith(cutting);
   writeSettings(there.env, { max_credits_per_day: 10 });

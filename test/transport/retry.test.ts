@@ -78,6 +78,9 @@ describe('waits', () => {
     const { waits } = await tryOut('createTask', ['already_exists'], { budgetMs: 0 });
     expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(120_000);
     expect(waits.length).toBeGreaterThan(5);
+    const faults = ['already_exists', 'already_exists', 'already_exists', 'busy'] as const;
+    const later = await tryOut('createTask', faults, { budgetMs: 8000 });
+    expect(later.waits).toEqual([1000, 2000, 4000, 8000]);
   });
 });
 
