@@ -108,13 +108,14 @@ function createKnown(path: string, file: () => FileHandle) {
       return before;
     },
     /**
-     * The key with which a request without an answer was sent, or was about to be sent. Undefined also where an earlier version did not
-     * store it. Throws LocalIoError.
+     * The key with which a request without an answer was sent, or was about to be sent. Throws ConfigurationError for a damaged line,
+     * LocalIoError.
      */
-    async keyOf(digest: bigint): Promise<string | undefined> {
+    async keyOf(digest: bigint): Promise<string> {
       const place = digests.get(digest);
-      const isOpen = place?.state === 'sent' || place?.state === 'unknown';
-      return isOpen ? stringOf((await viewAt(place)).member('key')) : undefined;
+      const key = place && stringOf((await viewAt(place)).member('key'));
+      if (key === undefined) throw damaged(undefined, path, 'this list');
+      return key;
     },
     /** How a request ended. Throws ConfigurationError for a damaged line, LocalIoError. */
     async endOf(digest: bigint): Promise<RowEnd> {

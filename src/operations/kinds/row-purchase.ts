@@ -17,7 +17,7 @@ interface SentBefore {
   readonly isOwn: boolean;
   /** Its answer was lost, and it is bought again with another key. Otherwise it may have been sent, and is sent again with the same key. */
   readonly isLost: boolean;
-  readonly key: string | undefined;
+  readonly key: string;
 }
 
 /** How often a row can be put back because the service had no room for it. */
