@@ -43,5 +43,5 @@ export async function* framesOf(
     frames = [];
     if (isOver) throw new Error(`a frame of the stream is larger than ${cap} characters`);
   }
-  if (end !== '\n\n' || decoder.decode() !== '') throw new Error('the stream ended in the middle of a frame');
+  if (end !== '\n\n') throw new Error('the stream ended in the middle of a frame');
 }

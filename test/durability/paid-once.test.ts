@@ -93,11 +93,14 @@ it('a search whose reader has left is not bought to its end unasked', async () =
     socket.on('close', () => clearInterval(more));
   });
   const { cwd, env, run } = createMachine(server.url);
-  const words = '"$0" "$1" search company x --limit 900 -f jsonl | head -1';
+  const search = 'search company x --limit 900 -f jsonl';
+  const words = `"$0" "$1" ${search} | head -1`;
   const shell = spawn('bash', ['-c', words, process.execPath, command], { env, cwd, stdio: 'pipe' });
   expect((await resultOf(shell)).stdout).toBe('{"name":"0"}\n');
   await run(['resume']);
   expect(searches).toBe(1);
+  // It is nothing that was left unfinished, either.
+  expect(await run(search)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('did not finish') });
 });
 
 it('a task whose record has a bad byte is not created again', async () => {

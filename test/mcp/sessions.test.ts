@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import {
   errorAnswer,
   jsonAnswer,
+  notFound,
   type RawRequest,
   searchFrames,
+  streamStart,
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { run, temporaryFolder } from '../helpers/run.ts';
@@ -103,6 +105,23 @@ describe('a purchase whose answer was lost', () => {
       { operation_id, state: 'unknown', charged: 'maybe' },
     ]);
   });
+});
+
+it('a search that was cut and dropped by the person is bought anew, and its part is not given for all of it', async () => {
+  const bodies: string[] = [];
+  const { env } = await serving((socket, { method, path, body }) => {
+    if (method === 'GET') return void socket.write(path.endsWith('balance') ? credits : notFound);
+    bodies.push(body);
+    const frames = searchFrames([['{"name":"A"}'], ['{"name":"B"}']]);
+    if (bodies.length > 1) socket.write(wholeStream(frames));
+    else socket.end(streamStart(frames[0] ?? ''));
+  });
+  const { ask } = await startAgent({ env });
+  const cut = await ask('search', fintech);
+  expect(cut).toMatchObject({ count: 1, complete: false });
+  expect((await run(`history drop ${cut.operation_id}`, { env })).code).toBe(0);
+  expect(await ask('search', fintech)).toMatchObject({ count: 2, complete: true, charged: 'yes' });
+  expect(bodies[1]).toBe(bodies[0]);
 });
 
 describe('what came to nothing', () => {
