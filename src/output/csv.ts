@@ -23,7 +23,7 @@ export function createCsvForm(options: WriterOptions): WriterForm {
   };
   const header = csvHeader(columns, raw);
   const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
-  let start = mark && !options.continued ? '\ufeff' : '';
+  let start = mark ? '\ufeff' : '';
   const toText = (rows: readonly (readonly string[])[]): string => {
     const text = start + stringify([...rows], style);
     start = '';

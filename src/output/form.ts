@@ -56,6 +56,6 @@ export interface WriterOptions {
   readonly lineEnd?: '\r\n' | '\n' | undefined;
   /** Between the cells of CSV; a comma by default. */
   readonly delimiter?: string | undefined;
-  /** Begins CSV with the byte order mark, by which Excel knows UTF-8. */
+  /** Begins CSV with the byte order mark, by which Excel knows UTF-8: that of a list, which is always written from its start. */
   readonly mark?: boolean | undefined;
 }
