@@ -10,10 +10,11 @@ import { type Addition, toAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, nameIn, notesTable, quoted, withoutLog } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
+import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
 import { statOrNothing, targetOf } from './target.ts';
-import { writeFailure } from './write-failure.ts';
+import { fail, writeFailure } from './write-failure.ts';
 
 /*
  * Rows that become a table of a database. They stand in a .part until all are there: a line with the name of the table, one with the names
@@ -28,6 +29,7 @@ const ours = 0x6c_70_69_70;
 
 /** Throws UsageError for what is not leadpipe's own, and `temporary` where another program uses it. */
 export async function checkReplaceable(target: string, path: string): Promise<void> {
+  await checkName(target, path);
   const bytes = await readHeader(target, path);
   if (bytes === undefined) return;
   await checkUnused(target, path);
@@ -44,6 +46,7 @@ export async function checkReplaceable(target: string, path: string): Promise<vo
 
 /** A database that rows will be added to, if that can be done. Changes nothing before `add`. Throws UsageError, `temporary`. */
 export async function openDatabaseAddition(target: string, path: string, lock: HeldLock) {
+  await checkName(target, path);
   if ((await readHeader(target, path)) !== undefined) {
     await checkUnused(target, path);
     await tablesOf(target, path);
@@ -74,7 +77,7 @@ export async function addToDatabase(
   note: string,
   lock: HeldLock,
 ): Promise<void> {
-  const made = `${target}.part.made`;
+  const made = `${target}.made`;
   try {
     await rm(made, { force: true });
     const before = await statOrNothing(target);
@@ -145,6 +148,13 @@ async function hasNote(target: string, note: string): Promise<boolean> {
 async function checkUnused(target: string, path: string): Promise<void> {
   const use = await useOf(target);
   if (use !== undefined) throw inUse(path, use);
+}
+
+/** SQLite looks for a file with a longer name beside the one that is made. Throws LocalIoError. */
+async function checkName(target: string, path: string): Promise<void> {
+  await stat(`${target}.made-journal`).catch((error) => {
+    if (codeOf(error) === 'ENAMETOOLONG') fail(path, error);
+  });
 }
 
 /** The first bytes; undefined where there is no file, or an empty one. Throws UsageError for what is no database. */

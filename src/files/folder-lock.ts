@@ -154,7 +154,12 @@ export function claimLock(path: string, pid: number) {
   const ready = beside(path, owner);
   clearDeadClaims(path);
   mkdirSync(ready);
-  writeFileSync(join(ready, owner), hostname());
+  try {
+    writeFileSync(join(ready, owner), hostname());
+  } catch (error) {
+    rmSync(ready, { recursive: true, force: true });
+    throw error;
+  }
   const stop = every(heartbeatMs, () => {
     // Whichever of the two is there. If this fails, the next sign of life may succeed.
     for (const at of [path, ready]) {

@@ -8,6 +8,7 @@ import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
+import { reasonOf } from './write-failure.ts';
 
 /*
  * A file that only grows: lines of JSON, each with a checksum. Journals, rows, leads, the index and lists are such files. If a process is
@@ -98,7 +99,7 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
 /** Pure: the error of something that can't be stored. Errors of leadpipe stay as they are. */
 export function notStored(what: string, path: string, error: unknown): LeadpipeError {
   if (error instanceof LeadpipeError) return error;
-  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : (error as Error).message;
+  const why = codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : reasonOf(error);
   return new LocalIoError(`can't store ${what} in ${path}: ${why}`, { cause: error });
 }
 

@@ -106,7 +106,7 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
 
   /** Throws LocalIoError; UsageError if the file must be new and is not. */
   async function replace(): Promise<void> {
-    const whole = make === undefined ? part : `${part}.made`;
+    const whole = make === undefined ? part : `${target}.made`;
     let made: FileHandle | undefined;
     try {
       if (make !== undefined) {

@@ -43,6 +43,9 @@ export function messageOf(cause: Error): string {
     return `the address of ${hostname} could not be looked up (DNS did not answer)`;
   if (code === 'ECONNREFUSED' && address !== undefined)
     return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
+  // Its message says for how long, and at which addresses.
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return message.replace('Connect Timeout Error', 'nothing answers in time');
   if (code === 'ECONNRESET') return `the other end closed the connection (${message})`;
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return `it answers without TLS, so it probably speaks http, not https (${code})`;

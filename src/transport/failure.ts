@@ -59,7 +59,9 @@ export function toFailure(
   if ('data' in cause) cause.data = undefined;
   const fault = head === undefined ? faultOf(cause, sent) : 'lost';
   const what = messageOf(cause);
-  const message = cause instanceof SilenceError ? what : `${verdictOf(fault, endpoint).words}: ${what}`;
+  const { words } = verdictOf(fault, endpoint);
+  const isSaid = fault === 'no_memory';
+  const message = cause instanceof SilenceError ? what : isSaid ? words : `${words}: ${what}`;
   return new RequestError(fault, endpoint, message, {
     ...details,
     ...toAdvice(

@@ -3,8 +3,9 @@ import { parse } from 'csv-parse/sync';
 import readWorkbook from 'read-excel-file/node';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ending } from '../helpers/ending.ts';
+import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { startService } from '../helpers/local-service.ts';
-import { createMachine } from '../helpers/machine.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 
 const at = createMachine();
 const search = 'search company "fintech in Berlin" --limit 3 --local';
@@ -50,9 +51,28 @@ describe('a workbook', () => {
     expect(String((await rowsOf('long.xlsx'))[1]?.[1])).toHaveLength(32_767);
   });
 
+  it.each([
+    ['xlsx', 250, 0],
+    ['xlsx', 251, 74],
+    ['db', 242, 0],
+    ['db', 243, 74],
+    ['db --append', 242, 0],
+    ['db --append', 243, 74],
+  ])(
+    '%s with a name of %i characters ends with %i, and nothing is bought that can not be made',
+    async (end, length, code) => {
+      const { requests, ...own } = await machineWith(wholeStream(searchFrames([['{"name":"A"}']])));
+      const [extension = ''] = end.split(' ');
+      const name = `${'x'.repeat(length - 1 - extension.length)}.${end}`;
+      const result = await own.leadpipe(`search company x --limit 1 -o ${name}`);
+      expect(result).toMatchObject(ending(code, code === 0 ? '1 lead' : 'the name is too long'));
+      expect([requests.length, own.files().length]).toEqual(code === 0 ? [1, 1] : [0, 0]);
+    },
+  );
+
   it('that can not be made leaves its rows, and says where they are', async () => {
     // A folder in the place of what is made.
-    mkdirSync(at.pathOf('blocked.xlsx.part.made/x'), { recursive: true });
+    mkdirSync(at.pathOf('blocked.xlsx.made/x'), { recursive: true });
     const says = 'The rows are in blocked.xlsx.part.';
     expect(await at.leadpipe(`${search} -o blocked.xlsx`)).toMatchObject(ending(74, says));
     expect(at.files()).not.toContain('blocked.xlsx');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
 import { creditBalance } from '../helpers/bodies.ts';
-import { ending } from '../helpers/ending.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { createGate, startRowService } from '../helpers/row-service.ts';
-import { inShell, run, temporaryFolder, until } from '../helpers/run.ts';
+import { canMount, inShell, run, temporaryFolder, until } from '../helpers/run.ts';
 
 /** An output, a state or a home that nothing can be written to. */
 
@@ -74,6 +74,27 @@ it('a home that is no folder: free reads work with a key of the environment; --l
   const free = await run('balance', { env: { ...bare, LEADPIPE_BASE_URL, LEADPIPE_API_KEY } });
   expect(free).toEqual({ code: 0, stderr: '', stdout: `${balance}\n` });
   expect(await run('balance --local', { env: bare })).toMatchObject(ending(74, 'LEADPIPE_STATE_DIR'));
+});
+
+describe.runIf(canMount)('a disk without any room', () => {
+  const full = 'mkdir full && mount -t tmpfs -o size=4k none full && echo x > full/x';
+
+  it('for the output: nothing is bought, and nothing is left there', async () => {
+    const at = await few();
+    const line = `${full}; leadpipe ${search} -o full/a.csv; echo $? $(ls -A full)`;
+    const says = 'full/a.csv: no space left on the device\n';
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject({ ...ending(0, says), stdout: '74 x\n' });
+    expect(at.requests).toEqual([]);
+  });
+
+  it('for what is stored: nothing is bought', async () => {
+    const at = await few();
+    const line = `${full}; LEADPIPE_STATE_DIR=full/s leadpipe ${search} -o a.csv`;
+    const says = [/can't store this operation in .*: no space left on the device\n/, 'Nothing was sent.'];
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says, 'charged: no'));
+    expect(at.requests).toEqual([]);
+    expect(at.files()).toEqual(['full']);
+  });
 });
 
 it('a full disk under --local is no bug: 74, and what to do', async () => {

@@ -8,7 +8,7 @@ import { recordsIn } from '../helpers/fake-context.ts';
 import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
-import { command, inShell, temporaryFolder } from '../helpers/run.ts';
+import { canMount, command, inShell, temporaryFolder } from '../helpers/run.ts';
 
 /** Where people run it: containers, shared folders, machines that lack what others have. */
 
@@ -22,7 +22,6 @@ const createBuyer = () => machineWith(wholeStream(searchFrames([leads])));
 
 const isLinux = process.platform === 'linux';
 const can = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
-const canMount = can('unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt');
 const canMark = canMarkFiles();
 const other = 12345;
 const asOther = ['setpriv', `--reuid=${other}`, `--regid=${other}`, '--groups=777'] as const;
@@ -202,6 +201,18 @@ describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights 
   });
 });
 
+it.runIf(isLinux).each(['/dev/stdout', '/dev/fd/1', '-'])(
+  'rows for -o %s are added to what a shell adds to',
+  async (name) => {
+    const at = await createBuyer();
+    at.write('all.csv', 'old\n');
+    const line = `(echo first; ${search} ${name} -f csv; echo last) >> all.csv`;
+    expect(await inShell(line, at)).toMatchObject({ code: 0, stderr: '' });
+    const [old, first, ...added] = at.read('all.csv').split('\n');
+    expect([old, first, added.length, added.at(-2)]).toEqual(['old', 'first', 33, 'last']);
+  },
+);
+
 describe('a machine without what others have', () => {
   const balance = JSON.stringify(creditBalance(7));
   const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
@@ -247,13 +258,16 @@ describe('a machine without what others have', () => {
   });
 
   it.runIf(isLinux).each([
-    ['balance', ''],
+    ['balance -q', ''],
     ['balance --local -q', ''],
     ['balance', 'NODE_OPTIONS=--disable-wasm-trap-handler '],
   ])('a limit of memory: %s %s', async (line, more) => {
     const at = await machineWith(jsonAnswer(balance));
     const result = await inShell(`ulimit -v 4000000; ${more}leadpipe ${line}`, at);
-    const says = ['the limit on virtual memory (ulimit -v) is too low', '--disable-wasm-trap-handler'];
+    const says = [
+      /^error: the limit on virtual memory \(ulimit -v\) is too low(?: \(GET \S+\))?\n/,
+      '--disable-wasm-trap-handler',
+    ];
     expect(result).toMatchObject(more === '' ? failing(78, ...says) : { code: 0, stdout: `${balance}\n` });
   });
 });

@@ -26,10 +26,10 @@ async function adding() {
 it('rows are added once, wherever the run that was adding them was killed', async () => {
   const { path, part, addition, names } = await adding();
   // Before the database was put in its place.
-  writeFileSync(`${part}.made`, 'half of it');
+  writeFileSync(`${path}.made`, 'half of it');
   expect(await completeDatabaseAddition(path, addition, noLock)).toBe('done');
   expect(names()).toEqual(['old', 'Ada', 'Bob']);
-  expect([existsSync(part), existsSync(`${part}.made`)]).toEqual([false, false]);
+  expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([false, false]);
   // After that, before the .part was removed.
   writeFileSync(part, rows);
   expect(await completeDatabaseAddition(path, addition, noLock)).toBe('done');
@@ -65,7 +65,7 @@ it.skipIf(process.platform === 'win32')(
     await writer.close();
     await expect(added).rejects.toMatchObject({ details: { type: 'output_changed' } });
     expect(names()).toEqual(['old', 'of another']);
-    expect([existsSync(part), existsSync(`${part}.made`)]).toEqual([true, false]);
+    expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([true, false]);
   },
 );
 
@@ -79,7 +79,7 @@ it('a row that the table refuses leaves the database as it was, with the rows in
     message: expect.stringContaining('UNIQUE constraint failed: leads.name'),
   });
   expect(readFileSync(path).equals(before)).toBe(true);
-  expect([existsSync(part), existsSync(`${part}.made`)]).toEqual([true, false]);
+  expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([true, false]);
 });
 
 it('columns whose names differ by case alone have a number, since SQLite takes them for one', async () => {

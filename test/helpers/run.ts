@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +51,9 @@ export function lendTo(args: readonly string[], env: Readonly<Record<string, str
   lendIndexes(folder);
   return () => keepIndexes(folder);
 }
+
+/** Whether this user may mount something where no other process sees it. */
+export const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
 /** Starts the built command; nobody reads its output yet. */
 export function start(line: Words, options: RunOptions = {}): ChildProcessWithoutNullStreams {

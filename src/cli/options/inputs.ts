@@ -15,6 +15,14 @@ export function isInput(name: string): boolean {
   return inputFiles.includes(name);
 }
 
+/** The same of standard output. A file that a shell has opened for it must not be replaced: it may be one to add to. */
+const outputFiles = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
+
+/** Pure: whether the name of a file means standard output. */
+export function isOutput(name: string): boolean {
+  return outputFiles.includes(name);
+}
+
 /** Lines for the user. */
 interface InputNotes {
   say(line: string): void;

@@ -13,7 +13,7 @@ import {
 } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
 import { type OptionFacts, withFacts } from './facts.ts';
-import { checkFileName, readNamedFile } from './inputs.ts';
+import { checkFileName, isOutput, readNamedFile } from './inputs.ts';
 
 /** Options of every command about what it prints on stderr. */
 export interface ReportOptions {
@@ -194,7 +194,7 @@ const recordOptions = under(groups.output, [
   option(
     '-o, --output <file>',
     'save to this file: leads.csv, leads.xlsx …; it is replaced only when everything is there',
-    once('-o', (name) => checkFileName('-o', name)),
+    once('-o', (name) => (isOutput(name) ? '-' : checkFileName('-o', name))),
   ),
   new Option('--append', 'add rows at the end of the file of -o'),
   option('--columns <names>', 'only these columns, such as name,Site=links.website', collect),
