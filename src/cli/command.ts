@@ -34,7 +34,7 @@ export function defineCommand<Given extends unknown[]>(definition: CommandDefini
   };
 }
 
-/** The constructor of a group of commands. `usual` runs where none is named. */
+/** The constructor of a group of commands. `defaultCommand` runs where none is named. */
 export function defineGroup(
   definition: Described,
   commands: readonly CreateCommand[],

@@ -12,8 +12,8 @@ const [changesFrom, changesTo] = [24, 28];
 const [writeVersion, readVersion] = [18, 19];
 const inFile = 1;
 
-/** Pure: the same bytes, changed so that they are read without a log. The two bytes as they were. */
-export function withoutLog(bytes: Uint8Array): readonly [number, number] {
+/** Changes the bytes in place, so that they are read without a log. Returns the two bytes as they were. */
+export function detachLog(bytes: Uint8Array): readonly [number, number] {
   const before = [bytes[writeVersion] ?? inFile, bytes[readVersion] ?? inFile] as const;
   bytes[writeVersion] = inFile;
   bytes[readVersion] = inFile;
@@ -45,7 +45,7 @@ export async function openDatabaseTable(
 ): Promise<DatabaseTable> {
   if (path !== undefined) await checkWhole(bytes, what, path);
   checkEnd(bytes, bytes.length, what);
-  withoutLog(bytes);
+  detachLog(bytes);
   await loadSqlite();
   try {
     const database = openBytes(bytes);

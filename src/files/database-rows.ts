@@ -8,7 +8,7 @@ import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
 import { type Addition, toAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
-import { checkEnd, nameIn, notesTable, quoted, withoutLog } from './database-input.ts';
+import { checkEnd, detachLog, nameIn, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
@@ -299,7 +299,7 @@ async function patched(path: string, to?: readonly [number, number]): Promise<re
   const file = await open(path, 'r+');
   try {
     const { buffer } = await file.read(Buffer.alloc(20), 0, 20, 0);
-    const before = withoutLog(buffer);
+    const before = detachLog(buffer);
     if (to !== undefined) [buffer[18], buffer[19]] = to;
     await file.write(buffer, 18, 2, 18);
     return before;

@@ -6,7 +6,7 @@ import { endOfString } from './text.ts';
  */
 export const maxValues = 1_000_000;
 
-/** Whether a text is JSON, of no more than `mostValues`. Throws nothing, however deep or odd the text is. */
+/** Whether a text is JSON, of no more than `maxValues`. Throws nothing, however deep or odd the text is. */
 export function isJson(text: string): boolean {
   return flawOfJson(text) === undefined;
 }
@@ -23,7 +23,7 @@ export function flawOfJson(text: string): string | undefined {
 }
 
 /**
- * Whether a text has more values than `most`. One character can be a value, and cutting it out takes a hundred bytes of memory, so a body
+ * Whether a text has more values than `max`. One character can be a value, and cutting it out takes a hundred bytes of memory, so a body
  * within its cap can use up all memory. The text need not be JSON.
  */
 export function hasMoreValues(text: string, max: number): boolean {

@@ -47,7 +47,7 @@ export async function openCatalogueOf(
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
         JSON.stringify(aliases),
       ),
-    /** At most `most` leads that have a host in their links or facts. */
+    /** At most `max` leads that have a host in their links or facts. */
     mentioning: (host: string, max: number): Lead[] =>
       leadsFrom(
         rows,

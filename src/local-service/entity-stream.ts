@@ -33,7 +33,7 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
   }
 }
 
-/** Sends batch after batch, `most` leads at most, as fast as the client reads. */
+/** Sends batch after batch, `max` leads at most, as fast as the client reads. */
 async function sendBatches(
   service: Service,
   { outgoing, gone, fault }: Exchange,

@@ -32,7 +32,7 @@ export interface Caller {
   readonly canAsk: boolean;
   /** Asks the person a question, if the client can be asked while it waits. Others are asked by the result of the call. */
   readonly elicit: ((question: ElicitRequestFormParams) => Promise<{ readonly action: string }>) | undefined;
-  /** The person's answer to a question of an earlier call, which `mark` names. */
+  /** The person's answer to a question of an earlier call, which `key` names. */
   readonly answer: { readonly key: string; readonly action: unknown } | undefined;
 }
 
@@ -80,7 +80,7 @@ const general = [
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
   const runs = new Set<Run>();
-  /** What each question is about, by its mark. */
+  /** What each question is about, by its key. */
   const questions = new Map<string, string>();
   let isClosed = false;
   /** Read again if the settings could not be read when the session began. */

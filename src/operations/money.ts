@@ -212,7 +212,7 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `setCreditsAside` would, and where the limit of the day refuses these credits. */
+/** Throws as `reserve` would, for these credits, this balance and the limit of the day. Reserves nothing. */
 export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,

@@ -9,7 +9,7 @@ import type { Operation, Part } from '../operation.ts';
 export type RestOfSearch = Awaited<ReturnType<typeof readRest>>;
 
 /**
- * What is stored of a search that was left, and the request for its rest. `asked` is the request of now, whose limit may be another one.
+ * What is stored of a search that was left, and the request for its rest. `requested` is the request of now, whose limit may be another one.
  * Throws ConfigurationError for damaged leads: without them, the rest would look complete. Throws LocalIoError.
  */
 export async function readRest(operation: Operation, requested: EntitySearchRequest) {

@@ -209,7 +209,7 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
 const quietMs = 2000;
 
 /**
- * How many requests may be in progress at once. `most` was asked for, and is never exceeded. The number is halved by a refusal, and then
+ * How many requests may be in progress at once. `max` was asked for, and is never exceeded. The number is halved by a refusal, and then
  * grows by one at a time.
  */
 function createSlots(clock: Clock, max: number, halt: AbortSignal) {
