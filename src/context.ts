@@ -42,7 +42,7 @@ export interface RunFacts {
   isFree?: boolean;
   /** Its last line was reached: everything is in its place. */
   isFinished?: true;
-  /** The error it ended with, as programs get it, and the command that goes on. */
+  /** The error it ended with, as programs get it, and the command that resumes it. */
   error?: object;
   resume?: string;
   operationId?: string;

@@ -34,7 +34,7 @@ export interface Shown {
   ) => string;
   /** What the command does with an event, in addition. What it throws ends the run. `warn` prints a line, where rows are not in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
-  /** The earlier run to go on with, if the user named one. */
+  /** The earlier run to resume, if the user named one. */
   readonly earlier?: ((buyer: Buyer, openIndex: OpenIndex) => Promise<Earlier>) | undefined;
 }
 

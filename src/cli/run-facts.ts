@@ -65,7 +65,7 @@ export function learnEnd(context: Pick<Context, 'run'>, known: Parameters<typeof
   delete factsOf(context).resume;
 }
 
-/** Notes the error that the run ends with, in the form that programs get, and the command that goes on. */
+/** Notes the error that the run ends with, in the form that programs get, and the command that resumes it. */
 export function learnError(
   context: Pick<Context, 'run'>,
   { details }: LeadpipeError,

@@ -14,7 +14,7 @@ export function fitsNumber(written: string): boolean {
   return digits.length <= maxDigits && Math.abs(Number(written)) < 10 ** maxDigits;
 }
 
-/** So many of ten cells with something in them must be numbers. */
+/** Of ten cells with something in them, this many must be numbers. */
 const nearlyAll = 9;
 
 /** What is known of a column after all of its cells. */

@@ -45,7 +45,7 @@ export class LockLostError extends LeadpipeError {}
 
 /** How long a short change waits for others, in milliseconds. */
 const patienceMs = 30_000;
-/** Between two signs of life of an owner, in milliseconds. */
+/** Between two heartbeats of an owner, in milliseconds. */
 const heartbeatMs = 10_000;
 /** An owner without a heartbeat for this many milliseconds is dead. */
 const silenceMs = 40_000;
@@ -93,7 +93,7 @@ export async function lockAt(
   const claim = claimLock(path, pid);
   const clock = waiting?.clock ?? createClock();
   const deadline = clock.monotonic() + patienceMs;
-  /** An owner that was watched, and gave no sign of life. */
+  /** An owner that was watched, and had no heartbeat. */
   let silent: string | undefined;
   try {
     for (;;) {
@@ -161,7 +161,7 @@ export function claimLock(path: string, pid: number) {
     throw error;
   }
   const stop = every(heartbeatMs, () => {
-    // Whichever of the two is there. If this fails, the next sign of life may succeed.
+    // Only one of the two is there. If this fails, the next heartbeat may succeed.
     for (const at of [path, ready]) {
       orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);
     }
@@ -265,7 +265,7 @@ function nameOf(path: string, owner: string): string {
   return `another machine or container (${host || 'unknown'})`;
 }
 
-/** Whether an owner from another place has given no sign of life for a while. */
+/** Whether an owner from another place has had no heartbeat for a while. */
 function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
   const beat = beatOf(path, owner);
@@ -275,7 +275,7 @@ function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   return now !== undefined && Math.abs(now - beat) > ms;
 }
 
-/** Whether an owner gives no sign of life while it is watched. One that leaves meanwhile gives none any more. */
+/** Whether an owner has no heartbeat while it is watched. One that leaves meanwhile has none any more. */
 async function staysSilent(path: string, owner: string, clock: Pick<Context['clock'], 'after'>) {
   const before = beatOf(path, owner);
   for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
@@ -286,7 +286,7 @@ async function staysSilent(path: string, owner: string, clock: Pick<Context['clo
   return true;
 }
 
-/** The time of an owner's last sign of life, in milliseconds. */
+/** The time of an owner's last heartbeat, in milliseconds. */
 function beatOf(path: string, owner: string): number | undefined {
   const files = [path, beside(path, owner)].map((at) => join(at, owner));
   return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);

@@ -13,7 +13,7 @@ import { columnWeights, createSearch, typeWord } from './search.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
 const form = 14;
-/** So many indexes of recently used catalogues stay. */
+/** How many indexes of recently used catalogues stay. */
 const indexesKept = 4;
 
 export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;

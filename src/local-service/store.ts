@@ -47,7 +47,7 @@ const steps = [
    CREATE INDEX requests_ended ON requests (created_at) WHERE state <> 'open';`,
 ];
 
-/** Forgets everything. Another process that has the state open goes on with the empty one. */
+/** Forgets everything. Another process that has the state open continues with the empty one. */
 export function empty(rows: Rows): void {
   for (const table of ['entities', 'searches', 'requests', 'accounts', 'keys'])
     rows.exec(`DELETE FROM ${table}`);

@@ -90,8 +90,8 @@ export function toSwitches(assignments: readonly string[]): Partial<Switches> {
 }
 
 function toValue(name: string, text: string, row: SwitchRow): string | number {
-  const { default: usual, max = Number.MAX_SAFE_INTEGER, values } = row;
-  if (typeof usual === 'string') {
+  const { default: defaultValue, max = Number.MAX_SAFE_INTEGER, values } = row;
+  if (typeof defaultValue === 'string') {
     if (values?.includes(text) ?? true) return text;
     throw new SwitchError(`the switch ${name} must be one of ${values?.join(', ')}`);
   }

@@ -17,7 +17,7 @@ import { isObject } from '../json/object.ts';
 import { createSession } from './session.ts';
 import { fromText, type McpOptions } from './tool.ts';
 
-/** How long running purchases go on when the client has left: they are paid for. */
+/** How long running purchases continue when the client has left: they are paid for. */
 const graceMs = 5000;
 /** The same when the process is told to end, which must happen within a second. */
 const lastMs = 600;

@@ -57,7 +57,7 @@ export type OperationEvent =
       readonly credits: number | null;
       readonly charged: Charged;
     }
-  /** So many rows of a list have ended. */
+  /** How many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
   /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }

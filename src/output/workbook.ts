@@ -69,7 +69,7 @@ export function toWorkbook(signal: AbortSignal, warn: (line: string) => void): M
 
 /**
  * Writes rows, the header first, as a workbook; however many there are, only a piece of it is in memory: they are read twice.
- * Rows that do not fit on a sheet go on with another one, under the same header. Returns how many cells were cut, and how many
+ * Rows that do not fit on a sheet continue on another one, under the same header. Returns how many cells were cut, and how many
  * columns left out. Throws what `write` throws, and what the signal says.
  */
 export async function writeWorkbook(

@@ -268,7 +268,7 @@ function toAnotherKey(_: Facts, { has, options }: Ran): string {
     : 'This idempotency key was used before. To buy again, leave out --idempotency-key or give a new one.';
 }
 
-/** Pure: the command that goes on after an error, as programs get it; undefined where there is none. */
+/** Pure: the command that resumes after an error, as programs get it; undefined where there is none. */
 export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand): string | undefined {
   switch (facts?.is) {
     case 'rest_in_doubt':

@@ -130,7 +130,7 @@ async function* work(
     const state = { keyBase: rows.run ?? operationId, stored, others, added };
     end = yield* workThrough({ ...buyer, spending: limit }, rows, state, delivery, toClient);
     const { counts, cost, stop, hasMore } = end;
-    const { done, failed, withoutResult: resultless } = counts;
+    const { done, failed, withoutResult } = counts;
     const spent = times(rows.worst, cost.bought);
     const known = spent.unknown === undefined ? spent.credits : null;
     yield { is: 'rows_ended', counts, credits: known, charged: cost.charged };
@@ -154,7 +154,7 @@ async function* work(
       throw toLeft(stop, end, kept, operationId);
     }
     let kept: string | undefined;
-    if (replaces && done > 0 && done === failed + resultless) kept = await delivery.cut();
+    if (replaces && done > 0 && done === failed + withoutResult) kept = await delivery.cut();
     // An empty input is an oversight, and no answer.
     else await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;

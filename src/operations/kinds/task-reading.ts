@@ -58,7 +58,7 @@ export interface Begun {
 
 /**
  * Delivers the leads of a task as they become ready, up to its end; when `fetching`, only those that are ready now. Throws `partial` after
- * a task that ended in error, with every row in place. Throws whatever ended the reading early, with what is needed to go on.
+ * a task that ended in error, with every row in place. Throws whatever ended the reading early, with what is needed to resume it.
  */
 export async function* readInto(
   run: TaskRun,

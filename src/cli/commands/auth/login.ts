@@ -52,7 +52,7 @@ async function runAuthLogin(context: Context, options: ConnectionOptions): Promi
   const { origin } = baseUrl;
   const key = await readKey(context, origin);
   const target = { baseUrl, apiKey: key, profile };
-  // The key is tried first: whoever mistyped it is not asked where to store it.
+  // The key is tried first: a user who mistyped it is not asked where to store it.
   const credits = await readBalance(context, options, target).catch((error: unknown) => {
     if (!(error instanceof LeadpipeError) || error.details.facts?.is !== 'unauthenticated') throw error;
     const again = `leadpipe auth login${flagOf(profile.name)}`;
