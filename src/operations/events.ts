@@ -110,7 +110,6 @@ export interface Received {
 
 export interface BoughtTask {
   readonly leadsSearchId: string;
-  readonly idempotencyKey: string;
   readonly requestId: string | undefined;
   readonly operationId: string | undefined;
 }

@@ -7,7 +7,7 @@ import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import type { UnknownCost } from './journal/entries.ts';
 import type { IndexLine } from './journal/index-lines.ts';
-import { type Admit, type OpenIndex, type OperationIndex, openOnce } from './journal/operation-index.ts';
+import { type Admit, type OpenIndex, type OperationIndex, openIndex } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
@@ -217,10 +217,9 @@ export async function checkCovered(
   buyer: Buyer,
   worst: WorstCase,
   available: number | undefined,
-  openIndex = openOnce(buyer.context),
 ): Promise<void> {
   const { spending } = buyer;
-  toAdmit(buyer, worst)?.(await openIndex(), worst.credits ?? 0);
+  toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
   if (spending === undefined) return;
   const credits = reserveCredits(spending, worst);
   spending.settle(credits, 0);

@@ -8,7 +8,6 @@ import { shellWord } from './quoted.ts';
 export interface Ran {
   readonly options: Partial<ConnectionOptions & RecordOptions> & {
     readonly limit?: number;
-    readonly continue?: string;
     readonly idempotencyKey?: string;
     readonly run?: string;
     readonly input?: string;

@@ -372,8 +372,8 @@ export function toNames(columns: readonly string[]): string[] {
 }
 
 /** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */
-export function argumentOf(flags: string, values: readonly string[], description = values.join(', ')) {
-  return new Argument(flags, description).choices(values).argParser((value: string) => value);
+export function argumentOf(flags: string, values: readonly string[]) {
+  return new Argument(flags, values.join(', ')).choices(values).argParser((value: string) => value);
 }
 
 /** A parser for an option that may be given only once: otherwise the first value would be ignored. */

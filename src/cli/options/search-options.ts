@@ -46,17 +46,9 @@ export interface ListOptions {
 
 const longestName = 100;
 
-/** The two arguments; optional for commands that work without them. */
-export function createEntityArguments(
-  types: readonly EntityType[],
-  needed: 'required' | 'optional' = 'required',
-): readonly Argument[] {
-  const [open, close] = needed === 'required' ? ['<', '>'] : ['[', ']'];
+export function createEntityArguments(types: readonly EntityType[]): readonly Argument[] {
   const objective = 'what to find, in your own words (- reads stdin, @file reads a file)';
-  return [
-    argumentOf(`${open}entity-type${close}`, types),
-    new Argument(`${open}objective${close}`, objective),
-  ];
+  return [argumentOf('<entity-type>', types), new Argument('<objective>', objective)];
 }
 
 /** The options for what to find, under one heading; `more` are those of the command itself. */

@@ -104,7 +104,7 @@ export type JournalEntry =
           output_length: number | null;
           stop_reason?: string | null;
         }
-      | { type: 'answered'; request_id: string | null; idempotency_key?: string | null }
+      | { type: 'answered'; request_id: string | null }
       /**
        * How many leads have been delivered, and how many were dropped on this machine: the service has sent both. The length is as in
        * `page`.

@@ -2,8 +2,7 @@ import type { Outcome } from '../../errors.ts';
 import type { Indexed, JournalEntry, UnknownCost } from './entries.ts';
 
 /** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
-export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: string; origin: string }> &
-  Indexed;
+export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: string }> & Indexed;
 
 /** A line of the index. The order of the lines is the order of the operations, even if the clock was wrong. */
 export type IndexLine =
@@ -39,8 +38,8 @@ export function toIndexLine(
   const { index } = intent;
   switch (entry.type) {
     case 'intent': {
-      const { command: kind, origin, time } = entry;
-      return { is: 'begun', op, kind, time, origin, ...index };
+      const { command: kind, time } = entry;
+      return { is: 'begun', op, kind, time, ...index };
     }
     case 'reserved':
       return { is: 'reserved', op, time: entry.time, worst: entry.credits, unknown: entry.unknown };

@@ -346,7 +346,7 @@ function linesOf(op: string, entries: readonly JournalEntry[]): Omit<Placed, 'si
 }
 
 function toDamaged(op: string): IndexLine {
-  return { is: 'begun', op, kind: damagedKind, time: '', origin: '', like: '' };
+  return { is: 'begun', op, kind: damagedKind, time: '', like: '' };
 }
 
 /** The entries of a journal up to the first that can't be read. */

@@ -63,7 +63,7 @@ async function* create(
   );
   const { value, requestId } = answer;
   const leadsSearchId = value.leads_search_id;
-  const task = { leadsSearchId, idempotencyKey, requestId, operationId };
+  const task = { leadsSearchId, requestId, operationId };
   try {
     const filter = await openFilter(buyer, list, job);
     // Its leads stay at the service. From now on they can be left out by its ID.
