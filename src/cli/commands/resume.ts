@@ -85,7 +85,9 @@ async function runResume(context: Context, given: string | undefined, options: R
   if (operation === undefined) return;
   checkNotDropped(operation);
   const { say } = createNotes(context, options);
-  if (operation.resumes === 'no' && !(await isStarted(operation))) throw await toUnresumable(operation);
+  // A search in doubt may have leads that its journal has not counted.
+  const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
+  if (!mayResume) throw await toUnresumable(operation);
   try {
     await resume(context, operation, options);
   } catch (error) {
@@ -121,11 +123,6 @@ async function findLatest(context: Context, options: ResumeOptions): Promise<Ope
 function isReadable({ end, intent }: Operation): boolean {
   if (rowsOf(intent.command) === undefined) return true;
   return intent.options.input !== '-' && end === undefined;
-}
-
-/** Whether a search may have leads that its journal has not counted. */
-async function isStarted({ isDropped, isInDoubt, isSearch }: Operation): Promise<boolean> {
-  return isSearch && isInDoubt && !isDropped;
 }
 
 /** What kind of operation it is, so that it is not resumed, and where its results are. */
