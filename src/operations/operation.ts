@@ -116,8 +116,6 @@ export interface End {
   readonly leads: number | undefined;
   readonly stopReason: string | undefined;
   readonly sentRows: number | undefined;
-  /** The user does not want the rest. */
-  readonly isDropped: boolean;
 }
 
 /** Pure: an operation, from all entries of its own journal. Its folder is named after it. */
@@ -277,7 +275,6 @@ export function fold(folder: string, entries: Entries) {
           leads: entry.leads,
           stopReason: entry.stop_reason ?? undefined,
           sentRows: entry.sent_rows,
-          isDropped: dropped === true,
         };
         break;
       }

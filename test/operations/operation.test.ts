@@ -326,7 +326,7 @@ describe('the purchases of an operation', () => {
 describe('how it ended', () => {
   const whole = {
     ...{ outcome: 'partial', state: 'error', readyCount: 7, charged: 'yes', leads: 3 },
-    ...{ stopReason: 'limit', sentRows: 4, isDropped: false },
+    ...{ stopReason: 'limit', sentRows: 4 },
   };
   const nothing = { state: undefined, readyCount: undefined, stopReason: undefined };
   it.each<readonly [entries: readonly JournalEntry[], also: object]>([
@@ -340,7 +340,7 @@ describe('how it ended', () => {
       { end: whole },
     ],
     [[terminal('complete', { stop_reason: null })], { end: { outcome: 'complete', ...nothing } }],
-    [[dropped], { end: { isDropped: true } }],
+    [[dropped], { isDropped: true }],
     [[sent, batch(3, 30), cut, rest(3), sent, refused], { end: { outcome: 'partial', leads: 3 } }],
     [[sent, batch(3, 30), cut, rest(3), sent, complete(5)], { end: { outcome: 'complete', leads: 5 } }],
     // One that was complete before stays so, also where a run of it ended otherwise.

@@ -117,7 +117,7 @@ function toHistoryRecord(
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
-  const { creditsAfter, end, failed, intent, isSent, operationId, progress } = operation;
+  const { creditsAfter, end, failed, intent, isDropped, isSent, operationId, progress } = operation;
   const ofTask = isTask(intent.command);
   const excluded = Math.max(progress.excluded, stored.excluded);
   const delivered = Math.max(progress.delivered, stored.delivered);
@@ -129,7 +129,7 @@ function toHistoryRecord(
 
   function toState(): PurchaseState {
     if (isRunning) return 'running';
-    if (end?.isDropped) return 'dropped';
+    if (isDropped) return 'dropped';
     if (end?.outcome === 'not_found' && progress.isNamed) return 'lost';
     if (end !== undefined) {
       const none = end.outcome === 'unknown' ? 'unknown' : 'failed';
