@@ -136,6 +136,12 @@ export function textAt(view: JsonView, path: string): string {
   return (stringOf(value) ?? value).trim();
 }
 
+/** Pure: what may be the name of a member that a path leads into: all that stands before one of its dots. */
+export function headsOf(path: string): string[] {
+  const parts = path.split('.');
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
+}
+
 /** Pure: the name that is meant: exactly, else in another case. */
 export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
   const all = [...names];

@@ -2,6 +2,7 @@ import { toChosen, toColumnWord } from '../../columns/chosen-names.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
+import { headsOf } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { type RecordOptions, toNames } from '../options/options.ts';
 
@@ -33,12 +34,6 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
       `The columns are ${headers.join(', ').slice(0, 300)}.`,
     );
   }
-}
-
-/** Pure: what may be the name of a member that a path leads into: all that stands before one of its dots. */
-function headsOf(path: string): string[] {
-  const parts = path.split('.');
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
 }
 
 /** The most names that a message lists. */

@@ -6,7 +6,7 @@ import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
-import { containerIn, hasPath, nameIn, type Template, textAt } from '../../requests/template.ts';
+import { containerIn, hasPath, headsOf, nameIn, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RecordOptions } from '../options/options.ts';
@@ -150,9 +150,4 @@ export function checkTemplate(input: RowInput, { paths }: Template): void {
       ? `The input has plain lines: {${names[0]}} is the line.`
       : `The ${format === 'csv' ? 'columns' : 'fields'} are ${names.join(', ').slice(0, 300)}.`,
   );
-}
-
-function headsOf(path: string): string[] {
-  const parts = path.split('.');
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
 }
