@@ -1,15 +1,20 @@
+import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openRecords } from '../../src/files/file-records.ts';
+import { csvCell } from '../../src/output/csv.ts';
+import { openInput } from '../../src/requests/rows.ts';
 import { type MadeCell, type MadeSheet, type MadeWorkbook, makeWorkbook } from '../helpers/workbooks.ts';
+
+const zip = Buffer.from('PK');
 
 async function read(made: MadeWorkbook | Buffer, sheet?: string, headerRow?: number) {
   const bytes = Buffer.isBuffer(made) ? made : makeWorkbook(made);
   async function* pieces() {
     yield bytes;
   }
-  const reading = { extension: '.xlsx', field: 'text', wanted: ['name'], what: 'a.xlsx', sheet, headerRow };
-  const { rows, note, warnings } = await openRecords(pieces(), reading);
+  const name = bytes.subarray(0, 2).equals(zip) ? 'a.xlsx' : 'a.csv';
+  const reading = { name, field: 'text', wanted: ['name'], what: 'a.xlsx', sheet, headerRow };
+  const { rows, note, warnings } = await openInput(pieces(), reading);
   const records: Record<string, string>[] = [];
   const lines: number[] = [];
   for await (const { record, line } of rows) {
@@ -299,6 +304,55 @@ describe('a sheet', () => {
       ),
       { numRuns: 50 },
     );
+  });
+
+  it('that is read is the first one that is seen and has a table, wherever that stands: its records are those of the same CSV', async () => {
+    const text = fc
+      .array(fc.constantFrom(...'aé漢 &<>",;|\n=-+0'.split(''), '👩‍💻', "'="), { maxLength: 6 })
+      .map((parts) => `x${parts.join('').trimEnd()}`);
+    const cell = fc.oneof(text, fc.constantFrom('', '7', '02139', '12345678901234567890'));
+    const row = fc.tuple(text, text, cell.filter(Boolean), fc.constant(''), cell);
+    const below = fc.array(fc.oneof({ weight: 4, arbitrary: row }, fc.constant([])), { maxLength: 6 });
+    const table = fc.tuple(row, below).map(([first, others]) => [first, ...others]);
+    const header = ['name', 'company', 'note', '', 'zip'];
+    // Above few rows, more of them would be refused: it is not clear then what they are.
+    const title = fc.constantFrom([], ['Leads of May'], ['', 'do not share']);
+    const state = fc.constantFrom<MadeSheet['state']>('hidden', 'veryHidden');
+    const hidden = fc.record({ state, rows: table.map((rows) => [header, ...rows]) });
+    const seen = fc.record({ rows: table.map((rows) => [header, ...rows]) });
+    const cover = fc.record({ rows: fc.constantFrom([], [['Made by hand']], [['Made by'], [], ['hand']]) });
+    const made = fc.record({
+      titles: fc.array(title, { maxLength: 2 }),
+      rows: table,
+      before: fc.array(fc.oneof(hidden, cover), { maxLength: 2 }),
+      behind: fc.array(fc.oneof(hidden, cover, seen), { maxLength: 2 }),
+      firstRow: fc.integer({ min: 1, max: 4 }),
+      firstColumn: fc.constantFrom('A', 'B', 'D'),
+      isShared: fc.boolean(),
+    });
+    const again = fc.asyncProperty(made, async ({ titles, rows, before, behind, isShared, ...place }) => {
+      const strings: string[] = [];
+      const toCell = (one: string): MadeCell => {
+        if (one === '') return null;
+        if (one === '7') return { xml: '<v>7</v>' };
+        const xml = `<t>${one.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</t>`;
+        return isShared ? { attributes: 't="s"', xml: `<v>${strings.push(xml) - 1}</v>` } : one;
+      };
+      const grid = [...titles, header, ...rows];
+      const sheet = { ...place, rows: grid.map((cells) => cells.map(toCell)) };
+      const sheets = [...before, sheet, ...behind].map((one, at) => ({ ...one, name: `Sheet ${at}` }));
+      const found = await read({ sheets, strings });
+      const filled = [...rows.entries()].filter(([, cells]) => cells.length > 0);
+      const names = header.map((name, at) => name || `column ${at + 1}`);
+      const toRecord = (cells: readonly string[]) =>
+        Object.fromEntries(names.map((name, at) => [name, cells[at]]));
+      const records = filled.map(([, cells]) => toRecord(cells));
+      expect(found.records).toEqual(records);
+      expect(found.lines).toEqual(filled.map(([at]) => place.firstRow + titles.length + 1 + at));
+      const csv = grid.map((cells) => cells.map((one) => csvCell(JSON.stringify(one), false)));
+      expect((await read(Buffer.from(stringify(csv)))).records).toEqual(records);
+    });
+    await fc.assert(again, { numRuns: 50 });
   });
 
   it('of any bytes is read or refused', async () => {
