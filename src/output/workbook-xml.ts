@@ -30,7 +30,9 @@ export const styles =
   '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>' +
   '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
   '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
-  `<cellXfs count="5">${format(0)}${format(49)}${format(1)}${format(49, 1)}${format(49, 2)}</cellXfs></styleSheet>`;
+  `<cellXfs count="5">${format(0)}${format(49)}${format(1)}${format(49, 1)}${format(49, 2)}</cellXfs>` +
+  // Without it, pandas warns.
+  '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>';
 
 export function workbookXml(sheets: readonly number[]): string {
   const rows = sheets.map(

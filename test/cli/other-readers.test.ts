@@ -4,20 +4,11 @@ import { stringify } from 'csv-stringify/sync';
 import { expect, it } from 'vitest';
 import { csvCell } from '../../src/output/csv.ts';
 import { createMachine } from '../helpers/machine.ts';
-import { needs, needsModules, python } from '../helpers/parts.ts';
+import { readWithPandas } from '../helpers/pandas.ts';
+import { needs, needsModules } from '../helpers/parts.ts';
 import { notRun, run } from '../output/formula-cells.ts';
 
 const at = createMachine();
-
-/** Reads each file as texts, and prints its rows. */
-const script = `
-import json, sys, warnings, pandas
-warnings.simplefilter('ignore')
-text = dict(dtype=str, keep_default_na=False)
-for name in sys.argv[1:]:
-    table = pandas.read_excel(name, **text) if name.endswith('x') else pandas.read_csv(name, sep=None, engine='python', encoding='utf-8-sig', **text)
-    print(json.dumps(table.to_dict('records')))
-`;
 
 it.skipIf(!needsModules('pandas', 'openpyxl'))(
   'pandas reads the same rows from CSV and from a workbook',
@@ -35,9 +26,7 @@ it.skipIf(!needsModules('pandas', 'openpyxl'))(
     at.write('rows.csv', `\ufeff${stringify(rows, { header: true, delimiter: ';' })}`);
     await at.leadpipe(`${list.replace('rows.jsonl', 'rows.csv')} -o semicolons.csv`);
     const paths = [...files, 'semicolons.csv'].map(at.pathOf);
-    const read = execFileSync(python, ['-c', script, ...paths], { encoding: 'utf8' });
-    const tables = read.trim().split('\n');
-    expect(tables.map((table) => JSON.parse(table))).toEqual(paths.map(() => rows));
+    expect(readWithPandas(paths)).toEqual(paths.map(() => rows));
   },
 );
 
