@@ -80,6 +80,8 @@ function lookOf(cell) {
   const isNamed = cell.isFgPalette();
   return {
     colour: isNamed ? cell.getFgColor() : undefined,
+    // A font has its own width for these, so they are stretched apart from the others.
+    wide: cell.getWidth() === 2,
     bold: cell.isBold() !== 0,
     dim: cell.isDim() !== 0,
     underline: cell.isUnderline() !== 0,

@@ -45,7 +45,7 @@ export interface TableColumn {
   readonly header: string;
   /** The text of a cell: one clean line of any length. By default that of its value. */
   text?(record: JsonView): string;
-  /** A shorter text, for a cell without enough room. */
+  /** A shorter text, for a cell where the text would be cut. */
   short?(record: JsonView): string;
   /** The full text, for a card; empty where another column shows it. */
   long?(record: JsonView): string;

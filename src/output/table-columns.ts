@@ -32,7 +32,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
     ...[...new Set(enrichFields)].map((field): TableColumn => {
       const value = (record: JsonView) => enriched(record, field, 'content');
       const min = Math.max(6, Math.min(field.length, 10));
-      return { header: field, min, max: 28, share: 0.8, lines: 2, value };
+      return { header: field, min, max: 40, share: 0.8, lines: 2, value };
     }),
     {
       header: 'description',
@@ -87,7 +87,7 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
   const shown = columns.filter(({ inTable }) => inTable !== 'never');
   return shown.map((column) => ({
     header: column.header,
-    min: column.keeps ?? Math.max(6, Math.min(column.header.length, 16)),
+    min: column.keeps ?? Math.max(6, Math.min(column.header.length, 12)),
     max: 80,
     lines: 2,
     shrinks: true,
@@ -117,7 +117,7 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
   const titles = title === undefined ? [] : [title];
   return [
     ...titles.map(({ shrinks: _, ...column }) => {
-      return { ...column, share: undefined, role: 'title' as const, min: 18, max: 32 };
+      return { ...column, share: undefined, role: 'title' as const, min: 14, max: 32 };
     }),
     ...bought.flatMap((column) =>
       plainTable([column]).map((one) => ({ ...one, isSpare: column.inTable === 'spare' || undefined })),

@@ -76,7 +76,10 @@ export function planTable(
     ({ enough }) => enough,
     ({ yields }) => yields,
   );
-  const isWhole = roomLeft(left, width, ({ maxWidth }) => maxWidth) >= 0;
+  // One that may have many lines is never cut.
+  const isWhole =
+    roomLeft(left, width, ({ column, enough, maxWidth }) => ((column.lines ?? 1) > 2 ? enough : maxWidth)) >=
+    0;
   if (mustFit) {
     left = without(left, width, smallest, (one) => (one === left[0] ? undefined : -left.indexOf(one)));
     const fits = roomLeft(left, width, ({ minWidth }) => minWidth) >= 0;
@@ -121,7 +124,10 @@ function toWanted(seen: Seen): Wanted {
   const needed = keeps ? cells : Math.min(cells, inLines);
   if (part !== undefined) {
     const whole = turn || role === 'title' ? min : Math.min(Math.max(min, needed), max);
-    return { ...wanted, minWidth: min, enough: exact > 0 ? whole : min, whole, maxWidth: max };
+    // The person asked for these fields, and not for the description. Numbers need no more than they take.
+    const isField = role === undefined;
+    const maxWidth = isField && seen.numbers > 0 ? Math.max(whole, telling) : max;
+    return { ...wanted, minWidth: min, enough: exact > 0 || isField ? whole : min, whole, maxWidth };
   }
   // The first rows give the least width, since more rows may come one by one.
   const known = Math.min(max, Math.max(shrinks ? 0 : min, cells, header));

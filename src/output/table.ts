@@ -13,6 +13,8 @@ import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './
 const enoughRows = 100;
 /** Lines of a card for each part of a record. */
 const cardLines = 3;
+/** Lines of a link that was bought for a row: it is cut last of all. */
+const linkLines = 4;
 
 /**
  * A table that is written row by row, so its widths are fixed before the first. Where the columns don't fit, or cards were asked for, each
@@ -117,8 +119,14 @@ function isExact(text: string): boolean {
 function cellLines({ column, lines, tears, width }: PlannedColumn, record: JsonView): readonly string[] {
   const whole = textOf(column, record);
   if (fits(whole, width)) return [whole];
-  if (lines === 1) return [cutTo(column.short?.(record) ?? whole, width)];
-  return [...wrapTo(whole, width, lines, tears || addressIn(column.value?.(record)) !== undefined)];
+  if (lines === 1) return [cutTo(whole, width)];
+  if (addressIn(column.value?.(record)) === undefined) {
+    const wrapped = [...wrapTo(whole, width, lines, tears)];
+    const short = wrapped.at(-1)?.endsWith('…') ? column.short?.(record) : undefined;
+    return short === undefined ? wrapped : [...wrapTo(short, width, lines, tears)];
+  }
+  const isBought = column.share === undefined && !column.yields;
+  return [...wrapTo(whole, width, isBought ? linkLines : lines)];
 }
 
 /** A record as a few lines, for terminals that are too narrow for a row. Empty values are left out. */
@@ -144,11 +152,8 @@ function* cardRows(
     const tone = detailColumn?.tone?.(detail);
     return tone === undefined ? text : styles[tone](text);
   };
-  // One that has a short form may be cut.
-  const room = titleColumn?.short === undefined ? width : width - textWidth(detail) - 2;
-  const head = cutTo(title, room);
-  if (title !== '' && detail !== '' && fits(`${head}  ${detail}`, width)) {
-    yield line(`${styles.bold(head)}  ${toned(detail)}`);
+  if (title !== '' && detail !== '' && fits(`${title}  ${detail}`, width)) {
+    yield line(`${styles.bold(title)}  ${toned(detail)}`);
   } else {
     for (const part of wrapTo(title, width, cardLines)) yield line(styles.bold(part));
     for (const part of wrapTo(detail, width, cardLines)) yield line(toned(part));

@@ -260,7 +260,7 @@ it('is shown on a terminal with the balance and the totals, and nowhere else', a
   await bought(`${list(2)}`);
   for (const line of ['balance', 'history totals']) {
     expect((await at.leadpipe(line, { stderrIsTerminal: true })).stderr).toContain(
-      '6 of 10 credits used today\n',
+      '6 of 10 credits used today, counting the most that each purchase could cost\n',
     );
     expect((await at.leadpipe(line)).stderr).not.toContain('used today');
   }

@@ -79,7 +79,12 @@ describe('history totals', () => {
   it('is of purchases where no price is known', async () => {
     const bare = createMachine(service.url, ledgerKey);
     for (const _ of [1, 2]) await bare.run('research "fintech in Berlin"');
-    expect(await shown(bare, 'history totals', 120)).toContain('█'.repeat(12));
+    await bare.run('contact email "CTO of Nordlicht Pay"');
+    const text = await shown(bare, 'history totals --by command', 120);
+    expect(text).toMatch(/^research +2 .* unknown +█{12}$/m);
+    expect(text).toMatch(/^contact email +1 .* unknown +█{6}$/m);
+    // One bar compares nothing.
+    expect(await shown(bare, 'history totals', 120)).not.toContain('█');
   });
 
   it('says that there is nothing, and what it can add up by', async () => {
@@ -110,7 +115,7 @@ describe('what was bought with --local', () => {
       expect(text).not.toContain('≤');
     }
     expect(await shown(at, 'history', 79)).toMatch(
-      /^\d\d-\d\d \d\d:\d\d {2}search: fintech.* complete +\d+ +free /m,
+      /^\d\d-\d\d \d\d:\d\d {2}search company: +complete +\d+ +free /m,
     );
   });
 

@@ -155,7 +155,7 @@ describe('the balance of --max-credits', () => {
         error: {
           type: 'price_unknown',
           message: `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
-          hint: `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>`,
+          hint: `The service does not show its prices. Set yours: leadpipe config set ${setting} <credits>`,
         },
       });
     },

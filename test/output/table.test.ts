@@ -155,6 +155,32 @@ describe('a table', () => {
     expect((await at(120, 2)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +description$/);
     expect((await at(90, 3)).split('\n')[0]).toMatch(/^name +score +link +headcount +stage +city$/);
     expect(await at(80, 5)).toContain('\nceo: ceo!\n');
+    // A long field has its room before the description, and a number leaves it to others.
+    const long = 'Point Nine, Cherry, a syndicate of forty angels from seven countries';
+    const investors = {
+      ...entities[0],
+      enrich_fields: { staff: { content: 21 }, investors: { content: long } },
+    };
+    const layout = entityLayout(['staff', 'investors']);
+    const wide = (await shown([investors], { layout, width: 100 })).split('\n');
+    expect(wide[0]).toMatch(/ staff {2}investors$/);
+    expect(wide.slice(2).join(' ').replace(/\s+/g, ' ')).toMatch(/ angels .*from seven countries/);
+    expect(wide[1]?.split('  ')[3]).toHaveLength(12);
+  });
+
+  it('is better than cards in 60 columns where its long texts have as many lines as they need', async () => {
+    const check = memberColumn('check', { min: 16, max: 16, role: 'title' });
+    const result = memberColumn('result', { min: 7, max: 7, role: 'detail' });
+    const found = {
+      ...memberColumn('found', { min: 20, max: Number.POSITIVE_INFINITY, role: 'body' }),
+      lines: 20,
+    };
+    const layout = { ...memberLayout(['check']), table: () => [check, result, found] };
+    const record = { check: 'settings', result: 'ok', found: 'word '.repeat(40) };
+    const at = async (width: number) => (await shown([record], { layout, width })).split('\n');
+    expect((await at(60))[0]).toMatch(/^check +result +found$/);
+    expect((await at(60)).join('').split('word')).toHaveLength(41);
+    expect((await at(50))[0]).toBe('settings  ok');
   });
 
   it('keeps IDs whole where a long text stands beside them', async () => {
@@ -257,6 +283,21 @@ describe('a table', () => {
     const { text } = await written('table', options, ...rows);
     expect(text).toContain(` ${items[0]?.email}`);
     expect(text.split('long.')).toHaveLength(15);
+  });
+
+  it('cuts a link that was bought after everything else', async () => {
+    const join = contactKind.rows({ contact_type: 'phone' }).join('phone', new Set());
+    const table = () => listTable(plainTable(memberLayout(['name', 'notes']).columns), join.columns);
+    const reference = 'https://www.oxbowe-family-dentistry.example/team';
+    const rows = [{ content: null }, { content: '+49 30 1', reference }].map((phone) => [
+      JSON.stringify({ name: 'Ada', notes: 'note '.repeat(20), phone }),
+    ]);
+    const options = { layout: { columns: join.columns, table }, shape: 'list', width: 80 } as const;
+    const { text } = await written('table', options, ...rows);
+    const [header = '', , ...lines] = text.split('\n');
+    const at = header.indexOf('phone_reference');
+    const shownLink = lines.map((line) => line.slice(at, at + 15).trim()).join('');
+    expect(shownLink).toBe('oxbowe-family-dentistry.example/team');
   });
 
   it.each([20, 40, 69])('is a table in %i columns where one was asked for', async (width) => {

@@ -104,7 +104,7 @@ const hints: Hints = {
       ? `To allow it: --max-credits ${facts.needs}${toFewer(facts, ran)}.`
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile = 'default' } }) =>
-    `The service does not show its prices. Tell leadpipe yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+    `The service does not show its prices. Set yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
   unauthenticated: (_, { options: { profile } }) =>
     `Check the API key, and that it belongs to this address: leadpipe auth status${flagOf(profile)}.`,
   private_authority:

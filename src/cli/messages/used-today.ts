@@ -18,6 +18,9 @@ export async function tellUsedToday(
   const index = await openIndex(context).catch(() => undefined);
   if (index === undefined) return;
   const { credits, unknown } = usedToday(index, settings, context);
-  const more = unknown.length === 0 ? '' : `, without ${countOf(unknown.length, 'purchase')} of unknown cost`;
-  createNotes(context, options).say(`${credits} of ${limit} credits used today${more}`);
+  const more =
+    unknown.length === 0 ? '' : ` (without ${countOf(unknown.length, 'purchase')} of unknown cost)`;
+  createNotes(context, options).say(
+    `${credits} of ${limit} credits used today, counting the most that each purchase could cost${more}`,
+  );
 }

@@ -9,7 +9,7 @@ import type { Kind } from './kind.ts';
 import { joinWith } from './row-kind.ts';
 
 /** The columns of a screen that nearly all email addresses and phone numbers need. */
-const longest: Readonly<Record<ContactType, number>> = { email: 34, phone: 18 };
+const longest: Readonly<Record<ContactType, number>> = { email: 38, phone: 18 };
 
 export const contact = {
   endpoint: 'contactSearch',

@@ -13,7 +13,7 @@ const inRowsOnly = { long: () => '' };
 export const purchaseColumns: readonly TableColumn[] = [
   timeColumn('time', { recent: true, role: 'detail' }),
   {
-    ...{ header: 'what', role: 'title', min: 14, max: 60 },
+    ...{ header: 'what', role: 'title', min: 14, max: 60, lines: 2 },
     text: (record) => toWhat(memberText(record, 'command'), record),
     short: (record) => toWhat(memberText(record, 'command').replace(/ .*/, ''), record),
   },
@@ -27,7 +27,8 @@ export const purchaseColumns: readonly TableColumn[] = [
   { header: 'charged', min: 7, max: 13, yields: 4, ...inRowsOnly, text: chargedOf },
   operationIdColumn,
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
-  memberColumn('request_id', { header: 'request', min: 24, max: 40, yields: 1 }),
+  // Support needs all of it.
+  { ...memberColumn('request_id', { header: 'request', min: 40, max: 40, yields: 1 }), shrinks: true },
   {
     // If the balance was asked for, people want to see it. It needs its full width.
     ...{ header: 'balance', min: 15, max: 24, yields: 3 },
@@ -52,7 +53,7 @@ function isFree(record: JsonView): boolean {
 function creditsOf(record: JsonView): string {
   if (isFree(record)) return 'free';
   const credits = memberText(record, 'credits_at_most');
-  if (credits === '') return memberText(record, 'charged') === 'no' ? '0' : 'unpriced';
+  if (credits === '') return memberText(record, 'charged') === 'no' ? '0' : 'unknown';
   return credits === '0' ? credits : `≤ ${credits}`;
 }
 

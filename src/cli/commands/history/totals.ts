@@ -129,19 +129,24 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
 const counts = {
   purchases: 'purchases',
   leads: 'leads',
-  charged: 'paid purchases',
-  maybe_charged: 'unclear',
+  charged: 'charged',
+  maybe_charged: 'maybe charged',
 } as const;
 
 const sums = [...Object.keys(counts), 'credits_at_most', 'unpriced', 'unsettled'];
 
 const longestBar = 12;
 
-/** Sums, with a bar for each. */
+/** Sums, with a bar for each where there are several. */
 function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   // Compares credits or, where no price was known, purchases.
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
   const max = Math.max(...totals.map((total) => total[measure] ?? 0));
+  const bar: TableColumn = {
+    ...{ header: '', yields: true, min: longestBar, max: longestBar },
+    text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / max)),
+    long: () => '',
+  };
   const table: TableColumn[] = [
     {
       ...memberColumn(by, { min: 10, max: 26, role: 'title' }),
@@ -156,10 +161,7 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       ...{ header: 'credits at most', min: 15, max: 26, text: creditsIn, long: () => '' },
       value: (record) => record.member('credits_at_most'),
     },
-    {
-      ...{ header: 'bar', role: 'detail', yields: true, min: longestBar, max: longestBar },
-      text: (record) => '█'.repeat(Math.ceil((longestBar * Number(memberText(record, measure))) / max)),
-    },
+    ...(totals.length > 1 ? [bar] : []),
   ];
   return { ...memberLayout([by, ...sums]), table: () => table };
 }
@@ -168,8 +170,8 @@ function toSummaryOfTotal(record: JsonView): string {
   const [purchases, leads, charged, maybe] = Object.keys(counts).map((name) => memberText(record, name));
   const [credits, unpriced] = [memberText(record, 'credits_at_most'), memberText(record, 'unpriced')];
   const bound = credits === '' ? 'credits unknown' : toBound(credits, unpriced);
-  const doubtful = maybe === '0' ? '' : `, unclear ${maybe}`;
-  return `${purchases}, leads ${leads}, paid ${charged}${doubtful}, ${bound}`;
+  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
+  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, ${bound}`;
 }
 
 /** Pure: for example `at most 847 credits, and 5 purchases without a known price`. */

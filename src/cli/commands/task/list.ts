@@ -74,7 +74,7 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
 /** For people: times up to the minute, and no operation ID. */
 const knownTaskTable: TableColumn[] = [
   timeColumn('time', { recent: true, role: 'detail', yields: 3 }),
-  { header: 'what', min: 10, max: 40, role: 'title', text: subjectOf },
+  { header: 'what', min: 10, max: 40, role: 'title', lines: 2, text: subjectOf },
   memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
   { header: 'ready', min: 9, max: 15, text: readyOf },
   memberColumn('position', { header: 'read', min: 4, max: 7, yields: 4 }),
