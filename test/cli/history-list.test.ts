@@ -113,6 +113,7 @@ describe('history list in a pipe', () => {
     ['--limit all', all],
     ['--since 7d', 6],
     ['--since 36h', 1],
+    ['--since today', 0],
     [`--since ${timeOf(2).toISOString().slice(0, 19)}Z`, 2],
     ['--command search', 24],
     ['--command task', 1],
@@ -220,10 +221,12 @@ const berlin = {
 };
 
 describe('a time', () => {
-  const at = new Date('2026-07-01T12:00:00.000Z');
+  const at = new Date('2026-07-02T12:00:00.000Z');
   const meant: readonly (readonly [given: string, time: string])[] = [
-    ['90m', '2026-07-01T10:30:00.000Z'],
-    ['2w', '2026-06-17T12:00:00.000Z'],
+    ['today', '2026-07-01T22:00:00.000Z'],
+    ['month', '2026-06-30T22:00:00.000Z'],
+    ['90m', '2026-07-02T10:30:00.000Z'],
+    ['2w', '2026-06-18T12:00:00.000Z'],
     ['2026-03-29', '2026-03-28T23:00:00.000Z'],
     ['2026-03-30', '2026-03-29T22:00:00.000Z'],
     ['2026-10-25T04:00', '2026-10-25T03:00:00.000Z'],

@@ -48,7 +48,7 @@ const doctorLayout: Layout = {
 export const createCommand = defineCommand({
   name: 'doctor',
   description:
-    'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. It costs nothing. The exit code is 0 when the next search would work. Otherwise it is the exit code of that search.',
+    'Checks this machine, the settings, the connection to the service, and the key, and says how to repair what is wrong. It costs nothing. The exit code is 0 if a search would work now. If not, it is the exit code that the search would end with.',
   takes: ['records', 'connection'],
   examples: ['leadpipe doctor', 'leadpipe doctor --local -f json'],
   output: [
@@ -92,7 +92,7 @@ interface Found {
   readonly found: string;
   /** Exactly what to do about it. */
   readonly fix: string | null;
-  /** For a failure: how the next search would end because of it. */
+  /** For a failure: how a search would end because of it. */
   readonly outcome?: Outcome;
 }
 

@@ -34,11 +34,26 @@ const nearCommands: Readonly<Record<string, string>> = {
   costs: 'leadpipe history totals',
   credits: 'leadpipe balance',
   find: 'leadpipe search',
+  export: 'leadpipe history show -o leads.csv',
+  save: 'leadpipe history show -o leads.csv',
+  download: 'leadpipe history show -o leads.csv',
+  lookup: 'leadpipe contact',
+  price: 'leadpipe help money',
+  prices: 'leadpipe help money',
+  set: 'leadpipe config set',
+  init: 'leadpipe auth login',
+  setup: 'leadpipe auth login',
+  signup: 'leadpipe auth login',
+  register: 'leadpipe auth login',
+  hilfe: 'leadpipe help',
+  aide: 'leadpipe help',
+  ayuda: 'leadpipe help',
   email: 'leadpipe contact email',
   phone: 'leadpipe contact phone',
   ask: 'leadpipe research',
   scrape: 'leadpipe extract',
   upgrade: 'npm install --global leadpipe@latest',
+  update: 'npm install --global leadpipe@latest',
   version: 'leadpipe --version',
 };
 
@@ -48,8 +63,19 @@ const nearOptions: Readonly<Record<string, string>> = {
   '-l': '--limit',
   '--max': '--limit',
   '--count': '--limit',
+  '--number': '--limit',
   '--out': '--output',
+  '--file': '--output',
+  '--save': '--output',
   '--csv': '--format csv',
+  '--table': '--format table',
+  '--markdown': '--format md',
+  '--excel': '--output leads.xlsx',
+  '--xlsx': '--output leads.xlsx',
+  '--silent': '--quiet',
+  '--budget': '--max-credits',
+  '--max-cost': '--max-credits',
+  '--max-price': '--max-credits',
   '--continue': 'leadpipe resume',
   '--resume': 'leadpipe resume',
 };
@@ -178,7 +204,10 @@ async function toUnknownOption(
         ? 'No option takes the API key: other users could read it. Run `leadpipe auth login`, or set LEADPIPE_API_KEY.'
         : /\s/.test(unknown)
           ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
-          : (ownersIn(await loadAll(), unknown) ?? (meant && `Did you mean ${meant}?`) ?? suggestion);
+          : (ownersIn(await loadAll(), unknown) ??
+              (meant && `Did you mean ${meant}?`) ??
+              suggestion ??
+              `To see the options: leadpipe ${[...pathOf(command), '--help'].join(' ')}`);
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 

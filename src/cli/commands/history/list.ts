@@ -21,7 +21,7 @@ import { fileOf, type RecordOptions, type ReportOptions, under } from '../../opt
 import { checkListName } from '../../options/search-options.ts';
 import { printRecords, zoned } from '../../records/record-output.ts';
 import { purchaseColumns } from './purchase-columns.ts';
-import { toSince } from './since.ts';
+import { createSince, toSince } from './since.ts';
 import { toUnknownList } from './unknown-list.ts';
 
 interface HistoryListOptions extends RecordOptions, ReportOptions {
@@ -53,7 +53,7 @@ export const createHistoryList = defineCommand({
         ? Number.POSITIVE_INFINITY
         : checkNumber({ unit: 'number', min: 1, max: 1_000_000 }, '--limit', value),
     ),
-    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    createSince(),
     new Option('--command <command>', 'only this command; "contact email" works too')
       .choices(paidCommands)
       .argParser(checkCommand),

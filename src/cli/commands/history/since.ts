@@ -1,4 +1,5 @@
-import { dayMs, fromWallTime, type Zone } from '../../../clock.ts';
+import { Option } from 'commander';
+import { dayMs, fromWallTime, toMinutes, type Zone } from '../../../clock.ts';
 import { UsageError } from '../../../errors.ts';
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -8,8 +9,21 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * dayMs,
 };
 
-/** Pure: the time that `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30` means. Throws UsageError. */
+export function createSince(): Option {
+  return new Option(
+    '--since <time>',
+    'only purchases since this time: today, month (its first day), 7d, 12h, 2026-11-01 or 2026-11-01T09:30',
+  );
+}
+
+/**
+ * Pure: the time that `today` or `month` (their beginnings here), `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30`
+ * means. Throws UsageError.
+ */
 export function toSince(given: string, now: Date, zone: Zone): Date {
+  const today = toMinutes(now, zone).slice(0, 10);
+  if (given === 'today') return fromWallTime(`${today}T00:00`, zone);
+  if (given === 'month') return fromWallTime(`${today.slice(0, 7)}-01T00:00`, zone);
   const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(given) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (unitMs[unit] as number));
   const [, day, clock = '00:00', offset] =
@@ -21,6 +35,6 @@ export function toSince(given: string, now: Date, zone: Zone): Date {
   if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
   throw new UsageError(
     `--since must be a time, not "${given.slice(0, 40)}"`,
-    'For example: --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
+    'For example: --since today, --since month, --since 7d (also m, h, w for minutes, hours, weeks), --since 2026-11-01, or --since 2026-11-01T09:30.',
   );
 }

@@ -27,7 +27,7 @@ import { tellUsedToday } from '../../messages/used-today.ts';
 import { choice, type RecordOptions, type ReportOptions } from '../../options/options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { memberText } from './purchase-columns.ts';
-import { toSince } from './since.ts';
+import { createSince, toSince } from './since.ts';
 
 interface HistoryTotalsOptions extends RecordOptions, ReportOptions {
   readonly by: TotalsBy;
@@ -44,7 +44,7 @@ export const createHistoryTotals = defineCommand({
     choice('--by <what>', 'a sum for each day, month, command, list or profile', '--by', totalsBy).default(
       'day',
     ),
-    new Option('--since <time>', 'only purchases since this time: 7d, 12h, 2026-11-01 or 2026-11-01T09:30'),
+    createSince(),
     new Option('--local', 'add up only the purchases of the local service, which cost nothing'),
   ],
   takes: ['records', 'report'],
