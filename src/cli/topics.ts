@@ -46,7 +46,7 @@ const shared = [
 
 export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   environment: [
-    'If a value is given in several places, leadpipe uses the option; else the variable; else the setting of the profile; else the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
+    'If a value is given in several places, the option comes first, then the variable, then the setting of the profile, then the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
     {
       heading: 'Variables of leadpipe',
       rows: [
@@ -94,7 +94,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       heading: 'Exit codes',
       rows: Object.values(exitCodes).map(({ code, meaning }) => [String(code).padStart(3), meaning]),
     },
-    'In a script: 0 is done. 75: run the command that the message names, or, if it names none, the same command later. After 3, run the command that the message names: it gets the rest. 7 means that nothing was found. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
+    'In a script: 0 is done. After 75, run the command that the message names; if it names none, run the same command later. After 3, run the command that the message names: it gets the rest. 7 means that nothing was found. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
   ],
   formats: [
     'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
@@ -141,7 +141,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
         ],
         [
           'leadpipe config set max_credits 20',
-          'the same for every run; max_credits_per_day: for all runs of a day',
+          '--max-credits 20 for every run; max_credits_per_day limits all runs of a day together',
         ],
         ['--limit 10', 'at most 10 leads: a plain search costs at most one credit per lead'],
         ['--only-new', 'leaves out leads that earlier runs on this machine delivered'],

@@ -48,14 +48,17 @@ export const switchTable = {
   unread_ms: wait(60_000, 'milliseconds until a client that reads nothing counts as gone; 0 = never'),
   dropped_stream: choice(
     ['bills_sent', 'bills_all', 'bills_nothing'],
-    'what a stream costs that is cut short',
+    'what is charged for a stream that is cut short',
   ),
   stream_fetch: choice(['off', 'on'], 'whether status and fetch accept the leads_search_id of a stream'),
   rejected_streak: count(
     0,
     'leads after which a search ends with the stop_reason rejected_streak; 0 = never',
   ),
-  no_data_timeout: count(0, 'the same with the stop_reason no_data_timeout'),
+  no_data_timeout: count(
+    0,
+    'leads after which a search ends with the stop_reason no_data_timeout; 0 = never',
+  ),
   web_only: count(0, 'every n-th lead is found only with enable_web_search; 0 = none'),
   task_start_ms: wait(300, 'milliseconds that a new task stays in the state created'),
   task_step_ms: wait(250, 'milliseconds between two steps of a running task'),

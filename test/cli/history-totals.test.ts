@@ -155,7 +155,15 @@ describe('purchases whose records were removed', () => {
     ] as const) {
       expect(await there.leadpipe(line, daysAgo(days))).toMatchObject({ code: 0 });
     }
-    const by = ['--by command', '--by month', '--by list', '--by profile', '--since 50d', '--since today', '--local'];
+    const by = [
+      '--by command',
+      '--by month',
+      '--by list',
+      '--by profile',
+      '--since 50d',
+      '--since today',
+      '--local',
+    ];
     const all = () => Promise.all(by.map((line) => totals(there, line)));
     const before = await all();
     expect(before[0]).toMatchObject([

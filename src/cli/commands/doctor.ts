@@ -211,7 +211,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       if (answer === undefined) return skipped('the balance could not be read');
       const seconds = Math.round((clock.now().getTime() - Date.parse(answer.serverTime ?? '')) / 1000);
       if (Number.isNaN(seconds)) return skipped('the service sends no time');
-      if (Math.abs(seconds) <= maxSkew) return ok('in step with the service');
+      if (Math.abs(seconds) <= maxSkew) return ok('the same as at the service');
       const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
       return warning(found, 'Set the clock of this machine, for example: timedatectl set-ntp true');
     },

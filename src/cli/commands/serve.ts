@@ -37,7 +37,7 @@ export const createCommand = defineCommand({
     option('--set <switch=value>', 'change one of the switches below; can be given several times', collect),
     new Option(
       '--fresh',
-      'begin with nothing: full credits, no tasks, no used idempotency keys (those of --local are removed, too)',
+      'forget all earlier runs: full credits, no tasks, no used idempotency keys (those of --local are removed, too)',
     ),
     new Option('-q, --quiet', 'do not print a line for each request'),
   ],
@@ -75,7 +75,7 @@ export const createCommand = defineCommand({
     });
     if (service.hasAccounts && options.set?.some((one) => one.startsWith('opening_credits='))) {
       notes.warn(
-        'opening_credits has no effect on the accounts of earlier runs. To begin with nothing, add --fresh',
+        'opening_credits has no effect on the accounts of earlier runs. To forget these, add --fresh',
       );
     }
     if (service.fictional) notes.say('The leads of this service are fictional.');

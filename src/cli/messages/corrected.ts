@@ -205,9 +205,9 @@ async function toUnknownOption(
         : /\s/.test(unknown)
           ? `A text that begins with - comes last, with -- before it: … -- ${shellWord(unknown)}`
           : (ownersIn(await loadAll(), unknown) ??
-              (meant && `Did you mean ${meant}?`) ??
-              suggestion ??
-              `To see the options: leadpipe ${[...pathOf(command), '--help'].join(' ')}`);
+            (meant && `Did you mean ${meant}?`) ??
+            suggestion ??
+            `To see the options: leadpipe ${[...pathOf(command), '--help'].join(' ')}`);
   return new UsageError(`unknown option "${unknown}"`, advice);
 }
 

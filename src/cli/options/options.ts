@@ -161,7 +161,7 @@ const addressOptions = under(groups.connection, [
     settings: ['base_url'],
   }),
   option('--timeout <seconds>', 'give up after this many seconds without data', seconds, {
-    defaultText: 'by request',
+    defaultText: 'depends on the request',
     settings: ['timeout.headers', 'timeout.idle', 'timeout.event'],
   }),
 ]);
@@ -173,11 +173,11 @@ const localOptions = under(groups.connection, [
 const paidOptions = under(groups.buying, [
   option(
     '--idempotency-key <key>',
-    'the key by which the service charges it only once',
+    'the key of this purchase: the service charges a key only once',
     (key) => checkIdempotencyKey(key, inputNames),
     { defaultText: 'a new one each time' },
   ),
-  createMaxCreditsOption('stop, before it starts, what could cost more than n, or more than your balance'),
+  createMaxCreditsOption('do not start if this could cost more than n credits, or more than your balance'),
   new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
   new Option(
     '--no-history',
@@ -190,7 +190,7 @@ const recordOptions = under(groups.output, [
     defaultText: 'by -o; table or jsonl',
     settings: ['format'],
   }),
-  new Option('--json', 'the same as -f json').implies({ format: 'json' }),
+  new Option('--json', 'print JSON (short for -f json)').implies({ format: 'json' }),
   option(
     '-o, --output <file>',
     'save to this file: leads.csv, leads.xlsx …; it is replaced only when everything is there',

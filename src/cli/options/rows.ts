@@ -56,7 +56,7 @@ const onlyMissingOption = new Option(
 
 const firstOption = option(
   '--first <n>',
-  'buy only n rows; for the rest, leave it out (with -o or --run) or run `leadpipe resume`',
+  'buy only the first n rows, to look at them; `leadpipe resume` buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
 );
 
@@ -110,7 +110,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ),
     new Option(
       '--shard <i/n>',
-      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: as Kubernetes or Slurm say',
+      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: take it from Kubernetes or Slurm',
     ),
   ]);
   return [input, ...others];

@@ -41,9 +41,7 @@ export const createHistoryTotals = defineCommand({
   description:
     'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
   options: [
-    choice('--by <what>', 'a sum for each day, month, command, list or profile', '--by', totalsBy).default(
-      'day',
-    ),
+    choice('--by <what>', 'one sum for each', '--by', totalsBy).default('day'),
     createSince(),
     new Option('--local', 'add up only the purchases of the local service, which cost nothing'),
   ],
@@ -53,8 +51,8 @@ export const createHistoryTotals = defineCommand({
     'one object for each day (or month, command, list, profile); bars on a terminal:',
     '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
     ' "maybe_charged":0,"credits_at_most":45,"unpriced":1,"unsettled":20}',
-    'purchases: a run with --input is one; leads: its answers count too',
-    'charged, maybe_charged: how many of the purchases; all others cost nothing',
+    'purchases: a run with --input counts as one; its answers count as leads',
+    'charged, maybe_charged: how many purchases were, or may have been, charged',
     'credits_at_most: the most that they cost, without the unpriced ones; null',
     '       if all of them are unpriced',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
@@ -65,7 +63,7 @@ export const createHistoryTotals = defineCommand({
   moreColumns: 'with --by command, list or profile in place of day',
   outcomes: localOutcomes,
   remarks: [
-    `Only purchases of this machine in the last ${keptDays.costs} days are counted, without those of --no-history. What has no list is counted under null. Only the service knows what was charged.`,
+    `Only purchases of this machine in the last ${keptDays.costs} days are counted, without those of --no-history. Purchases without a list are counted under null. Only the service knows what was charged.`,
   ],
   run: runHistoryTotals,
 });
