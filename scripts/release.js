@@ -24,7 +24,10 @@ checkContents();
 useInstalled();
 const sbom = join(folder, `${name}-${version}.cdx.json`);
 // Of all packages of the lock file: those that leadpipe is built from are in the bundle.
-writeFileSync(sbom, npm(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
+const parts = JSON.parse(npm(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
+// npm takes the name of the folder that the repository is in.
+parts.metadata.component.name = name;
+writeFileSync(sbom, `${JSON.stringify(parts, null, 2)}\n`);
 const sums = [tarball, sbom].map((path) => `${sha256(path)}  ${basename(path)}\n`);
 writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 console.log(`${tarball}: ${files.length} files, ${Math.round(size / 1000)} kB, used as it is installed.`);

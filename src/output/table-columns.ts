@@ -117,7 +117,7 @@ export function listTable(own: readonly TableColumn[], bought: readonly Column[]
   const titles = title === undefined ? [] : [title];
   return [
     ...titles.map(({ shrinks: _, ...column }) => {
-      return { ...column, share: undefined, role: 'title' as const, min: 14, max: 32 };
+      return { ...column, share: undefined, role: 'title' as const, min: 14, max: 32, lines: 3 };
     }),
     ...bought.flatMap((column) =>
       plainTable([column]).map((one) => ({ ...one, isSpare: column.inTable === 'spare' || undefined })),

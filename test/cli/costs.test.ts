@@ -23,7 +23,7 @@ describe('the last line of a purchase', () => {
   it.each<[string, string, object, ...string[]]>([
     ['an answer without a price', 'contact email a', {}, `email found · ${unknown}\n`],
     ['an answer', 'contact email a', { 'price.contact.email': 3 }, 'email found · cost at most 3 credits\n'],
-    ['a list without a price', 'contact email --input rows.csv', {}, `2 found · ${unknown}\n`],
+    ['a list without a price', 'contact email --input rows.csv', {}, `2 emails found · ${unknown}\n`],
     ['a list', 'contact email --input rows.csv', { 'price.contact.email': 3 }, '· cost at most 6 credits\n'],
     [
       'a limited one',

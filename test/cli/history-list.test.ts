@@ -142,7 +142,7 @@ describe('history list in a pipe', () => {
   it.each([
     ['--list nope', 6, 'there is no list nope on this machine'],
     ['--command serach', 2, 'did you mean search?'],
-    ['--since yesterday', 2, 'For example: --since 7d'],
+    ['--since yesterday', 2, 'For example: --since today'],
     ['--limit 0', 2, '--limit is 0'],
   ])('%s ends with %d', async (options, code, says) => {
     expect(await leadpipe(`history list ${options}`)).toEqual(failing(code, says));

@@ -70,16 +70,16 @@ describe('a run that finds nothing new', () => {
     await serve(leadsOf(0, 3));
     await search('--limit 3');
     const says =
-      'Nothing new: the list company has 3 leads, and they were left out. To see them: leadpipe history lists company';
+      'Nothing new: all results are already in your list "company" (3 leads). To see them: leadpipe history lists company';
     const left = '0 leads · 3 left out (delivered before)';
     expect(await onlyNew('--limit 3')).toEqual({ ...ending(0, left, says), stdout: '' });
     // Also where the service has left them out.
     await serve([]);
-    expect((await onlyNew('--limit 3')).stderr).toContain('has 3 leads');
+    expect((await onlyNew('--limit 3')).stderr).toContain('(3 leads)');
     // Also where another run has delivered some of them again: the number is that of the list.
     await serve(leadsOf(0, 2), []);
     await search('--limit 2');
-    expect((await onlyNew('--limit 2')).stderr).toContain('the list company has 3 leads');
+    expect((await onlyNew('--limit 2')).stderr).toContain('your list "company" (3 leads)');
     expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 3 }]);
   });
 

@@ -92,7 +92,7 @@ it('a reader that closes is told nothing, and the list counts as ended', async (
   const child = start([...contact, '--input', input], { env, cwd });
   child.stdout?.once('data', () => child.stdout?.destroy());
   const { code, stderr } = await resultOf(child);
-  expect({ code, stderr }).toEqual({ code: 141, stderr: 'row 1 sends: p0\n' });
+  expect({ code, stderr }).toEqual({ code: 141, stderr: 'sent for row 1: p0\n' });
   expect(read(join(operationsFolder(), operation(), 'journal.jsonl'))).toContain('"outcome":"reader_closed"');
 });
 

@@ -132,7 +132,7 @@ describe('--first', () => {
     for (const time of ['first', 'again']) {
       const some = await contacts(...args, '--first', '2');
       expect(some, time).toMatchObject(
-        ending(0, '2 found in out.csv', 'run the same command without --first'),
+        ending(0, 'out.csv: 2 emails found', 'run the same command without --first'),
       );
       expect(onDisk('out.csv').slice(1)).toEqual(['Ada,ada@example.com,,', 'Bo,bo@example.com,,']);
       expect(paid()).toEqual(['Ada', 'Bo']);
@@ -141,7 +141,7 @@ describe('--first', () => {
       { state: 'interrupted', leads: 2, credits_at_most: null },
     ]);
     expect(await contacts(...args, '--first', '3')).toMatchObject(ending(0, '2 already bought'));
-    expect(await contacts(...args)).toMatchObject(ending(0, 'Resuming op_', '5 found in out.csv'));
+    expect(await contacts(...args)).toMatchObject(ending(0, 'Resuming op_', 'out.csv: 5 emails found'));
     expect({ paid: paid(), requests: service.requests() }).toEqual({ paid: rows, requests: 5 });
     expect(onDisk('out.csv')).toHaveLength(6);
     expect((await leadpipe(['resume'])).stderr).toContain('nothing to resume');

@@ -119,9 +119,7 @@ describe('rows without a result', () => {
     const { code, stderr } = await withRows(command, rows, ...args);
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringContaining(
-        `${came} in ${file('out.jsonl')} · failed rows in ${file('failed.csv')}`,
-      ),
+      stderr: expect.stringContaining(`${file('out.jsonl')}: ${came} · failed rows in ${file('failed.csv')}`),
     });
     expect(stderr).toContain('and may have charged it');
     expect(stderr).toContain('The same command buys all rows again');
@@ -161,7 +159,7 @@ describe('rows without a result', () => {
   });
 
   it.each([
-    [['Ada', 'nobody', 'nobody'], 0, '1 found, 2 not found · 1 duplicate row, bought once'],
+    [['Ada', 'nobody', 'nobody'], 0, '1 email found, 2 not found · 1 duplicate row, bought once'],
     [['nobody', 'nobody2'], 7, '2 not found · charged'],
     [['nobody', 'broken'], 3, '1 not found, 1 failed · charged'],
   ])('of a contact were not found: %j', async (rows, code, came) => {
@@ -179,7 +177,7 @@ describe('a row that can not be sent', () => {
     const first = await withRows('contact email', rows, ...args);
     expect(first.code).toBe(3);
     expect(first.stderr).toContain('correct line 2 of the input, and run the same command again');
-    expect(first.stderr).toContain(`2 found, 1 failed in ${file('out.jsonl')}`);
+    expect(first.stderr).toContain(`${file('out.jsonl')}: 2 emails found, 1 failed`);
     // Nothing goes on with it until then.
     expect(await leadpipe('resume')).toMatchObject({
       stderr:

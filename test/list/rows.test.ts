@@ -196,7 +196,7 @@ describe('an input', () => {
   ])('without rows (%j), as a search leaves it that found nothing, is complete', async (text, own) => {
     write('list.csv', text);
     expect(await contacts('--input', 'list.csv', '-o', 'out.csv')).toMatchObject(
-      ending(0, '0 rows in out.csv'),
+      ending(0, 'out.csv: 0 rows'),
     );
     expect(read('out.csv')).toBe(`${own}email,email_reference,email_error\r\n`);
     const piped = await leadpipe(['contact', 'email', '--input', '-'], text);
@@ -318,7 +318,7 @@ describe('money', () => {
     const { stdout, stderr } = await contacts('--input', 'list.txt', '--concurrency', '4');
     expect(service.requests()).toBe(2);
     expect(recordsIn(stdout)).toHaveLength(4);
-    expect(stderr).toContain('4 found · 2 duplicate rows, bought once');
+    expect(stderr).toContain('4 emails found · 2 duplicate rows, bought once');
   });
 
   it('is not spent again for rows that stayed, where others have changed', async () => {
@@ -446,10 +446,12 @@ it.each([
 it('a named list that adds its rows again says which stood there', async () => {
   write('list.txt', 'Ada\nBo\n');
   const named = ['--input', 'list.txt', '--run', 'x', '-o', 'days.csv', '--append'];
-  expect((await contacts(...named)).stderr).toContain('2 found added to days.csv');
+  expect((await contacts(...named)).stderr).toContain('added to days.csv: 2 emails found');
   const once = read('days.csv');
   write('list.txt', 'Ada\nBo\nCy\n');
-  expect((await contacts(...named)).stderr).toContain('3 found in days.csv · 2 rows stood there already');
+  expect((await contacts(...named)).stderr).toContain(
+    'days.csv: 3 emails found · 2 rows were already in the file',
+  );
   expect(read('days.csv')).toMatch(new RegExp(`^${once}cy,`, 'i'));
 });
 
@@ -472,7 +474,7 @@ it('a named list whose output can not be written keeps what it has bought, for a
   const cut = await contacts('--input', 'list.txt', '--concurrency', '8', '-o', '/dev/full', '--run', 'x');
   expect(cut).toMatchObject(ending(74, 'charged: yes'));
   expect(await contacts('--input', 'list.txt', '-f', 'csv', '-o', 'out.csv', '--run', 'x')).toMatchObject(
-    ending(0, /^row \d+ sends: p\d+\n24 found in out.csv · \d+ already bought, not charged again/),
+    ending(0, /^sent for row \d+: p\d+\nout.csv: 24 emails found · \d+ already bought, not charged again/),
   );
   expect(service.charged.size).toBe(24);
   expect(service.refusals.get(409)).toBeUndefined();

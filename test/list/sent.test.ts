@@ -46,13 +46,13 @@ it('what is sent for the first row that is bought is said once, before it is sen
     `id,name,company\n1,,\n2,"Ada\u001b[31m\u202e\nExample ${'x'.repeat(300)}",Acme\n3,Bo,\n`,
   );
   const { stderr } = await contacts('--input', 'list.csv', '--run', 'x');
-  const said = stderr.split('\n').filter((line) => line.includes('sends'));
-  expect(said).toEqual([expect.stringMatching(/^row 2 sends: Ada\[31m Example x{100,}…$/)]);
+  const said = stderr.split('\n').filter((line) => line.includes('sent for'));
+  expect(said).toEqual([expect.stringMatching(/^sent for row 2: Ada\[31m Example x{100,}…$/)]);
   expect(await contacts('--input', 'list.csv', '--run', 'x')).toMatchObject({
     code: 3,
-    stderr: expect.not.stringContaining('sends'),
+    stderr: expect.not.stringContaining('sent for'),
   });
-  expect((await contacts('--input', 'list.csv', '-q')).stderr).not.toContain('sends');
+  expect((await contacts('--input', 'list.csv', '-q')).stderr).not.toContain('sent for');
 });
 
 describe('an argument', () => {

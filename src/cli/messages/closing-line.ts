@@ -13,6 +13,8 @@ import { createNotes } from './status-line.ts';
 export interface Closing {
   /** Such as `email found`, if it is not about leads. */
   readonly what?: string;
+  /** It is about the rows of a list, some of which may have no result: the file comes first. */
+  readonly isOfRows?: boolean;
   /** How the result relates to the file, if the options don't say it. */
   readonly place?: 'in';
   /** Anything else to say. */
@@ -95,8 +97,10 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
   // A complete run that found nothing has replaced the file, too.
   const isIn = file !== undefined && (leads !== 0 || delivered > 0 || (!append && state !== 'error'));
+  const isInFront = isIn && closing.isOfRows;
   return toFacts([
-    found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
+    isInFront && `${place === 'in' ? '' : `${place} `}${shellWord(file)}: ${found}`,
+    !isInFront && found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
     also,
     excluded > 0 && `${excluded} left out (delivered before)`,
     state !== 'done' && state && `task ${state}`,
@@ -138,7 +142,7 @@ export function toNothingNew(
   { name, size = 0 }: NonNullable<Listed['list']>,
 ): string | undefined {
   if (leads > 0 || size === 0) return undefined;
-  return `Nothing new: the list ${name} has ${countOf(size)}, and ${toThem(size, 'it was', 'they were')} left out. To see ${toThem(size)}: leadpipe history lists ${shellWord(name)}`;
+  return `Nothing new: all results are already in your list "${name}" (${countOf(size)}). To see ${toThem(size)}: leadpipe history lists ${shellWord(name)}`;
 }
 
 /** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */

@@ -31,6 +31,7 @@ const nearCommands: Readonly<Record<string, string>> = {
   usage: 'leadpipe history totals',
   spent: 'leadpipe history totals',
   spend: 'leadpipe history totals',
+  cost: 'leadpipe history totals',
   costs: 'leadpipe history totals',
   credits: 'leadpipe balance',
   find: 'leadpipe search',

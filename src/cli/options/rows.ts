@@ -110,7 +110,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     ),
     new Option(
       '--shard <i/n>',
-      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: take it from Kubernetes or Slurm',
+      'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: from Kubernetes or Slurm',
     ),
   ]);
   return [input, ...others];

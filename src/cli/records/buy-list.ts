@@ -161,7 +161,7 @@ export async function buyList(
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnLater) {
         if (event.is === 'first_row') {
-          say(`row ${event.row.number} sends: ${shortened(event.sends)}`);
+          say(`sent for row ${event.row.number}: ${shortened(event.sends)}`);
         }
         if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnLater);
       },
@@ -171,7 +171,7 @@ export async function buyList(
       errors?.end(),
     )) as FinishedList;
     tellOfRows();
-    close(context, options, toSummary(list.kind, finished, received, rowOrder.worst, options.errors));
+    close(context, options, toSummary(list, finished, received, rowOrder.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) say(toRestHint(options, finished.operationId));
     else if (finished.isIdle) say(startOver);

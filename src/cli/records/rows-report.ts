@@ -2,7 +2,6 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView, kindOf, objectMembers } from '../../json/text.ts';
-import type { AnswerKind } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
@@ -132,7 +131,7 @@ function toLacking({ lacked, lacking }: Received): string {
 
 /** Pure: the result of a list. `price` is the most that a row costs. */
 export function toSummary(
-  kind: AnswerKind,
+  list: Pick<ListOf, 'kind' | 'into'>,
   { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
   received: Received,
   price: WorstCase,
@@ -141,7 +140,7 @@ export function toSummary(
   const { duplicates, earlier, failed, kept, withoutResult, there } = counts;
   const also = [
     kept > 0 && `${countOf(kept, 'row')} left as ${toThem(kept, 'it was', 'they were')}`,
-    there > 0 && `${countOf(there, 'row')} stood there already`,
+    there > 0 && `${countOf(there, 'row')} ${toThem(there, 'was', 'were')} already in the file`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
     received.lacking > 0 && toLacking(received),
@@ -151,7 +150,8 @@ export function toSummary(
     errors !== undefined && failed + withoutResult > 0 && `failed rows in ${shellWord(errors)}`,
   ].filter((part) => part !== false);
   return {
-    what: toReceivedWords(kind, counts, received),
+    what: toReceivedWords(list, counts, received),
+    isOfRows: true,
     ...(there === 0 ? {} : { place: 'in' as const }),
     also: also.length === 0 ? undefined : also.join(' · '),
     charged: cost.charged,
@@ -164,17 +164,18 @@ export function toSummary(
   };
 }
 
-/** Pure: `2 found, 1 not found, 1 failed`. */
+/** Pure: `2 emails found, 1 not found, 1 failed`. */
 function toReceivedWords(
-  kind: AnswerKind,
+  { into, kind }: Pick<ListOf, 'kind' | 'into'>,
   { done, failed, kept, withoutResult }: ListCounts,
   { found, records }: Received,
 ): string {
   if (done === 0) return '0 rows';
   const answers = done - failed - withoutResult - kept;
+  const sought = into === 'phone' ? 'phone number' : into;
   const receivedWords =
     kind === 'contact'
-      ? [found > 0 && `${found} found`, answers > found && `${answers - found} not found`]
+      ? [answers > 0 && `${countOf(found, sought)} found`, answers > found && `${answers - found} not found`]
       : [
           answers > 0 &&
             (kind === 'extract'
