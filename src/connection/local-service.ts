@@ -9,6 +9,7 @@ import {
   noMemory,
   UsageError,
 } from '../errors.ts';
+import { reasonOf } from '../files/write-failure.ts';
 import {
   FileError,
   isSqliteError,
@@ -68,13 +69,10 @@ async function readLeadColumns(): Promise<ServiceOptions['leadColumns']> {
 /** SQLite's messages for a disk that is full or can't be written. */
 const unwritable = /disk I\/O error|disk is full|readonly|unable to open/;
 
-/** SQLite's message follows this. */
-const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
-
 function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): unknown {
   if (!(cause instanceof Error)) return cause;
-  const { code } = cause as NodeJS.ErrnoException;
-  const message = cause.message.replace(sqliteCode, '');
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  const message = reasonOf(cause);
   const noState: ErrorDetails = { facts: { is: 'no_local_state' }, cause };
   if (isOfMemory(cause)) return new ConfigurationError(noMemory, { is: 'no_memory' }, cause);
   if (cause instanceof FileError) return new UsageError(message);
@@ -82,19 +80,17 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
   if (cause instanceof LockTimeout) {
     return new LeadpipeError('temporary', message, { cause });
   }
-  if (isSqliteError(cause) && unwritable.test(message)) {
-    return new LocalIoError(`the local service can't write its state in ${stateDir}: ${message}`, noState);
+  if (syscall === 'listen') {
+    const why = code === 'EADDRINUSE' ? 'is already in use' : `can't be used: ${message}`;
+    return new LocalIoError(`port ${port} on 127.0.0.1 ${why}`, { facts: { is: 'port_in_use' }, cause });
   }
-  if (isSqliteError(cause)) {
+  if (isSqliteError(cause) && !unwritable.test(message)) {
     const hint = `To start over (full credits, no earlier tasks), remove the folder ${stateDir}.`;
     return new LocalIoError(`the stored state of the local service can't be used: ${message}`, {
       hint,
       cause,
     });
   }
-  if (code === 'EADDRINUSE') {
-    const facts = { is: 'port_in_use' } as const;
-    return new LocalIoError(`port ${port} on 127.0.0.1 is already in use`, { facts, cause });
-  }
-  return code === undefined ? cause : new LocalIoError(`the local service can't start: ${message}`, noState);
+  if (code === undefined && !isSqliteError(cause)) return cause;
+  return new LocalIoError(`the local service can't write its state in ${stateDir}: ${message}`, noState);
 }

@@ -14,7 +14,7 @@ import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
 import { statOrNothing, targetOf } from './target.ts';
-import { fail, writeFailure } from './write-failure.ts';
+import { fail, reasonOf, writeFailure } from './write-failure.ts';
 
 /*
  * Rows that become a table of a database. They stand in a .part until all are there: a line with the name of the table, one with the names
@@ -99,8 +99,7 @@ export async function addToDatabase(
   } catch (error) {
     await rm(made, { force: true }).catch(() => undefined);
     if (isSqliteError(error)) {
-      const message = error.message.replace(/^SQLITE_\w+: sqlite3 result code \d+: /, '');
-      throw new LocalIoError(`the rows can't be added to ${path}: ${message}`, { cause: error });
+      throw new LocalIoError(`the rows can't be added to ${path}: ${reasonOf(error)}`, { cause: error });
     }
     throw error instanceof LeadpipeError ? error : writeFailure(path, error);
   }

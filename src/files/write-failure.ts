@@ -50,7 +50,13 @@ export function readFailure(name: string, error: unknown): LocalIoError {
   return new LocalIoError(`can't read ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
+/** SQLite's words follow this. */
+const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
+
 /** Pure: why a file could not be read or written, in plain words. */
 export function reasonOf(error: unknown): string {
-  return causes[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
+  return (
+    causes[codeOf(error) ?? ''] ??
+    (error instanceof Error ? error.message.replace(sqliteCode, '') : String(error))
+  );
 }

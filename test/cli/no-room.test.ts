@@ -87,6 +87,13 @@ describe.runIf(canMount)('a disk without any room', () => {
     expect(at.requests).toEqual([]);
   });
 
+  it('for the database that is made of the rows: says so in words', async () => {
+    const at = await few();
+    const line = `mkdir full && mount -t tmpfs -o size=12k none full && leadpipe ${search} -o full/a.db`;
+    const says = ["can't write full/a.db: database or disk is full\n", 'The rows are in full/a.db.part.'];
+    expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says));
+  });
+
   it('for what is stored: nothing is bought', async () => {
     const at = await few();
     const line = `${full}; LEADPIPE_STATE_DIR=full/s leadpipe ${search} -o a.csv`;
@@ -94,6 +101,19 @@ describe.runIf(canMount)('a disk without any room', () => {
     expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says, 'charged: no'));
     expect(at.requests).toEqual([]);
     expect(at.files()).toEqual(['full']);
+  });
+});
+
+it.runIf(canMount)('a home that can only be read is said in words', async () => {
+  const at = createMachine();
+  const { PATH = '' } = at.env;
+  const line = (command: string) => `mount -t tmpfs -o ro none . && cd . && HOME=$PWD leadpipe ${command}`;
+  const bare = { cwd: at.cwd, env: { PATH } };
+  const folder = `${at.cwd}/.local/state/leadpipe`;
+  const local = `can't write its state in ${folder}/local-service: the file system is read-only\n`;
+  expect(await inShell(line('balance --local'), bare, 'unshare', '-m')).toMatchObject(failing(74, local));
+  expect(await inShell(line('doctor'), bare, 'unshare', '-m')).toMatchObject({
+    stdout: expect.stringContaining(`${folder}: the file system is read-only"`),
   });
 });
 

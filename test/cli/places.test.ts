@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { creditBalance } from '../helpers/bodies.ts';
@@ -210,6 +219,17 @@ it.runIf(isLinux).each(['/dev/stdout', '/dev/fd/1', '-'])(
     expect(await inShell(line, at)).toMatchObject({ code: 0, stderr: '' });
     const [old, first, ...added] = at.read('all.csv').split('\n');
     expect([old, first, added.length, added.at(-2)]).toEqual(['old', 'first', 33, 'last']);
+  },
+);
+
+const privileged = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
+it.runIf(canBeOther && existsSync(privileged) && Number(readFileSync(privileged)) > 80)(
+  'a port that only root may use: another one helps',
+  async () => {
+    const at = createMachine();
+    chownSync(join(at.cwd, '..'), other, other);
+    const says = "port 80 on 127.0.0.1 can't be used: permission denied\nChoose another port with --port";
+    expect(await inShell('leadpipe serve --port 80', at, ...asOther)).toMatchObject(failing(74, says));
   },
 );
 

@@ -20,6 +20,7 @@ import {
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
+import { reasonOf } from '../../files/write-failure.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberColumn } from '../../output/table-columns.ts';
 import { toAddressText } from '../../requests/address.ts';
@@ -262,7 +263,7 @@ async function checkState(state: string): Promise<Found> {
       return warning(found, `Free some space, or ${change}`);
     }
   } catch (error) {
-    return failure('local_io', `${state}: ${(error as Error).message}`, `Make it writable, or ${change}`);
+    return failure('local_io', `${state}: ${reasonOf(error)}`, `Make it writable, or ${change}`);
   }
   return await checkMode(state, '700');
 }
