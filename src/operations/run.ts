@@ -187,7 +187,7 @@ async function* work<Result>(
 ): Running<Result> {
   const { connection, context } = buyer;
   const isNew = operation === undefined;
-  const operationId = order.keep ? journal.operationId : undefined;
+  const { operationId } = journal;
   const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
   const late = [...beginning];
   let delivery: Delivery | undefined;
@@ -220,7 +220,6 @@ async function* work<Result>(
     operationId,
     folder,
     journal,
-    confirm: journal.confirm,
     async open(opening, progress) {
       // The journal has the intent before a file is touched, so that the owner of the file can be found.
       if (isNew && order.terms.output !== null) await append(...late.splice(0));

@@ -87,9 +87,8 @@ export interface Job {
   readonly operationId: string | undefined;
   /** Where this machine stores what arrives; undefined where nothing is stored. */
   readonly folder: string | undefined;
+  /** Also the lock of the operation: its right to write. */
   readonly journal: Journal;
-  /** Shows this operation's right to write: the lock of its journal. */
-  confirm(): void;
   /** Opens the output, for rows behind those of `progress`. Throws LocalIoError and UsageError. */
   open(opening: Opening, progress?: Progress): Promise<Delivery>;
   /** The output, once it is open. */

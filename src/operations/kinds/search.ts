@@ -184,7 +184,7 @@ async function* streamInto(
 ): Running<BoughtSearch> {
   const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
   const { context } = buyer;
-  const filter = await openFilter(buyer, list, job);
+  const filter = await openFilter(buyer, list, journal);
   const stored = folder === undefined ? undefined : await createStoredLeads(folder, journal);
   const warnings: string[] = [];
   let isStored = stored !== undefined;

@@ -65,7 +65,7 @@ async function* create(
   const leadsSearchId = value.leads_search_id;
   const task = { leadsSearchId, requestId, operationId };
   try {
-    const filter = await openFilter(buyer, list, job);
+    const filter = await openFilter(buyer, list, journal);
     // Its leads stay at the service. From now on they can be left out by its ID.
     filter.check([]).count(leadsSearchId);
     await filter.sync().finally(filter.close);
@@ -185,7 +185,7 @@ async function* follow(
     const { lastPage, position, start } = progress ?? { lastPage: 0, position: 0, start: 0 };
     if (!inFile && position > start) yield { is: 'resuming_from', position: lastPage };
     const client = (yield* job.begin())();
-    const filter = await openFilter(buyer, list, job);
+    const filter = await openFilter(buyer, list, journal);
     // The reader of a pipe may not have got the last leads, so they are written again.
     const from = inFile ? position : lastPage;
     const [sent] = operation?.parts ?? [];
