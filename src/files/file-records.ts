@@ -15,7 +15,7 @@ import { isTable, rowsOfHead, type TableView, viewAsTable } from './text-table.t
  * The records of a file in any format. Reads as much as is needed to know the format. Throws UsageError for an unusable header, or for what is
  * not text.
  */
-export async function openRecords(
+export async function openFileRecords(
   bytes: AsyncIterable<Uint8Array | string>,
   reading: Reading,
 ): Promise<Records> {

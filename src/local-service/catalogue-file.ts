@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { entityTypes } from '../contract/types.ts';
-import { openRecords } from '../files/file-records.ts';
+import { openFileRecords } from '../files/file-records.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, type JsonText, objectOf, stringOf } from '../json/text.ts';
@@ -28,7 +28,7 @@ export async function* leadsOf(
   { isKnown, hasName, nameOf }: LeadColumns = nameAlone,
 ): AsyncGenerator<NewLead> {
   const reading = { extension: kind, field: 'name', wanted: ['name'], isKnown, what: path, path };
-  const { columns, rows, note, warnings = [], noteAtEnd } = await openRecords(piecesOf(bytes()), reading);
+  const { columns, rows, note, warnings = [], noteAtEnd } = await openFileRecords(piecesOf(bytes()), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !hasName(columns)) {
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);

@@ -11,7 +11,7 @@ import { createStreamSink } from './sink.ts';
 import { createForm, type Format, writePieces } from './writer.ts';
 
 /** Where records go, and in which form. */
-interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd'> {
+interface RecordsOutput extends Omit<WriterOptions, 'layout' | 'continued' | 'lineEnd'> {
   readonly format: Format;
   /** A function where the columns depend on the first records. */
   readonly layout: Layout | LayoutOf;
@@ -39,7 +39,7 @@ interface RecordOptions extends Omit<WriterOptions, 'layout' | 'continued' | 'li
 /** Opens an output for records: the port of operations/delivery.ts, where each member is described. Throws LocalIoError and UsageError. */
 export async function openRecords(
   context: Pick<Context, 'stdout' | 'signal' | 'clock'>,
-  options: RecordOptions,
+  options: RecordsOutput,
 ) {
   const { columns, file, format, layout, warn } = options;
   const { signal, stdout } = context;
@@ -130,7 +130,7 @@ async function chosenOf(
 async function openFile(
   waiting: Pick<Context, 'signal' | 'clock'>,
   file: string,
-  { append, columns, csvRaw = false, format, isNew, layout, lock, opening, warn, ...options }: RecordOptions,
+  { append, columns, csvRaw = false, format, isNew, layout, lock, opening, warn, ...options }: RecordsOutput,
 ) {
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');

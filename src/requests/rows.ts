@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { openRecords } from '../files/file-records.ts';
+import { openFileRecords } from '../files/file-records.ts';
 import {
   type FileRecord,
   type Reading,
@@ -28,7 +28,7 @@ export async function openInput(
   { name, ...reading }: Omit<Reading, 'extension' | 'isKnown' | 'path'> & { readonly name: string },
 ): Promise<Input> {
   const extension = extname(name).toLowerCase();
-  const opened = await openRecords(bytes, { ...reading, path: name, extension, isKnown: isKnownColumn });
+  const opened = await openFileRecords(bytes, { ...reading, path: name, extension, isKnown: isKnownColumn });
   async function* rows(): AsyncGenerator<InputRow> {
     let number = 0;
     for await (const row of opened.rows) yield { number: ++number, ...row };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { openRecords } from '../../src/files/file-records.ts';
+import { openFileRecords } from '../../src/files/file-records.ts';
 import type { Reading } from '../../src/files/reading.ts';
 import { objectMembers } from '../../src/json/text.ts';
 import { isKnownColumn } from '../../src/requests/column-meanings.ts';
@@ -20,7 +20,7 @@ async function read(text: string, more: Partial<Reading> = {}): Promise<string> 
     yield text;
   }
   try {
-    const { format, columns, rows } = await openRecords(bytes(), { ...reading, ...more });
+    const { format, columns, rows } = await openFileRecords(bytes(), { ...reading, ...more });
     const lines: string[] = [];
     for await (const { line, record, flaw } of rows) {
       lines.push(
@@ -288,7 +288,7 @@ async function records(text: string): Promise<unknown[]> {
     yield text;
   }
   const found: unknown[] = [];
-  for await (const { record, flaw } of (await openRecords(bytes(), reading)).rows) {
+  for await (const { record, flaw } of (await openFileRecords(bytes(), reading)).rows) {
     found.push(flaw ?? [...objectMembers(record ?? '{}').values()].map((value) => JSON.parse(value)));
   }
   return found;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openRecords } from '../../src/files/file-records.ts';
+import { openFileRecords } from '../../src/files/file-records.ts';
 import { isKnownColumn } from '../../src/requests/column-meanings.ts';
 
 /** How many records of which format, or why there are none. */
@@ -15,7 +15,7 @@ async function read(text: string, extension = ''): Promise<string> {
     what: 'list',
   };
   try {
-    const { format, rows } = await openRecords(bytes(), reading);
+    const { format, rows } = await openFileRecords(bytes(), reading);
     let count = 0;
     for await (const { flaw } of rows) count += flaw === undefined ? 1 : 1000;
     return `${format} ${count}`;
