@@ -104,8 +104,8 @@ export function restColumn(
   };
 }
 
-/** The header, with the name of its object before it if another column has the same header. */
-export function free(taken: Set<string>, wanted: string, owner = 'enrich_fields', between = '.'): string {
+/** The header as no other column has it: with the name of its object before it, if need be. It is taken from now on. */
+export function unique(taken: Set<string>, wanted: string, owner = 'enrich_fields', between = '.'): string {
   let header = wanted;
   while (taken.has(header)) header = `${owner}${between}${header}`;
   taken.add(header);

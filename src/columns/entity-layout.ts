@@ -1,4 +1,4 @@
-import { free, membersOf } from './columns.ts';
+import { membersOf, unique } from './columns.ts';
 import type { Column, Layout } from './layout.ts';
 import { enriched, scoreOf } from './record-parts.ts';
 
@@ -17,7 +17,7 @@ function entityColumns(enrichFields: readonly string[]): Column[] {
   ];
   const taken = new Set(columns.map(({ header }) => header));
   const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
-    header: free(taken, header),
+    header: unique(taken, header),
     value: (record) => enriched(record, field, name),
   });
   for (const field of new Set(enrichFields)) {

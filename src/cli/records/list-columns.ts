@@ -1,8 +1,8 @@
-import { free, restColumn } from '../../columns/columns.ts';
+import { restColumn, unique } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Column, Layout, TableColumn } from '../../columns/layout.ts';
 import { type JsonText, objectMembers } from '../../json/text.ts';
-import { freeTogether } from '../../operations/kinds/row-parts.ts';
+import { uniqueNames } from '../../operations/kinds/row-parts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
 import type { Input } from '../../requests/rows.ts';
 
@@ -36,7 +36,7 @@ export function columnsOf(
   const taken = new Set(leads.columns.map(({ header }) => header));
   const more = names
     .filter((name) => !leadMembers.includes(name))
-    .map((name) => ({ ...toColumn(name), header: free(taken, name, 'lead') }));
+    .map((name) => ({ ...toColumn(name), header: unique(taken, name, 'lead') }));
   return {
     columns: [...leads.columns, ...more],
     table: () => [...entityTable(enrichFields), ...plainTable(more)],
@@ -56,7 +56,7 @@ export function layoutOf(
 ): Layout {
   const columns = [...record.columns, ...answer];
   if (record.members !== undefined) {
-    const header = freeTogether(
+    const header = uniqueNames(
       columns.map((column) => column.header),
       ['other'],
     )('other');

@@ -5,7 +5,7 @@ import { type JsonText, JsonView, kindOf, objectMembers } from '../../json/text.
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
-import { freeTogether, withLast } from '../../operations/kinds/row-parts.ts';
+import { uniqueNames, withLast } from '../../operations/kinds/row-parts.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import { exact } from '../../operations/spending.ts';
@@ -31,7 +31,7 @@ export async function openErrors(
   csv: Pick<WriterOptions, 'delimiter' | 'mark'>,
   lock: HeldLock,
 ) {
-  const names = aboutFailure.map(freeTogether(own, aboutFailure));
+  const names = aboutFailure.map(uniqueNames(own, aboutFailure));
   const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
   const output =
     file === undefined

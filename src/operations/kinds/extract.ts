@@ -1,4 +1,4 @@
-import { free, memberLayout, membersOf, restColumn } from '../../columns/columns.ts';
+import { memberLayout, membersOf, restColumn, unique } from '../../columns/columns.ts';
 import type { Column, Layout } from '../../columns/layout.ts';
 import { limits, web2listLimit } from '../../contract/limits.ts';
 import type { ExtractionType, ExtractRequest } from '../../contract/types.ts';
@@ -87,7 +87,7 @@ async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Pr
   if (allObjects) return layout;
   // The interface promises objects, but anything else is paid for as well, and shown.
   const whole: Column = {
-    header: free(names, 'item', 'item'),
+    header: unique(names, 'item', 'item'),
     value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
   };
   return { ...layout, columns: [...layout.columns, whole] };
@@ -117,7 +117,7 @@ function itemsOfRowsLayout(records: readonly JsonText[]): Layout {
   const [type, target, error] = membersOf(aboutItem) as [Column, Column, Column];
   const items = membersOf(names);
   // The first rows decide the header. Fields that only later rows have go into this column.
-  const other = restColumn(free(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
+  const other = restColumn(unique(new Set(names), 'other', 'extract'), [...names, ...aboutItem]);
   return {
     records: 'items',
     columns: [
@@ -138,7 +138,7 @@ function withoutAbout(item: JsonText): JsonText {
   const taken = new Set(members.keys());
   return objectOf(
     [...members].map(([name, value]) => [
-      aboutItem.includes(name) ? free(taken, name, 'item', '_') : name,
+      aboutItem.includes(name) ? unique(taken, name, 'item', '_') : name,
       value,
     ]),
   );

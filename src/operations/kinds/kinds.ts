@@ -20,7 +20,7 @@ const list = {
   keeps: 'rows',
   isResumable: true,
   about: 'input',
-  tariff: free,
+  tariff: noTariff,
 } as const;
 
 const search = {
@@ -69,7 +69,7 @@ export const kinds = {
     isResumable: true,
     subject: null,
     about: null,
-    tariff: free,
+    tariff: noTariff,
   },
   ...lookups,
   ...toLists(lookups),
@@ -90,7 +90,7 @@ function toLists<Answers extends Readonly<Record<string, Pick<Kind, 'subject'>>>
 }
 
 /** A kind that is not paid for by itself. */
-function free(): never {
+function noTariff(): never {
   throw new Error('this kind has no price');
 }
 

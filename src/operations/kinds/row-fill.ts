@@ -10,7 +10,7 @@ import {
   stringOf,
 } from '../../json/text.ts';
 import { nameIn } from '../../requests/template.ts';
-import { decidingIn, freeTogether, isFilled, type Join, notFound, type Parts, whyNone } from './row-parts.ts';
+import { decidingIn, isFilled, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
 
 /** What is known of an input whose missing answers are filled in. */
 export interface FillInput {
@@ -72,7 +72,7 @@ export function fillWith(
   function nested(): Join & Pick<Fill, 'replaces'> {
     const replaces = [member, error];
     const others = new Set(names.filter((name) => !replaces.includes(name)));
-    const header = freeTogether(
+    const header = uniqueNames(
       others,
       parts.map(([name]) => name),
     );

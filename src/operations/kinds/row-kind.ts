@@ -3,7 +3,7 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import type { ToRowText } from '../../requests/row-texts.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import { type Fill, type FillInput, fillWith } from './row-fill.ts';
-import { decidingIn, freeTogether, type Join, type Parts, whyNone, withLast } from './row-parts.ts';
+import { decidingIn, type Join, type Parts, uniqueNames, whyNone, withLast } from './row-parts.ts';
 
 /** What is bought for each row of a list, and how the answer is joined to the row. */
 export interface RowKind<Body> {
@@ -38,7 +38,7 @@ export function joinWith(
     join(into, own) {
       const parts = partsOf(into);
       const error = `${into}_error`;
-      const name = freeTogether(own, [into, error, ...parts.map(([header]) => header)]);
+      const name = uniqueNames(own, [into, error, ...parts.map(([header]) => header)]);
       const columns: Column[] = parts.map(([header, of, { keeps } = {}]) => ({
         header: name(header),
         ...(keeps === undefined ? {} : { keeps }),

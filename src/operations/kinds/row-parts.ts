@@ -48,7 +48,7 @@ export function whyNone(
  * Pure: names that are not taken, in whatever case of letters: columns of the row keep their names, and all of ours get the same number if one
  * of them needs it.
  */
-export function freeTogether(taken: Iterable<string>, wanted: readonly string[]): (name: string) => string {
+export function uniqueNames(taken: Iterable<string>, wanted: readonly string[]): (name: string) => string {
   const known = new Set(Array.from(taken, (name) => name.toLowerCase()));
   const withNumber = (name: string, number: number): string => (number === 1 ? name : `${name}_${number}`);
   let number = 1;
@@ -59,11 +59,11 @@ export function freeTogether(taken: Iterable<string>, wanted: readonly string[])
 /** Pure: the record with these members at its end. Its own members keep their names. */
 export function withLast(record: JsonText, members: readonly (readonly [string, JsonText])[]): JsonText {
   const own = new Set(objectMembers(record).keys());
-  const free = freeTogether(
+  const unique = uniqueNames(
     own,
     members.map(([name]) => name),
   );
-  const added = objectOf(members.map(([name, value]) => [free(name), value] as const)).slice(1);
+  const added = objectOf(members.map(([name, value]) => [unique(name), value] as const)).slice(1);
   const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
   return own.size === 0 ? `${body}${added}` : `${body},${added}`;
 }
