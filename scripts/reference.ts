@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, outcomesOf } from '../src/cli/help.ts';
-import { factsOf } from '../src/cli/options/facts.ts';
+import { optionFactsOf } from '../src/cli/options/facts.ts';
 import { takesValue } from '../src/cli/options/leading.ts';
 
 /** What the value of an option is, by the name that it has in the usage. The others are texts. */
@@ -59,7 +59,7 @@ function toArgument(argument: Argument) {
 }
 
 function toOption(option: Option) {
-  const { default: value = null, defaultText = null, variable = null, settings = [] } = factsOf(option);
+  const { default: value = null, defaultText = null, variable = null, settings = [] } = optionFactsOf(option);
   const [, placeholder = ''] = /[<[]([^\]>]+)/.exec(option.flags) ?? [];
   return {
     flags: option.flags,

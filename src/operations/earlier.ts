@@ -80,7 +80,7 @@ export async function findEarlier(buyer: Buyer, order: Order, openIndex: OpenInd
  * One operation that the user named, into this output. Throws LocalIoError where a later one has written the output again: its rows would be
  * lost. `elsewhere` is what to do then.
  */
-export async function toNamed(
+export async function findNamed(
   buyer: Buyer,
   order: Order,
   operation: Operation,

@@ -165,7 +165,7 @@ async function* resume<Kind extends Runnable>(
 }
 
 /** What a run has, before its kind performs it. */
-interface Begun {
+interface Prepared {
   readonly journal: Journal;
   readonly reservation: Awaited<ReturnType<typeof reserve>>;
   readonly operation: Operation | undefined;
@@ -183,7 +183,7 @@ async function* work<Result>(
   order: Order,
   planned: Plan<Result>,
   place: Place,
-  { journal, reservation, operation, idempotencyKey, beginning, admit, earlier }: Begun,
+  { journal, reservation, operation, idempotencyKey, beginning, admit, earlier }: Prepared,
 ): Running<Result> {
   const { connection, context } = buyer;
   const isNew = operation === undefined;

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import { isSameFile } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { toNamed } from '../../operations/earlier.ts';
+import { findNamed } from '../../operations/earlier.ts';
 import type { OperationEvent, Resuming } from '../../operations/events.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';
@@ -32,7 +32,7 @@ import { type RowsOptions, retryUnknownOption } from '../options/rows.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
 import type { Shown } from '../run-and-show.ts';
 import { buySearch } from './search.ts';
-import { readTask } from './task/read-and-report.ts';
+import { readAndReport } from './task/read-and-report.ts';
 import { type FollowOptions, toReadTerms, waitingOptions } from './task/reading-options.ts';
 
 interface ResumeOptions
@@ -161,7 +161,7 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
   const facts = { is: 'resume_elsewhere', operationId } as const;
   const shown = (order: Order): Pick<Shown, 'on' | 'earlier'> => ({
     on: (event) => ask(context, given, event),
-    earlier: (buyer, openIndex) => toNamed(buyer, order, operation, isSameOutput, facts, openIndex),
+    earlier: (buyer, openIndex) => findNamed(buyer, order, operation, isSameOutput, facts, openIndex),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
   await withConnection(context, options, async (connection) => {
@@ -192,7 +192,7 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
             read,
           } as const)
         : ({ ...common, kind: 'task run', body: JSON.parse(intent.body), read } as const);
-    await readTask(context, options, buyer, order, shown(order));
+    await readAndReport(context, options, buyer, order, shown(order));
   });
 }
 

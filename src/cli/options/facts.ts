@@ -20,14 +20,14 @@ export function withFacts(option: Option, facts: OptionFacts): Option {
   return option;
 }
 
-export function factsOf(option: Option): OptionFacts {
+export function optionFactsOf(option: Option): OptionFacts {
   const { defaultValue } = option;
   return { ...(defaultValue !== undefined && { default: defaultValue }), ...known.get(option) };
 }
 
 /** Pure: an option in words, for helps and the manual page. */
 export function toOptionText(option: Option): string {
-  const { default: value, defaultText, variable } = factsOf(option);
+  const { default: value, defaultText, variable } = optionFactsOf(option);
   const values = option.argChoices === undefined ? '' : `: ${option.argChoices.join(', ')}`;
   const shown = defaultText ?? value;
   const notes = [

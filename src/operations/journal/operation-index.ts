@@ -179,7 +179,7 @@ function toStored(bytes: Buffer, size: number): Stored | undefined {
   const from = size - bytes.length;
   const end = bytes.lastIndexOf(newline) + 1;
   const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1;
-  const last = toLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
+  const last = toStoredLine(bytes.toString('utf8', start, Math.max(start, end - 1)));
   if (last === undefined || (from === 0 && last.before !== crc32(bytes.subarray(0, start)))) return undefined;
   const crc = crc32(bytes.subarray(start, end), last.before);
   return { bytes: bytes.subarray(0, end), size: from + end, crc, number: last.number };
@@ -216,7 +216,7 @@ function toText({ before, number, size, value }: StoredLine): string {
   return toCheckedLine('line', JSON.stringify({ before, number, size, value }));
 }
 
-function toLine(text: string): StoredLine | undefined {
+function toStoredLine(text: string): StoredLine | undefined {
   const found = fromCheckedLine(text);
   return found?.member === 'line' ? JSON.parse(found.text) : undefined;
 }
@@ -228,7 +228,7 @@ const beginOfValue = ',"value":{"is":';
 function* storedLines(bytes: Buffer, wanted = beginOfValue): Generator<StoredLine> {
   for (let at = bytes.lastIndexOf(wanted); at !== -1; ) {
     const start = bytes.lastIndexOf(newline, at) + 1;
-    const line = toLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)));
+    const line = toStoredLine(bytes.toString('utf8', start, bytes.indexOf(newline, start)));
     if (line !== undefined) yield line;
     at = start === 0 ? -1 : bytes.lastIndexOf(wanted, start - 1);
   }
@@ -258,13 +258,13 @@ async function isBehind(stateDir: string, bytes: Buffer, names: readonly string[
     if (place !== undefined && text.startsWith(complete, place + op.length)) continue;
     const folder = folderOf(stateDir, op);
     if (place === undefined) {
-      if (isOperationId(op) && hasStored(folder)) return true;
+      if (isOperationId(op) && hasContent(folder)) return true;
       continue;
     }
     const size = Number.parseInt(text.slice(text.lastIndexOf(beginOfSize, place) + beginOfSize.length), 10);
     if (sizeOf(join(folder, journalFile)) <= size || isLocked(folder)) continue;
     const known = [...storedLines(bytes, `${beginOfOp}${op}"`)].map(({ value }) => value.is);
-    for (const { value } of linesOf(op, await readEntries(folder))) {
+    for (const { value } of linesOf(op, await readableEntries(folder))) {
       const at = known.indexOf(value.is);
       if (at === -1) return true;
       known.splice(at, 1);
@@ -299,7 +299,7 @@ function namesOfOperations(stateDir: string): string[] {
 }
 
 /** Whether a folder has a file with something in it. The files of an operation are made empty at first. */
-function hasStored(folder: string): boolean {
+function hasContent(folder: string): boolean {
   try {
     return readdirSync(folder).some((name) => name !== 'lock' && sizeOf(join(folder, name)) > 0);
   } catch (error) {
@@ -327,10 +327,10 @@ async function readJournals(stateDir: string): Promise<Placed[]> {
   for (const op of await listOperations(stateDir)) {
     const folder = folderOf(stateDir, op);
     const size = sizeOf(join(folder, journalFile));
-    const found = linesOf(op, await readEntries(folder));
+    const found = linesOf(op, await readableEntries(folder));
     // One that can't be read must not be missing from the index.
     if (found.length > 0) lines.push(...found.map((line) => ({ ...line, size })));
-    else if (hasStored(folder)) lines.push({ number: 0, size, value: toDamaged(op) });
+    else if (hasContent(folder)) lines.push({ number: 0, size, value: toDamaged(op) });
   }
   return lines.sort((a, b) => a.number - b.number);
 }
@@ -350,7 +350,7 @@ function toDamaged(op: string): IndexLine {
 }
 
 /** The entries of a journal up to the first that can't be read. */
-async function readEntries(folder: string): Promise<JournalEntry[]> {
+async function readableEntries(folder: string): Promise<JournalEntry[]> {
   const text = await readFile(join(folder, journalFile), 'utf8').catch(() => '');
   const contents = checkedLines(text);
   const end = contents.findIndex((one) => one?.member !== 'entry');

@@ -53,7 +53,7 @@ export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
 /** What the rows file at `path` says about each request; `file` returns it once it is open. */
-function createKnown(path: string, file: () => FileHandle) {
+function createKnownRows(path: string, file: () => FileHandle) {
   const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };
 
@@ -133,7 +133,7 @@ function createKnown(path: string, file: () => FileHandle) {
 /** Opens the rows of a list, new or begun; `lock` is that of the list. Throws ConfigurationError, LocalIoError, LockLostError. */
 export async function openStoredRows(folder: string, lock: HeldLock) {
   const path = join(folder, rowsFile);
-  const known = createKnown(path, () => log.handle);
+  const known = createKnownRows(path, () => log.handle);
   const log = await openLog(path, 'any', 'rows', lock, known.take);
 
   async function append(
@@ -182,14 +182,14 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
 export async function openRowsOfOther(folder: string) {
   if (!hasRows(folder)) return undefined;
   const path = join(folder, rowsFile);
-  const known = createKnown(path, () => log.handle);
+  const known = createKnownRows(path, () => log.handle);
   const log = await openLogToRead(path, 'rows', known.take);
   return { ...known, close: log.close };
 }
 
 /** How many rows of a list have an answer, and how many may have been charged, as far as they can be read. Throws LocalIoError. */
 export async function countRows(folder: string): Promise<{ answered: number; sent: number }> {
-  const { take, answered, sent } = createKnown('', () => {
+  const { take, answered, sent } = createKnownRows('', () => {
     throw new Error('rows that are only counted');
   });
   if (!hasRows(folder)) return { answered: 0, sent: 0 };

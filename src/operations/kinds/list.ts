@@ -56,7 +56,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
 }
 
 /** What is known of the rows before anything is sent. */
-interface Counted {
+interface CountedRows {
   /** Rows that this operation has sent. */
   readonly sent: number;
   /** Requests that are still to be paid for; undefined where the rows can't be counted. */
@@ -72,7 +72,7 @@ async function countBefore(
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
-): Promise<Counted> {
+): Promise<CountedRows> {
   const own = operation && (await openRowsOfOther(operation.folder));
   const opened: KnownRows[] = [];
   try {

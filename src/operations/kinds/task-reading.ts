@@ -47,7 +47,7 @@ export interface TaskRun {
   readonly place: Job['place'];
 }
 
-export interface Begun {
+export interface TaskStart {
   readonly leadsSearchId: string;
   /** The first position of the whole output. */
   readonly start: number;
@@ -63,7 +63,7 @@ export interface Begun {
 export async function* readInto(
   run: TaskRun,
   stage: Stage,
-  begin: () => Promise<Begun>,
+  begin: () => Promise<TaskStart>,
 ): Running<TaskReading> {
   const { client, delivery, earlier, journal, buyer, filter = noFilter, operationId, terms } = run;
   let { leads, excluded } = earlier ?? { leads: 0, excluded: 0 };

@@ -13,7 +13,7 @@ import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../on
 import { type Operation, type OutputTerms, type Progress, toRestarted } from '../operation.ts';
 import { provesNothingBought, toDoubtful } from './failed.ts';
 import type { Job, Plan, PlanRequest, ReadTerms } from './job.ts';
-import { type Begun, readInto, type TaskReading } from './task-reading.ts';
+import { readInto, type TaskReading, type TaskStart } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
 
@@ -189,7 +189,7 @@ async function* follow(
     // The reader of a pipe may not have got the last leads, so they are written again.
     const from = inFile ? position : lastPage;
     const [sent] = operation?.parts ?? [];
-    const begin = async (): Promise<Begun> => {
+    const begin = async (): Promise<TaskStart> => {
       if (leadsSearchId !== undefined) {
         const created = sent && { requestId, idempotencyKey: sent.idempotencyKey };
         return { leadsSearchId, start, from, created };

@@ -18,7 +18,7 @@ type TaskOrder =
   | Order<'task wait', { readonly leads_search_id: string }>;
 
 /** Reads a task to its end, after it was created if it is bought, and reports the result. Throws as `run`. */
-export async function readTask(
+export async function readAndReport(
   context: Context,
   options: ReadOptions,
   buyer: Buyer,

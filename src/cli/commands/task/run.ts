@@ -17,7 +17,7 @@ import {
   toListTerms,
 } from '../../options/search-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
-import { checkFound, readTask } from './read-and-report.ts';
+import { checkFound, readAndReport } from './read-and-report.ts';
 import { type FollowOptions, readingOptions, toReadTerms, waitingOptions } from './reading-options.ts';
 
 interface RunOptions extends PurchaseOptions, FollowOptions, TaskRequestOptions, ListOptions {}
@@ -52,6 +52,6 @@ async function runTaskRun(
     const buyer = toBuyer(context, options, connection);
     const ordered = toOrder(context, options, connection, 'task run', request, { positions, num });
     const order = { ...ordered, list: toListTerms(options), read: toReadTerms(options, connection.settings) };
-    checkFound(await readTask(context, options, buyer, order), options);
+    checkFound(await readAndReport(context, options, buyer, order), options);
   });
 }

@@ -4,7 +4,7 @@ import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { toFormat } from '../../options/options.ts';
 import { toTerms } from '../../records/orders.ts';
-import { checkFound, readTask } from './read-and-report.ts';
+import { checkFound, readAndReport } from './read-and-report.ts';
 import {
   type FollowOptions,
   type PositionOptions,
@@ -52,8 +52,8 @@ async function runTaskWait(
       terms,
       read: toReadTerms(options, settings),
     } as const;
-    const reading = await readTask(context, options, { connection, context }, order).catch((error: unknown) =>
-      throwExplained(error, context, connection, id),
+    const reading = await readAndReport(context, options, { connection, context }, order).catch(
+      (error: unknown) => throwExplained(error, context, connection, id),
     );
     checkFound(reading, options);
   });
