@@ -7,7 +7,7 @@ import { type OperationEvent, type Running, runToEnd, type Stage } from '../oper
 import type { OpenIndex } from '../operations/journal/operation-index.ts';
 import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
-import { countOf, createWarnings, toThem } from '../operations/wording.ts';
+import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
 import { toWaitReason } from './connect.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
@@ -156,7 +156,7 @@ export async function show<T>(
         // If the reader of the output went away, no one may be there to read this.
         if (stoppedBy(signal) === 'reader_closed') break;
         say(
-          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')} that ${toThem(event.answers, 'is', 'are')} paid for; press Ctrl-C again to stop at once`,
+          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')} that ${plural(event.answers, 'is', 'are')} paid for; press Ctrl-C again to stop at once`,
         );
         break;
       case 'ended':

@@ -11,7 +11,7 @@ import { type Admit, type OpenIndex, type OperationIndex, openIndex } from './jo
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
-import { countOf, toThem } from './wording.ts';
+import { countOf, plural } from './wording.ts';
 
 type Prices = Pick<Connection['settings'], PriceName>;
 
@@ -390,5 +390,5 @@ function refused(
 
 /** Pure: `1 is`, `2 are`. */
 function areOf(credits: number): string {
-  return `${credits} ${toThem(credits, 'is', 'are')}`;
+  return `${credits} ${plural(credits, 'is', 'are')}`;
 }

@@ -4,7 +4,7 @@ export function countOf(count: number, unit = 'lead'): string {
 }
 
 /** Pure: the singular or the plural of a word, for this count. */
-export function toThem(count: number, one = 'it', many = 'them'): string {
+export function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
 }
 
@@ -30,7 +30,7 @@ export function createWarnings(max = 10) {
       else more++;
     },
     /** The first ones, and how many more there were: a service can be odd a million times. */
-    all: () => (more === 0 ? first : [...first, `and ${more} more ${more === 1 ? 'warning' : 'warnings'}`]),
+    all: () => (more === 0 ? first : [...first, `and ${countOf(more, 'more warning')}`]),
   };
 }
 

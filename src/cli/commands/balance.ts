@@ -1,6 +1,6 @@
 import { balanceLayout, headersOf } from '../../columns/columns.ts';
 import { LeadpipeError } from '../../errors.ts';
-import { countOf, toThem } from '../../operations/wording.ts';
+import { countOf, plural } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
@@ -51,7 +51,7 @@ export const createCommand = defineCommand({
     if (options.require === undefined || available >= options.require) return;
     throw new LeadpipeError(
       'credits',
-      `${countOf(available, 'credit')} ${toThem(available, 'is', 'are')} available, and --require asks for ${options.require}`,
+      `${countOf(available, 'credit')} ${plural(available, 'is', 'are')} available, and --require asks for ${options.require}`,
       { type: 'insufficient_credits', charged: 'no', requestId: answer.requestId },
     );
   },

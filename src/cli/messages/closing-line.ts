@@ -3,7 +3,7 @@ import { type Charged, LeadpipeError } from '../../errors.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { balanceMs } from '../../operations/run.ts';
-import { countOf, toStopReason, toThem } from '../../operations/wording.ts';
+import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { ConnectionOptions, RecordOptions, ReportOptions } from '../options/options.ts';
 import { factsOf, learnEnd } from '../run-facts.ts';
@@ -142,7 +142,7 @@ export function toNothingNew(
   { name, size = 0 }: NonNullable<Listed['list']>,
 ): string | undefined {
   if (leads > 0 || size === 0) return undefined;
-  return `Nothing new: all results are already in your list "${name}" (${countOf(size)}). To see ${toThem(size)}: leadpipe history lists ${shellWord(name)}`;
+  return `Nothing new: all results are already in your list "${name}" (${countOf(size)}). To see ${plural(size, 'it', 'them')}: leadpipe history lists ${shellWord(name)}`;
 }
 
 /** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */
@@ -155,7 +155,7 @@ export function toSaving(
   if (leads === 0) return 'To find more: use other words, or fewer conditions.';
   if (again.length === 0 || output !== undefined || !stdout.isTerminal) return undefined;
   const [first, ...others] = again.map((one) => `${one} -o leads.csv`);
-  return `To save ${toThem(Math.max(leads, again.length))}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
+  return `To save ${plural(Math.max(leads, again.length), 'it', 'them')}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
 }
 
 /** The error of `--exit-status`, for a run that found nothing, or nothing new. */

@@ -14,7 +14,7 @@ import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/r
 import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { exact } from '../../operations/spending.ts';
-import { countOf, shortened, toThem } from '../../operations/wording.ts';
+import { countOf, plural, shortened } from '../../operations/wording.ts';
 import { textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
@@ -280,7 +280,7 @@ async function previewList(
     printPreview(context, options, { request, worst: all, available });
   }
   notes.say(
-    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}${kept === 0 ? '' : `; ${countOf(kept, 'row')} left as ${toThem(kept, 'it is', 'they are')}`}. Nothing was sent.`,
+    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}${kept === 0 ? '' : `; ${countOf(kept, 'row')} left as ${plural(kept, 'it is', 'they are')}`}. Nothing was sent.`,
   );
   await checkCovered(buyer, all, available);
 }

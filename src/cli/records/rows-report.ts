@@ -9,7 +9,7 @@ import { uniqueNames, withLast } from '../../operations/kinds/row-parts.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import type { WorstCase } from '../../operations/money.ts';
 import { exact } from '../../operations/spending.ts';
-import { countOf, toThem } from '../../operations/wording.ts';
+import { countOf, plural } from '../../operations/wording.ts';
 import type { WriterOptions } from '../../output/form.ts';
 import { openRecords } from '../../output/records.ts';
 import type { InputRow } from '../../requests/rows.ts';
@@ -126,7 +126,7 @@ export function createReceived({ fields = [], isFound = () => true }: Pick<ListO
 function toLacking({ lacked, lacking }: Received): string {
   const fields = [...lacked].map(([field, rows]) => `${field} (${rows})`);
   const some = fields.length > maxFields ? [...fields.slice(0, maxFields), '…'] : fields;
-  return `${countOf(lacking, 'row')} ${toThem(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
+  return `${countOf(lacking, 'row')} ${plural(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
 /** Pure: the result of a list. `price` is the most that a row costs. */
@@ -139,8 +139,8 @@ export function toSummary(
 ): Closing {
   const { duplicates, earlier, failed, kept, withoutResult, there } = counts;
   const also = [
-    kept > 0 && `${countOf(kept, 'row')} left as ${toThem(kept, 'it was', 'they were')}`,
-    there > 0 && `${countOf(there, 'row')} ${toThem(there, 'was', 'were')} already in the file`,
+    kept > 0 && `${countOf(kept, 'row')} left as ${plural(kept, 'it was', 'they were')}`,
+    there > 0 && `${countOf(there, 'row')} ${plural(there, 'was', 'were')} already in the file`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
     received.lacking > 0 && toLacking(received),

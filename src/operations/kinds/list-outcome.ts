@@ -1,6 +1,6 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
-import { countOf, toThem } from '../wording.ts';
+import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -80,10 +80,10 @@ export function toMissing(
   const rows = `of ${countOf(done, 'row')}`;
   if (failed > 0) {
     const maybe = unknown === 0 || isFree ? '' : `; ${unknown} of them may have been charged`;
-    words.push(`${failed} ${rows} ${toThem(failed, 'has', 'have')} no answer${maybe}`);
+    words.push(`${failed} ${rows} ${plural(failed, 'has', 'have')} no answer${maybe}`);
   }
   if (withoutResult > 0) {
-    const maybe = isFree ? '' : `, and may have charged ${toThem(withoutResult)}`;
+    const maybe = isFree ? '' : `, and may have charged ${plural(withoutResult, 'it', 'them')}`;
     words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
   if (kept !== undefined) words.push(`the file was left as it was, and the rows are in ${kept}`);
@@ -103,7 +103,7 @@ export function toLeft(
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
-  const place = kept === undefined ? '' : `; ${toThem(done, 'it is', 'they are')} in ${kept}`;
+  const place = kept === undefined ? '' : `; ${plural(done, 'it is', 'they are')} in ${kept}`;
   const { hint: _, facts, ...details } = stop.details;
   const known: ErrorDetails = {
     ...details,
@@ -117,7 +117,7 @@ export function toLeft(
     },
     cause: stop,
   };
-  const rows = `${done} ${done === 1 ? 'row was' : 'rows were'} written${place}`;
+  const rows = `${done} ${plural(done, 'row was', 'rows were')} written${place}`;
   const words = isStop(stop) ? `${stop.words}. ${rows}` : `the list is not finished: ${stop.words}. ${rows}`;
   return new LeadpipeError(stop.outcome, words, known);
 }

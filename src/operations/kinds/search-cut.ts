@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
-import { countOf, toThem } from '../wording.ts';
+import { countOf, plural } from '../wording.ts';
 import type { SearchSummary } from './search-stream.ts';
 
 export interface SearchEnd extends SearchSummary {
@@ -37,7 +37,7 @@ export function toCutError(
   const outcome = own?.outcome ?? (isBug ? 'bug' : leads > 0 ? 'partial' : 'unknown');
   const fresh = leads - excluded;
   const all =
-    earlier > 0 ? `; ${kept} has ${earlier + fresh} now` : `, and ${toThem(fresh, 'is', 'are')} in ${kept}`;
+    earlier > 0 ? `; ${kept} has ${earlier + fresh} now` : `, and ${plural(fresh, 'is', 'are')} in ${kept}`;
   const isIn = kept === undefined || fresh === 0 ? '' : all;
   const lost = `, but not all of them could be written${kept === undefined ? '' : ` to ${kept}`}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;

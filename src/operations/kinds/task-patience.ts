@@ -4,7 +4,7 @@ import type { Clock } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
-import { countOf } from '../wording.ts';
+import { countOf, plural } from '../wording.ts';
 
 /** The shortest and the longest wait between two polls of a task that takes long, in milliseconds. */
 export interface PollTimes {
@@ -117,15 +117,15 @@ export function checkPage(page: Page, leadsSearchId: string, pts: number, num: n
   }
   if (value.pts !== pts) refuse(`it is the page from position ${value.pts}`);
   if (value.num !== num)
-    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${num === 1 ? 'was' : 'were'} asked for`);
+    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${plural(num, 'was', 'were')} asked for`);
   if (value.count > num)
-    refuse(`it has ${countOf(value.count)}, but ${num} ${num === 1 ? 'was' : 'were'} asked for`);
+    refuse(`it has ${countOf(value.count)}, but ${num} ${plural(num, 'was', 'were')} asked for`);
   if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
     refuse(`it belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
   }
   if (value.count === 0 && pts < value.ready_count) {
     throw new PageError(
-      `the service sent a page without leads (from position ${pts}), although it says that ${countOf(value.ready_count)} ${value.ready_count === 1 ? 'is' : 'are'} ready`,
+      `the service sent a page without leads (from position ${pts}), although it says that ${countOf(value.ready_count)} ${plural(value.ready_count, 'is', 'are')} ready`,
       true,
       requestId,
     );

@@ -9,7 +9,7 @@ import { type Running, type Stage, warningsOf } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
-import { countOf, toStopReason } from '../wording.ts';
+import { countOf, plural, toStopReason } from '../wording.ts';
 import type { Job, ReadTerms } from './job.ts';
 import { readTask, type TaskSummary, toUnread } from './task-follow.ts';
 
@@ -218,12 +218,12 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
-  const place = kept === undefined ? '' : `, and ${leads === 1 ? 'is' : 'are'} in ${kept}`;
+  const place = kept === undefined ? '' : `, and ${plural(leads, 'is', 'are')} in ${kept}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const written =
     leads + excluded === 0
       ? ''
-      : `. ${countOf(leads)} ${leads === 1 ? 'was' : 'were'} written${leads === 0 ? '' : place}${dropped}`;
+      : `. ${countOf(leads)} ${plural(leads, 'was', 'were')} written${leads === 0 ? '' : place}${dropped}`;
   const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Without a state, nothing is known about the task.
@@ -262,7 +262,7 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;
   const has = position > 0;
   const rest = has
-    ? `Its ${countOf(position)} ${position === 1 ? 'was' : 'were'} read, and there will be no more`
+    ? `Its ${countOf(position)} ${plural(position, 'was', 'were')} read, and there will be no more`
     : 'It has no leads';
   // rule: states.error
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {

@@ -6,7 +6,7 @@ import { type CredentialStore, probeKeychain, readKeyRecord, storeKey } from '..
 import { findAddress } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { ConfigurationError, LeadpipeError, UsageError } from '../../../errors.ts';
-import { countOf, toThem } from '../../../operations/wording.ts';
+import { countOf, plural } from '../../../operations/wording.ts';
 import { toAddressText, toBaseUrl, withScheme } from '../../../requests/address.ts';
 import { checkKey } from '../../../requests/api-key.ts';
 import { ask, confirm } from '../../ask.ts';
@@ -67,7 +67,7 @@ async function runAuthLogin(context: Context, options: ConnectionOptions): Promi
     notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
   const place = store === 'file' ? keysPath(context.directories.config) : 'the keychain';
   notes.say(`Stored the key ${toMaskedKey(key)} for ${origin} in ${place}, profile "${profile.name}".`);
-  notes.say(`${countOf(credits, 'credit')} ${toThem(credits, 'is', 'are')} available.`);
+  notes.say(`${countOf(credits, 'credit')} ${plural(credits, 'is', 'are')} available.`);
   const inUse = await readProfile(context, undefined, 'may be new');
   notes.say(
     inUse.name === profile.name

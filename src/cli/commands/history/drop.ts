@@ -6,7 +6,7 @@ import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
-import { countOf } from '../../../operations/wording.ts';
+import { countOf, plural } from '../../../operations/wording.ts';
 import { confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -58,7 +58,7 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
   }
   const leads = record.leads ?? 0;
   const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
-  const received = `${countOf(leads, what)} ${leads === 1 ? 'has' : 'have'} arrived. If you drop it,`;
+  const received = `${countOf(leads, what)} ${plural(leads, 'has', 'have')} arrived. If you drop it,`;
   const loss =
     typeof run === 'string'
       ? `nothing resumes it; the run ${run} still knows these answers.`

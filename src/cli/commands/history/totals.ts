@@ -17,7 +17,7 @@ import {
   totalsBy,
 } from '../../../operations/report/totals.ts';
 import { exact } from '../../../operations/spending.ts';
-import { countOf, toThem } from '../../../operations/wording.ts';
+import { countOf, plural } from '../../../operations/wording.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -103,12 +103,12 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   for (const damage of damages) warn(damage);
   if (past.damaged > 0) {
     warn(
-      `${countOf(past.damaged, 'line')} of ${fileOfPast(directories.state)} can't be read, and ${toThem(past.damaged, 'is', 'are')} not counted`,
+      `${countOf(past.damaged, 'line')} of ${fileOfPast(directories.state)} can't be read, and ${plural(past.damaged, 'is', 'are')} not counted`,
     );
   }
   if (leftOut > 0) {
     say(
-      `${countOf(leftOut, 'purchase')} with --local ${leftOut === 1 ? 'is' : 'are'} left out, because --local costs nothing. To add up only ${toThem(leftOut)}: leadpipe history totals --local`,
+      `${countOf(leftOut, 'purchase')} with --local ${plural(leftOut, 'is', 'are')} left out, because --local costs nothing. To add up only ${plural(leftOut, 'it', 'them')}: leadpipe history totals --local`,
     );
   } else if (totals.length === 0) say(since === undefined ? nothingBought : 'No purchases since then.');
   // The settings of the profile in use; if they can't be read, there is nothing to tell.
@@ -117,7 +117,7 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
   if (unsettled > 0) {
     say(
-      `${unsettled} of these credits ${toThem(unsettled, 'is', 'are')} for unfinished purchases and may be less.`,
+      `${unsettled} of these credits ${plural(unsettled, 'is', 'are')} for unfinished purchases and may be less.`,
     );
   }
   if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
