@@ -122,6 +122,9 @@ it('--csv-raw gives back what was read, and sends it without the apostrophes', a
   expect(rows.map((row) => row.slice(0, 5))).toEqual(input);
   const dry = await at.leadpipe(`${contacts} --csv-raw --dry-run`);
   expect(JSON.parse(dry.stdout).body.objective).toBe('=x');
+  at.write('raw.md', "| objective |\n| --- |\n| '=x |\n");
+  const markdown = await at.leadpipe('contact email --input raw.md --local -q --csv-raw --dry-run');
+  expect(JSON.parse(markdown.stdout).body.objective).toBe("'=x");
   // Rows are added under the same header.
   for (const name of ['once.csv', 'twice.csv']) await at.leadpipe(`${contacts} --csv-raw -o ${name}`);
   expect((await at.leadpipe(`${contacts} --csv-raw -o twice.csv --append`)).code).toBe(0);

@@ -65,7 +65,8 @@ export async function buyList(
     const text = last === undefined ? '' : textIn(last);
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
-  const isGuarded = options.csvRaw === true && input.format === 'csv';
+  // Only text of CSV has apostrophes before formulas.
+  const isGuarded = options.csvRaw === true && input.delimiter !== undefined;
   const toText = (record: JsonText): string => textIn(isGuarded ? withoutGuards(record) : record);
   if (template !== undefined) checkTemplate(input, template);
   else checkUsable(input, list, toText);
