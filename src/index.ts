@@ -7,8 +7,8 @@ import { limits } from './contract/limits.ts';
 import type * as wire from './contract/types.ts';
 import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
+import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/client-options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/lead-stream.ts';
-import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/options.ts';
 import { checkPage } from './operations/kinds/task-patience.ts';
 import { isLoopback, toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
@@ -49,8 +49,8 @@ export {
   UsageError,
 } from './errors.ts';
 export { type JsonText, JsonView } from './json/text.ts';
+export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/client-options.ts';
 export type { Item, Lead, Search } from './library/lead-stream.ts';
-export type { ClientOptions, Dispatcher, Retry, Timeouts } from './library/options.ts';
 export type { Fault } from './transport/policy.ts';
 export { RequestError, ServiceError } from './transport/request-error.ts';
 

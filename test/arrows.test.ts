@@ -72,15 +72,9 @@ const ownDigests = words('src/files/addition.ts');
 
 /** The names that two files have, since they are the same part of two rooms. No name stands in three places. */
 const repeatedNames = table(`
-  answers.ts: operations/journal src
   csv.ts: files output
   entity-search.ts: local-service requests
-  errors.ts: contract src
-  extract.ts: local-service operations/kinds
   lookups.ts: local-service requests
-  options.ts: cli/options library
-  rows.ts: cli/options requests
-  search.ts: local-service operations/kinds
   store.ts: config local-service
 `);
 

@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts';
 import { groups, type Topic, type TopicName } from './help.ts';
 import { toOptionText } from './options/facts.ts';
 import { sharedOptions } from './options/options.ts';
-import { createRowsOptions } from './options/rows.ts';
+import { createRowsOptions } from './options/rows-options.ts';
 import { summaryMembers } from './summary.ts';
 
 const textOrNull = { type: ['string', 'null'] };

@@ -6,10 +6,10 @@ import { type EntityType, entityTypes } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import { openFile, type Rows } from '../sqlite/database.ts';
 import { type CatalogueFile, type LeadColumns, leadsOf, readCatalogueFile } from './catalogue-file.ts';
+import { columnWeights, createSearch, typeWord } from './catalogue-search.ts';
 import { demonstrationFile } from './demonstration.ts';
 import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
 import { apart, phrase, toIndexText } from './objective.ts';
-import { columnWeights, createSearch, typeWord } from './search.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
 const form = 14;

@@ -3,10 +3,10 @@ import { limits } from '../contract/limits.ts';
 import { type CreatedTask, entityTypes, streamEntityTypes, webSearchEntityTypes } from '../contract/types.ts';
 import { admit, alreadyExists, type Received, receive } from './admission.ts';
 import { checkEnabled } from './authentication.ts';
+import type { Match } from './catalogue-search.ts';
 import { whatIsKnown } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
-import type { Match } from './search.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
 // rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom

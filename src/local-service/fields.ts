@@ -1,4 +1,4 @@
-import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { type ErrorType, errorRows } from '../contract/error-types.ts';
 import type { Limit } from '../contract/limits.ts';
 import { isObject } from '../json/object.ts';
 

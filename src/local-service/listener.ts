@@ -6,7 +6,7 @@ import { type EndpointName, endpoints, responseHeaders } from '../contract/endpo
 import { authenticate } from './authentication.ts';
 import { createTask } from './entity-search.ts';
 import { reset, search } from './entity-stream.ts';
-import { extract } from './extract.ts';
+import { extract } from './extraction.ts';
 import { invalid, Refusal } from './fields.ts';
 import { contactSearch, deepSearch, enrich } from './lookups.ts';
 import { balance, fetchPage, status } from './reads.ts';

@@ -1,6 +1,6 @@
 import type { JsonText } from '../json/text.ts';
-import { readAnswer } from '../operations/journal/answers.ts';
 import { readStoredLeads, sizeOfStoredLeads } from '../operations/journal/leads.ts';
+import { readAnswer } from '../operations/journal/stored-answer.ts';
 import { hasRows, readStoredAnswers } from '../operations/journal/stored-rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';

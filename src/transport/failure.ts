@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
-import { type ErrorType, errorRows } from '../contract/errors.ts';
+import { type ErrorType, errorRows } from '../contract/error-types.ts';
 import { type Facts, isOfMemory, StoppedError, toAdvice } from '../errors.ts';
 import type { Call } from './call.ts';
 import { ConnectFailure, messageOf, notTls, unreadableHeads } from './connect-failure.ts';

@@ -30,7 +30,7 @@ const untilCreated = 100;
 
 /**
  * Everything that can go wrong between a request and its answer, one row each. The types of the service's own refusals are in
- * contract/errors.ts.
+ * contract/error-types.ts.
  */
 const policy = {
   // No connection was made, so nothing was sent, and any request may be sent again. Then: this machine refused, a proxy did.

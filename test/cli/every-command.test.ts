@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorRows } from '../../src/contract/errors.ts';
+import { errorRows } from '../../src/contract/error-types.ts';
 import { type Format, printedFormats } from '../../src/output/writer.ts';
 import { hastened } from '../helpers/clock.ts';
 import { commandsWith } from '../helpers/commands.ts';

@@ -1,4 +1,4 @@
-import { type ErrorType, errorRows } from '../../src/contract/errors.ts';
+import { type ErrorType, errorRows } from '../../src/contract/error-types.ts';
 import type { Problems } from './checks.ts';
 import { type Expectation, type Row, sampleOf, toExpected } from './row.ts';
 import { type Answer, MissingKey, RowError, type ServiceOptions, TestedService } from './service.ts';

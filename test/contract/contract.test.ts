@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../src/contract/endpoints.ts';
-import { errorRows } from '../../src/contract/errors.ts';
+import { errorRows } from '../../src/contract/error-types.ts';
 import { type Limit, limits, web2listLimit } from '../../src/contract/limits.ts';
 import * as types from '../../src/contract/types.ts';
 

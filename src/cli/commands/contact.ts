@@ -7,7 +7,7 @@ import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
 import { argumentOf } from '../options/options.ts';
-import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface ContactOptions extends LookupOptions {

@@ -6,7 +6,7 @@ import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/en
 import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
 import { collect, option, under } from '../options/options.ts';
-import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface EnrichOptions extends LookupOptions {

@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { readTextArgument } from '../options/inputs.ts';
 import { argumentOf, inputNames, numberIn, option, under } from '../options/options.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface ExtractOptions extends LookupOptions {

@@ -5,7 +5,7 @@ import { paidOutcomes } from '../exit-codes.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { readInput, readTextArgument } from '../options/inputs.ts';
 import { inputNames } from '../options/options.ts';
-import type { RowsOptions, Source } from '../options/rows.ts';
+import type { RowsOptions, Source } from '../options/rows-options.ts';
 import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
 import { createReceived } from '../records/rows-report.ts';
 import { checkNotForgotten } from './forgotten-input.ts';

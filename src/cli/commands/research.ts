@@ -4,7 +4,7 @@ import { arrayItems } from '../../json/text.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows.ts';
+import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 export const createCommand = defineCommand({

@@ -28,7 +28,7 @@ import {
   toFormat,
   toId,
 } from '../options/options.ts';
-import { type RowsOptions, retryUnknownOption } from '../options/rows.ts';
+import { type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
 import type { Shown } from '../run-and-show.ts';
 import { buySearch } from './search.ts';

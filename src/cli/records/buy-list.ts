@@ -23,7 +23,7 @@ import { createNotes } from '../messages/status-line.ts';
 
 import { tellAtEnd, tellOfInput } from '../options/inputs.ts';
 import { fileOf, inputNames, toFormat } from '../options/options.ts';
-import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows.ts';
+import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { columnsOf, layoutOf, withoutColumns } from './list-columns.ts';

@@ -10,7 +10,7 @@ import { containerIn, hasPath, headsOf, nameIn, type Template, textAt } from '..
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RecordOptions } from '../options/options.ts';
-import type { RowsOptions } from '../options/rows.ts';
+import type { RowsOptions } from '../options/rows-options.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
 export interface RowInput

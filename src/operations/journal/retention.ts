@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { dayMs } from '../../clock.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
-import { answerFile, garbledFile } from './answers.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
 import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
+import { answerFile, garbledFile } from './stored-answer.ts';
 import { rowsFile } from './stored-rows.ts';
 
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */

@@ -5,11 +5,11 @@ import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
 import { objectMembers, objectOf } from '../../../json/text.ts';
-import { garbledFile, readAnswer } from '../../../operations/journal/answers.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
 import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
 import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
+import { garbledFile, readAnswer } from '../../../operations/journal/stored-answer.ts';
 import { hasRows, readStoredAnswers } from '../../../operations/journal/stored-rows.ts';
 import {
   type AnswerKind,
