@@ -180,7 +180,7 @@ const longestDocument = 100 * 1024 * 1024;
  */
 async function openJson(text: AsyncIterable<string>, reading: Reading, isArray: boolean): Promise<Records> {
   const { field, what, table } = reading;
-  const values = jsonValues(text, { most: longestDocument });
+  const values = jsonValues(text, { max: longestDocument });
   const head: JsonValue[] = [];
   for (let next = await values.next(); !next.done; next = await values.next()) {
     head.push(next.value);
@@ -234,9 +234,9 @@ function linesBefore(text: string, part: string): number {
 }
 
 /** Bytes. A workbook is read as a whole, and its content is ten times as large. */
-const mostOfWorkbook = 100 * 1024 * 1024;
+const maxWorkbook = 100 * 1024 * 1024;
 /** A database is read as a whole, too, since it may come from a pipe. */
-const mostOfDatabase = 1024 * 1024 * 1024;
+const maxDatabase = 1024 * 1024 * 1024;
 
 const zipMark = Buffer.from('PK\u0003\u0004');
 const databaseMark = Buffer.from('SQLite format 3\0');
@@ -246,8 +246,8 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   const { what, sheet } = reading;
   const workbook = await wholeOf(
     bytes,
-    mostOfWorkbook,
-    `${what} has more than ${mostOfWorkbook} bytes, which is too much for a workbook`,
+    maxWorkbook,
+    `${what} has more than ${maxWorkbook} bytes, which is too much for a workbook`,
     'Save it as CSV (in Excel: "CSV UTF-8").',
   );
   // Loaded here, since most inputs are not workbooks.
@@ -272,8 +272,8 @@ async function openDatabase(
 ): Promise<Records> {
   const database = await wholeOf(
     bytes,
-    mostOfDatabase,
-    `${what} has more than ${mostOfDatabase} bytes, which is too much`,
+    maxDatabase,
+    `${what} has more than ${maxDatabase} bytes, which is too much`,
     'Write the table into a CSV file, for example: sqlite3 -csv -header <file> "SELECT * FROM <table>" > rows.csv',
   );
   // Loaded here, since it brings SQLite.
@@ -288,10 +288,10 @@ async function openDatabase(
   return { format: 'csv', columns, rows: records(), warnings };
 }
 
-/** Throws UsageError for more bytes than `most`, in these words. */
+/** Throws UsageError for more bytes than `max`, in these words. */
 async function wholeOf(
   bytes: AsyncIterable<Uint8Array | string>,
-  most: number,
+  max: number,
   words: string,
   hint: string,
 ): Promise<Buffer> {
@@ -300,7 +300,7 @@ async function wholeOf(
   for await (const piece of bytes) {
     pieces.push(Buffer.from(piece));
     length += piece.length;
-    if (length > most) throw new UsageError(words, hint);
+    if (length > max) throw new UsageError(words, hint);
   }
   return Buffer.concat(pieces);
 }

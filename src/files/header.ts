@@ -16,8 +16,8 @@ export type HeaderPlace =
   | { readonly is: 'no_header'; readonly line: number; readonly known: 0 };
 
 /** The header is looked for in this many rows that are not empty, and compared with the same number below it. */
-const most = 100;
-const mostAbove = 30;
+const maxRows = 100;
+const maxAbove = 30;
 
 /**
  * Pure: where the header of a table is. Above it may be titles and notes, which have fewer or empty cells. Names that are known decide
@@ -32,15 +32,15 @@ export function findHeader(
     const filled = cells.filter((cell) => !isBlank(cell)).length;
     const width = cells.findLastIndex((cell) => !isBlank(cell)) + 1;
     const at = looked.length;
-    const known = at < mostAbove ? cells.filter(isKnown).length : 0;
+    const known = at < maxAbove ? cells.filter(isKnown).length : 0;
     if (filled > 0) looked.push({ line, cells, at, known, filled, width });
-    if (looked.length === most) break;
+    if (looked.length === maxRows) break;
   }
   const [first] = looked;
   if (first === undefined) return undefined;
   const sure = ({ line, known }: Measured): HeaderPlace => ({ is: 'header', line, known });
   const unsure = ({ line, known }: Measured): HeaderPlace => ({ is: 'header_unsure', line, known });
-  const candidates = looked.slice(1, mostAbove).filter((row) => isBelowTitles(row, looked));
+  const candidates = looked.slice(1, maxAbove).filter((row) => isBelowTitles(row, looked));
 
   const best = candidates.reduce((one, row) => (row.known > one.known ? row : one), first);
   const fits = covers(first, looked);

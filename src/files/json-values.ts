@@ -16,13 +16,13 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * The items of a JSON array, or values that follow each other, one by one. `most` is the number of characters that are kept of a value which
+ * The items of a JSON array, or values that follow each other, one by one. `max` is the number of characters that are kept of a value which
  * is not in an array. Whether a value is valid JSON is not checked: one that is not costs itself alone, as long as its brackets and quotes
  * come in pairs.
  */
 export async function* jsonValues(
   text: AsyncIterable<string> | Iterable<string>,
-  { most = longestRow, line: firstLine = 1 } = {},
+  { max = longestRow, line: firstLine = 1 } = {},
 ): AsyncGenerator<JsonValue, void> {
   let line = firstLine;
   let began = line;
@@ -38,7 +38,7 @@ export async function* jsonValues(
   let isEscaped = false;
   const keep = (part: string): void => {
     length += part.length;
-    if (length <= (base === 0 ? most : longestRow)) parts.push(part);
+    if (length <= (base === 0 ? max : longestRow)) parts.push(part);
     else parts = [];
   };
   const take = (isWhole: boolean): JsonValue => {

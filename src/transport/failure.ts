@@ -101,7 +101,7 @@ function certificateHint(code: string): string | Facts | undefined {
 interface Head {
   readonly status: number;
   readonly requestId: string | undefined;
-  header(name: string, mostCharacters?: number): string | undefined;
+  header(name: string, maxCharacters?: number): string | undefined;
 }
 
 /** An answer whose status is not 200. */

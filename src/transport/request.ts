@@ -61,9 +61,9 @@ export function createTransport(options: TransportOptions) {
       ...(call.last ? { reset: true } : {}),
     });
     const { status } = exchange;
-    const header = (name: string, mostCharacters = 200): string | undefined => {
+    const header = (name: string, maxCharacters = 200): string | undefined => {
       const value = exchange.header(name);
-      return value === undefined ? undefined : mask(value).slice(0, mostCharacters);
+      return value === undefined ? undefined : mask(value).slice(0, maxCharacters);
     };
     // rule: general.request-id, create.headers, contact.headers
     const requestId = header(responseHeaders.requestId);
