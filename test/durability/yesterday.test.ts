@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { jsonAnswer, searchFrames, startFaultServer, wholeStream } from '../helpers/fault-server.ts';
@@ -50,6 +50,22 @@ describe('a journal of 0 bytes', () => {
       expect({ line, ...result }).toMatchObject({ line, code, stderr: expect.stringContaining(journal) });
     }
     expect({ requests, part: machine.read('a.jsonl.part') }).toEqual({ requests: before, part });
+  });
+
+  it('alone is left by a run that was killed before it sent anything: nothing is said of it', async () => {
+    expect((await machine.leadpipe('search company x --limit 3 -o a.jsonl')).code).toBe(0);
+    const folder = join(machine.state, 'operations', 'op_1k8big460kbq4f');
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, 'journal.jsonl'), '');
+    // The index, which does not know it, is made again from the journals.
+    rmSync(join(machine.state, 'index'), { recursive: true });
+    for (const [line, stderr] of [
+      ['history', ''],
+      ['task list', 'No tasks recorded on this machine yet.\n'],
+      ['resume', 'There is nothing to resume.\n'],
+    ] as const) {
+      expect(await machine.leadpipe(line)).toMatchObject({ code: 0, stderr });
+    }
   });
 });
 
