@@ -176,15 +176,19 @@ function share(
 }
 
 /** What is useless when it is cut comes first, then links and titles, then other texts; cells come before headers. */
-function rankOf({ column, cells, isLink, keeps, minWidth, whole, yields }: Wanted, has: number): number {
+function rankOf(
+  { column, cells, enough, isLink, keeps, minWidth, whole, yields }: Wanted,
+  has: number,
+): number {
   const { role, share: part, shrinks } = column;
   const turn = (number: number): number => number * 1_000_000 + has;
   if (has < minWidth) return turn(keeps ? 0 : 1);
   if (keeps && has < whole) return turn(2);
   if (part !== undefined) return has < whole ? turn(3) : turn(4) + has / part - has;
-  // A column that may be left out gets what the others leave.
-  if (yields !== undefined) return turn(9);
-  if (has >= cells && shrinks) return turn(8);
+  // A column that may be left out gets the room that it was left in for, and then what the others leave.
+  if (yields !== undefined) return turn(has < enough ? 6.5 : 9);
+  // One that was empty so far may be filled later.
+  if (has >= cells && shrinks) return turn(cells === 0 ? 6 : 8);
   if (has < telling) return turn(5);
   return turn(isLink || role === 'title' ? 6 : 7);
 }

@@ -239,6 +239,20 @@ describe('a table', () => {
     expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
   });
 
+  it('of a list gives a column that is left in the room that it was left in for, beside a long text', async () => {
+    const own = memberLayout(['name', 'website']).columns;
+    const bought = memberLayout(['research']).columns;
+    const layout = { columns: [...own, ...bought], table: () => listTable(plainTable(own), bought) };
+    const record = {
+      name: 'Ada',
+      website: 'https://www.analytical-engines.example',
+      research: 'word '.repeat(99),
+    };
+    const [header = '', rule = ''] = (await shown([record], { layout, width: 80 })).split('\n');
+    expect(header).toMatch(/^name +research +website$/);
+    expect(rule.split('  ').at(-1)).toHaveLength(13);
+  });
+
   const scores = ['medium', 'very high', '85 %', '7.5 / 10', 'likely', '–', '0.93'];
   const widths = [70, 80, 100, 200];
   it.each(widths)('cuts no score, in whatever words, in %i columns', async (width) => {

@@ -38,12 +38,12 @@ export function printPreview(
 function toSentence(worst: WorstCase, available: number | undefined): string {
   const cost =
     worst.credits === null
-      ? `What this costs at most is not known: ${worst.setting} is not set`
+      ? `leadpipe does not know what this can cost, because ${worst.setting} is not set`
       : worst.credits === 0
         ? 'This costs nothing'
         : `This can cost at most ${countOf(worst.credits, 'credit')}`;
-  const balance = available === undefined ? '' : `; you have ${available}`;
+  const balance = available === undefined ? '' : `; you have ${countOf(available, 'credit')}`;
   const next =
-    worst.credits === null ? ` To store your price: leadpipe config set ${worst.setting} <credits>` : '';
+    worst.credits === null ? ` To set your price: leadpipe config set ${worst.setting} <credits>` : '';
   return `${cost}${balance}. Nothing was bought.${next}`;
 }
