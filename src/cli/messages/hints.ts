@@ -95,7 +95,7 @@ const hints: Hints = {
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: (facts, ran) =>
     `All purchases on this computer since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
-  unpriced_day: ({ operationId, setting }, { options: { profile = 'default' } }) =>
+  unpriced_day: ({ operationId, setting }, { options: { profile } }) =>
     setting === undefined
       ? `It counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
       : `Set the price, and it counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
@@ -103,7 +103,7 @@ const hints: Hints = {
     facts.setting === undefined
       ? `To allow it: --max-credits ${facts.needs}${toFewer(facts, ran)}.`
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
-  price_unknown: ({ setting }, { options: { profile = 'default' } }) =>
+  price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Set yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
   unauthenticated: (_, { options: { profile } }) =>
     `Check the API key, and that it belongs to this address: leadpipe auth status${flagOf(profile)}.`,
@@ -127,7 +127,7 @@ const hints: Hints = {
   },
   rest_in_doubt({ operationId, part }, { options }) {
     const stored = part === undefined ? '' : `The leads that had arrived before are in ${part}. `;
-    const resume = `leadpipe resume ${operationId}`;
+    const resume = toResumeCommand(operationId);
     return options.local
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
@@ -143,7 +143,7 @@ const hints: Hints = {
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
     const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
-    const resume = `leadpipe resume ${operationId}`;
+    const resume = toResumeCommand(operationId);
     if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
     const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
@@ -160,7 +160,7 @@ const hints: Hints = {
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   resume_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To resume in another file, with all leads: leadpipe resume ${operationId} -o <file>`,
+    `Nothing was sent. To resume in another file, with all leads: ${toResumeCommand(operationId)} -o <file>`,
   damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: 'Choose the columns with --columns, or write to another file.',
@@ -172,8 +172,8 @@ const hints: Hints = {
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   creation_in_doubt:
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
-  task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumption(operationId)}`,
-  task_left: (task, { options }) => `To resume: ${toContinuation(task, options)}`,
+  task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumeCommand(operationId)}`,
+  task_left: (task, { options }) => `To resume: ${toTaskCommand(task, options)}`,
   read_elsewhere({ leadsSearchId, pts }, { options }) {
     const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
@@ -181,7 +181,7 @@ const hints: Hints = {
   replay_too_old:
     'It may have been charged; check `leadpipe balance`. To search again is a new purchase: run the same command again.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
-    const again = toResumingCommand(operationId, ran);
+    const again = toListCommand(operationId, ran);
     if (again === undefined) return unresumable(operationId);
     const after = isOverLimit
       ? setting && ` after \`leadpipe config set ${setting} <credits>\``
@@ -191,7 +191,7 @@ const hints: Hints = {
   },
   rows_failed({ failed, unknown, flawed, flawedLines, hasMore, isIdle, operationId }, ran) {
     const { local, run } = ran.options;
-    const again = toResumingCommand(operationId, ran);
+    const again = toListCommand(operationId, ran);
     const isDone = failed + unknown + flawed === 0 && !hasMore;
     if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
@@ -209,7 +209,7 @@ const hints: Hints = {
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`leadpipe resume ${operationId} --retry-unknown\``}.`,
+        `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
       );
     }
     if (isIdle) says.push(startOver);
@@ -226,13 +226,13 @@ const theSame = 'the same command again';
  * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation; undefined where its rows
  * can't be read again.
  */
-function toResumingCommand(
+function toListCommand(
   operationId: string,
   { has, options: { input, output, run } }: Ran,
 ): string | undefined {
   const isOfFile = output !== undefined && output !== '-';
   if (has('--input') && (isOfFile || run !== undefined)) return theSame;
-  return input === '-' ? undefined : `\`leadpipe resume ${operationId}\``;
+  return input === '-' ? undefined : `\`${toResumeCommand(operationId)}\``;
 }
 
 function unresumable(operationId: string): string {
@@ -272,16 +272,16 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
   switch (facts?.is) {
     case 'rest_in_doubt':
     case 'task_unbegun':
-      return toResumption(facts.operationId);
+      return toResumeCommand(facts.operationId);
     case 'search_cut':
     case 'unplaced':
-      return facts.operationId === undefined ? undefined : toResumption(facts.operationId);
+      return facts.operationId === undefined ? undefined : toResumeCommand(facts.operationId);
     case 'list_left':
-      return ran.options.input === '-' ? undefined : toResumption(facts.operationId);
+      return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
     case 'rows_failed':
-      return facts.failed === 0 || ran.options.input === '-' ? undefined : toResumption(facts.operationId);
+      return facts.failed === 0 || ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
     case 'task_left':
-      return toContinuation(facts, ran.options);
+      return toTaskCommand(facts, ran.options);
     case 'task_created':
       return toCommand(['task', 'wait', facts.leadsSearchId, ...routeWords(ran.options)]);
     default:
@@ -299,11 +299,11 @@ export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noComm
 }
 
 /** Pure: the command that resumes the operation of a task. Without an operation, the command that reads on from the position. */
-export function toContinuation(
+export function toTaskCommand(
   { leadsSearchId, resumeBy: resume, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
 ): string {
-  if (operationId !== undefined) return toResumption(operationId);
+  if (operationId !== undefined) return toResumeCommand(operationId);
   const { append, output, format } = options;
   const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
   // The file already has the rows that arrived; a .part must be completed by hand.
@@ -312,7 +312,7 @@ export function toContinuation(
   return toCommand(words);
 }
 
-function toResumption(operationId: string): string {
+function toResumeCommand(operationId: string): string {
   return `leadpipe resume ${operationId}`;
 }
 

@@ -4,7 +4,7 @@ import { readInto } from '../../../operations/kinds/task-reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
-import { toContinuation } from '../../messages/hints.ts';
+import { toTaskCommand } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { withOutput } from '../../records/record-output.ts';
 import { show } from '../../run-and-show.ts';
@@ -62,7 +62,7 @@ async function runTaskFetch(
     const { state, position: pts } = reading.summary;
     if (state === 'created' || state === 'running') {
       createNotes(context, options).say(
-        `There may be more leads later. To read on from position ${pts}: ${toContinuation({ ...reading, pts }, options)}`,
+        `There may be more leads later. To read on from position ${pts}: ${toTaskCommand({ ...reading, pts }, options)}`,
       );
     }
     checkFound(reading, options);

@@ -8,7 +8,7 @@ import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import { type Priced, toCost, toWorstCase, type WorstCase } from '../../../operations/money.ts';
 import type { Order } from '../../../operations/run.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
-import { toContinuation } from '../../messages/hints.ts';
+import { toTaskCommand } from '../../messages/hints.ts';
 import { runAndShow, type Shown } from '../../run-and-show.ts';
 import type { ReadOptions } from './reading-options.ts';
 import { foundLayout } from './task-layout.ts';
@@ -56,7 +56,7 @@ export function reportReading(
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
-  const again = toContinuation({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
+  const again = toTaskCommand({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
   const isOver = terminalTaskStates.some((one) => one === state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
