@@ -22,3 +22,8 @@ export function flawOfKey(key: string): string | undefined {
   if (key.length >= shortestKey) return undefined;
   return `is too short: it has ${key.length} ${key.length === 1 ? 'character' : 'characters'} and needs at least ${shortestKey}`;
 }
+
+/** Pure: enough of a key to tell it from another one, but not enough to use it. */
+export function toMaskedKey(key: string): string {
+  return key.length < 12 ? '…' : `…${key.slice(-4)}`;
+}

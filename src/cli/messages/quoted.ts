@@ -3,8 +3,3 @@ export function shellWord(text: string): string {
   if (/^[\w.,:/@-]+$/.test(text)) return text;
   return /^[^"$`\\!%]+$/.test(text) ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
 }
-
-/** Pure: enough of a key to tell it from another one, but not enough to use it. */
-export function toMaskedKey(key: string): string {
-  return key.length < 12 ? '…' : `…${key.slice(-4)}`;
-}
