@@ -345,7 +345,7 @@ function toIntent(
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
 function toCostAlone(intent: NewIntent): NewIntent {
-  const { type, version, time, command, origin, worst_case, reserved, unknown } = intent;
+  const { type, version, time, command, origin, worst_case, unknown } = intent;
   return {
     ...{
       type,
@@ -359,7 +359,6 @@ function toCostAlone(intent: NewIntent): NewIntent {
       options: {},
     },
     ...(worst_case === undefined ? {} : { worst_case }),
-    ...(reserved === undefined ? {} : { reserved }),
     ...(unknown === undefined ? {} : { unknown }),
     unrecorded: true,
   };

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { ending, silently } from '../helpers/ending.ts';
-import { type Answer, errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { type Answer, errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { writeSettings } from '../helpers/settings.ts';
+import { readOperations } from '../helpers/stored.ts';
 
 /** The prices of the local service, as a user would set them. */
 const prices = {
@@ -180,6 +181,21 @@ describe('the balance of --max-credits', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('a@b.example') });
     expect(await at.history()).toMatchObject([{ credits_before: 50, credits_after: null }]);
   });
+
+  it.each(['search company x --limit 1 -o a.jsonl', 'contact email --input rows.csv -o a.jsonl'])(
+    'afterwards is asked for before everything is in its place: %s',
+    async (line) => {
+      const leads = wholeStream(searchFrames([['{"name":"A"}']]));
+      const { at } = await asked(`${line} --max-credits 20`, prices, (socket, request) =>
+        request.path.endsWith('search') && request.path !== '/v1/contact-search'
+          ? void socket.end(leads)
+          : answering(socket, request),
+      );
+      const [operation] = (await readOperations(at.state)).operations;
+      const types = operation?.entries.map(({ type }) => type);
+      expect(types?.slice(types.indexOf('balance'))).toEqual(['balance', 'terminal']);
+    },
+  );
 
   it('afterwards does not hold up the end of a run', async () => {
     // The second one never comes.

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
+import { notFound, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import { machineWith } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** What an earlier run has left never refuses the same command, or another one, into the same file. */
@@ -132,7 +134,29 @@ const cases: readonly Case[] = [
     file: lines(old, ...rest),
   },
   { name: '--only-new', left: '--only-new', again: '--only-new', ...goesOn },
+  {
+    name: '--only-new, before its leads were counted',
+    left: '--only-new',
+    meanwhile: (id) => keepLines(id, (line) => !line.includes('"batch"')),
+    again: '--only-new',
+    ...goesOn,
+  },
 ];
+
+it('a search that is cut again and again sends the key that the user chose once', async () => {
+  const keys: (string | undefined)[] = [];
+  const there = await machineWith((socket, { method, headers }) => {
+    if (method === 'GET') return void socket.write(notFound);
+    keys.push(headers['idempotency-key']);
+    const [batch = ''] = searchFrames([[`{"name":"${keys.length}"}`]], 'limit', `ls_${keys.length}`);
+    socket.end(streamStart(batch));
+  });
+  for (const _ of [1, 2, 3]) {
+    const { code } = await there.leadpipe('search company x --limit 9 -o x.jsonl --idempotency-key mine');
+    expect(code).toBe(3);
+  }
+  expect([keys[0], new Set(keys).size]).toEqual(['mine', 3]);
+});
 
 describe('a search that was killed', () => {
   it.each(cases)('$name', async ({ left = '', meanwhile, again, says, asks, beside = {}, file }) => {

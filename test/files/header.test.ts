@@ -49,6 +49,16 @@ const tables: readonly [name: string, text: string, expected: string][] = [
   ['a header alone', 'name,website,links\n', 'name|website|links / no rows (0)'],
   ['names that are not known', 'Kunde;Umsatz\nAcme;100\nBeta;200\n', 'Kunde|Umsatz / 2: Acme|100 (2)'],
   ['a column without a name', ',name\n0,Acme\n1,Beta\n', 'column 1|name / 2: 0|Acme (2)'],
+  [
+    'commas in the cells of a few rows',
+    'wo;was\nRom, Lazio, IT;5\nParis;6\nOslo;7\n',
+    'wo|was / 2: Rom, Lazio, IT|5 (3)',
+  ],
+  [
+    'a title and a date above names that are not known',
+    'Kunden,,,,heute\nwer,was,wo,wann,wie\n1,2,3,4,5\n1,2,3,4,5\n',
+    'wer|was|wo|wann|wie / 3: 1|2|3|4|5 (2)',
+  ],
   ['a row with a cell too many', 'objective,id\nAda,1\nBo,3,4\nCy,5\n', 'objective|id / 2: Ada|1 (3)'],
   [
     'a row with a cell too many below names that are all known',
@@ -242,6 +252,11 @@ describe('a text without an extension', () => {
     ['a delimiter that is said', 'sep=;\nKunde;Wert\nAcme;1\n', 'Kunde|Wert / 3: Acme|1 (1)'],
   ])('with %s', async (_, text, expected) => {
     expect(await read(text, { extension: '' })).toBe(expected);
+  });
+
+  it('with a column of which a part is wanted', async () => {
+    const found = await read('id,data\n1,x\n', { extension: '', wanted: ['data.site'] });
+    expect(found).toBe('id|data / 2: 1|x (1)');
   });
 });
 

@@ -47,7 +47,7 @@ async function place(text: string, options?: SinkOptions): Promise<void> {
 
 describe('a new file', () => {
   it('appears when it is complete, and not before', async () => {
-    writeFileSync(file, 'old');
+    writeFileSync(file, 'old', { mode: 0o640 });
     const sink = await createFileSink(file);
     expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: undefined });
     await sink.write('漢\n');
@@ -55,6 +55,8 @@ describe('a new file', () => {
     expect(sink.length).toBe(4);
     expect(read()).toBe('old');
     expect(read(`${file}.part`)).toBe('漢\n');
+    // Who may not read the file reads none of it meanwhile, either.
+    expect(lstatSync(`${file}.part`).mode & 0o777).toBe(0o640);
     await sink.sync();
     await sink.commit();
     expect(read()).toBe('漢\n');

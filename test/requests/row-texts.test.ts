@@ -28,6 +28,8 @@ describe('the identity of a record', () => {
     [{ company_name: 'Acme', city: 'Oslo' }, 'Acme, Oslo'],
     [{ domain: 'acme.example' }, 'acme.example'],
     [{ Company: 'Acme', Name: 'ACME', Website: 'acme.example' }, 'ACME, acme.example'],
+    [{ name: 'Dr. A. Example', first_name: 'Ada', last_name: 'Example' }, 'Ada Dr. A. Example'],
+    [{ name: 'Ada E.', first_name: 'Ada', last_name: 'Example' }, 'Ada E. Example'],
     [{ name: 'Ada', linkedin_url: 'https://li.example/ada', city: 'Oslo' }, 'Ada, https://li.example/ada'],
     // Leads, as a search writes them.
     [{ name: 'Acme', links: { website: 'https://acme.example' } }, 'Acme, https://acme.example'],

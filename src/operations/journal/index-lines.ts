@@ -60,8 +60,7 @@ export function toIndexLine(
     case 'terminal': {
       // A run that looks for the order then also finds how it ended.
       const worst = entry.charged === 'no' ? 0 : entry.spent;
-      const unknown = entry.charged === 'no' ? undefined : entry.unknown;
-      return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst, unknown };
+      return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst, unknown: entry.unknown };
     }
     default:
       return undefined;

@@ -187,8 +187,7 @@ function isNumbered(entry: JournalEntry): entry is Numbered {
 
 /** The same journal, for a purchase that shall not be recorded: it takes only what its cost follows from. */
 export function costAlone(journal: Journal): Journal {
-  const isOfCost = ({ type }: JournalEntry): boolean =>
-    ['intent', 'sent', 'terminal', 'spent'].includes(type);
+  const isOfCost = ({ type }: JournalEntry): boolean => ['intent', 'sent', 'terminal'].includes(type);
   return {
     ...journal,
     operationId: undefined,
