@@ -84,10 +84,12 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
   });
 
   it.each([
-    ['leads.csv', rows],
-    ['leads.xlsx', /^PK/],
-  ])('is written in place, and nothing is left beside it: %s', async (name, whole) => {
+    ['leads.csv', rows, 'shorter'],
+    ['leads.csv', rows, 'longer'],
+    ['leads.xlsx', /^PK/, 'shorter'],
+  ])('is written in place, and nothing is left beside it or behind it: %s', async (name, whole, old) => {
     const at = await begin(name);
+    if (old === 'longer') at.write('../host', 'old\n'.repeat(10_000));
     const { ino } = statSync(join(at.cwd, '../host'));
     const line = `mount --bind ../host ${name} && ${search} ${name}`;
     expect(await inShell(line, at, 'unshare', '-m')).toMatchObject({ code: 0, stderr: '' });

@@ -47,6 +47,15 @@ it.each([
   expect((await at.leadpipe('contact email y --dry-run')).code).toBe(used === 0 ? 0 : 5);
 });
 
+it('a row for which there is no room ends alone where others are answered', async () => {
+  const at = await machineWith((socket, { body }) => {
+    socket.write(body.includes('never') ? answers.busy : answers.found);
+  });
+  at.write('rows.txt', 'never\n1\n2\n3\n');
+  expect((await at.leadpipe(`${list} --concurrency 2`)).code).toBe(3);
+  expect(at.read('out.jsonl').match(/a@b\.example/g)).toHaveLength(3);
+});
+
 it('a row in doubt for which there was no room is sent again with its key by the next run', async () => {
   const at = await machineOf(['lost', ...Array<'busy'>(30).fill('busy'), 'found']);
   expect((await at.leadpipe(list)).code).toBe(75);

@@ -591,6 +591,23 @@ describe('a limit on credits', () => {
     expect(service.charged.size).toBe(4);
   });
 
+  it('covers all rows where one of them was killed with the run, and is sent again', async () => {
+    const { gate, open } = createGate('p2');
+    await serve({ gate });
+    await leadpipe(['config', 'set', 'price.contact.email', '1']);
+    write('list.txt', 'p1\np2\np3\np4\n');
+    const args = ['--input', 'list.txt', '-o', 'out.jsonl', '--max-credits', '4', '--concurrency', '1'];
+    const child = start(['contact', 'email', ...args], { env, cwd });
+    await until(() => service.requests() === 2);
+    child.kill('SIGKILL');
+    await resultOf(child);
+    open();
+    await until(() => service.charged.size === 2);
+    // What was charged then is not known here.
+    expect(await contacts(...args)).toMatchObject(ending(3, '1 of them may have been charged'));
+    expect(paid()).toEqual(['p1', 'p2', 'p3', 'p4']);
+  });
+
   it('needs to know what a row costs', async () => {
     write('list.txt', many);
     expect(await contacts('--input', 'list.txt', '--max-credits', '100')).toMatchObject(

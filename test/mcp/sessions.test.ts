@@ -107,7 +107,8 @@ describe('a purchase whose answer was lost', () => {
   });
 });
 
-it('a search that was cut and dropped by the person is bought anew, and its part is not given for all of it', async () => {
+it('the rest of a search that was cut costs what it can bring; dropped by the person, the search is bought anew', async () => {
+  const questions: string[] = [];
   const bodies: string[] = [];
   const { env } = await serving((socket, { method, path, body }) => {
     if (method === 'GET') return void socket.write(path.endsWith('balance') ? credits : notFound);
@@ -116,9 +117,18 @@ it('a search that was cut and dropped by the person is bought anew, and its part
     if (bodies.length > 1) socket.write(wholeStream(frames));
     else socket.end(streamStart(frames[0] ?? ''));
   });
-  const { ask } = await startAgent({ env });
+  const answer = (question: string) => {
+    questions.push(question);
+    return questions.length === 2 ? 'decline' : 'accept';
+  };
+  const { ask } = await startAgent({ env, args: ['--confirm'], answer });
   const cut = await ask('search', fintech);
   expect(cut).toMatchObject({ count: 1, complete: false });
+  expect((await ask('search', fintech)).error).toMatchObject({ charged: 'no' });
+  expect(questions).toEqual([
+    expect.stringContaining('at most 100 credits'),
+    expect.stringContaining('at most 99 credits'),
+  ]);
   expect((await run(`history drop ${cut.operation_id}`, { env })).code).toBe(0);
   expect(await ask('search', fintech)).toMatchObject({ count: 2, complete: true, charged: 'yes' });
   expect(bodies[1]).toBe(bodies[0]);
