@@ -139,6 +139,11 @@ const partial: readonly Body[] = [
     announcing(5) + second + ends,
     'announced 5 leads in batch 1, but sent 2',
   ],
+  [
+    'a batch that comes again and announces less then',
+    announcing(5) + first + second + ends,
+    'announced 5 leads in batch 1, but sent 2',
+  ],
   ['a batch without its number', first + secondAs('"2"') + ends, 'a group of leads came without its number'],
   ['leads that are none', first + withNull + doneWith('"cum_count":4') + sentinel, fewer],
   [
@@ -249,7 +254,8 @@ describe('a stream that is cut off', () => {
 });
 
 describe('a cut search that can still be read', () => {
-  const status = (state: string) => jsonAnswer(taskStatus(state, 3));
+  const status = (state: string, ready = 3) => jsonAnswer(taskStatus(state, ready));
+  const counting = edited(first, '"cum_count":2', '"cum_count":3');
   const page = (items: readonly string[], state = 'done'): string =>
     jsonAnswer(
       `{"object":"entity_search_items","leads_search_id":"ls_test","status":"${state}","pts":0,"num":500,` +
@@ -263,10 +269,11 @@ describe('a cut search that can still be read', () => {
     ['is not readable', notFound, notFound, 3, firstTwo],
     ['ended in error', status('error'), page(entities, 'error'), 3, firstTwo],
     ['is told in other words', status('done'), otherwise, 3, firstTwo],
+    ['has less than the stream counted', status('done', 2), page(entities.slice(0, 2)), 3, firstTwo],
   ];
   it.each(cases)('%s', async (_, statusAnswer, pageAnswer, code, stdout) => {
     const cut = await machineWith((socket, { method, path }) => {
-      if (method === 'POST') socket.end(streamStart(first));
+      if (method === 'POST') socket.end(streamStart(counting));
       else socket.write(path.includes('/status') ? statusAnswer : pageAnswer);
     });
     const says = code === 0 ? 'the rest was read from the service' : 'stopped before its end';

@@ -71,40 +71,47 @@ describe('a purchase whose answer was lost', () => {
     expect(keyOf(service.requests[1])).toBe(keyOf(service.requests[0]));
   });
 
-  it('is not counted twice against the limit, and not sent again when the service does not give it', async () => {
-    const posts: RawRequest[] = [];
-    let isLost = true;
-    const { env: bare } = await serving((socket, request) => {
-      if (request.method === 'GET') return void socket.write(credits);
-      posts.push(request);
-      if (isLost) return void socket.destroy();
-      const isSearch = request.path === '/v1/entity-search';
-      socket.write(isSearch ? wholeStream(searchFrames([['{"name":"Kontora"}']])) : used);
-    });
-    const env = { ...bare, ...withSettings({ 'price.contact.email': 5, 'retry.attempts': 0 }) };
-    const { ask } = await startAgent({ version: 1, env, args: ['--max-credits', '40'] });
-    const search = { ...fintech, limit: 30 };
-    const contact = { contact_type: 'email', objective: 'Lena Weber' };
-    const lost = { exit: 8, charged: 'maybe' };
-    expect((await ask('search', search)).error).toMatchObject(lost);
-    expect((await ask('contact', contact)).error).toMatchObject(lost);
-    isLost = false;
-    expect(await ask('search', search)).toMatchObject({ count: 1, charged: 'yes' });
-    const refused = (await ask('contact', contact)).error;
-    expect(refused).toMatchObject({ ...lost, type: 'request_already_exists' });
-    expect((await ask('balance')).session.spent_at_most).toBe(35);
-    const sent = posts.length;
-    // The service has said that it does not give it: what it said is given again.
-    const { type, operation_id, hint } = refused;
-    const again = (await ask('contact', contact)).error;
-    expect(again).toMatchObject({ type, operation_id, hint, charged: 'maybe' });
-    expect(posts).toHaveLength(sent);
-    expect(new Set(posts.map(keyOf)).size).toBe(2);
-    expect(await purchasesOf(env)).toMatchObject([
-      { command: 'search company', state: 'complete', charged: 'yes' },
-      { operation_id, state: 'unknown', charged: 'maybe' },
-    ]);
-  });
+  it.each([
+    ['without a question', []],
+    ['with one', ['--confirm']],
+  ])(
+    'is not counted twice against the limit, and not sent again when the service does not give it: %s',
+    async (_, confirm) => {
+      const posts: RawRequest[] = [];
+      let isLost = true;
+      const { env: bare } = await serving((socket, request) => {
+        if (request.method === 'GET') return void socket.write(credits);
+        posts.push(request);
+        if (isLost) return void socket.destroy();
+        const isSearch = request.path === '/v1/entity-search';
+        socket.write(isSearch ? wholeStream(searchFrames([['{"name":"Kontora"}']])) : used);
+      });
+      const env = { ...bare, ...withSettings({ 'price.contact.email': 5, 'retry.attempts': 0 }) };
+      const args = ['--max-credits', '40', ...confirm];
+      const { ask } = await startAgent({ version: 1, env, args, answer: () => 'accept' });
+      const search = { ...fintech, limit: 30 };
+      const contact = { contact_type: 'email', objective: 'Lena Weber' };
+      const lost = { exit: 8, charged: 'maybe' };
+      expect((await ask('search', search)).error).toMatchObject(lost);
+      expect((await ask('contact', contact)).error).toMatchObject(lost);
+      isLost = false;
+      expect(await ask('search', search)).toMatchObject({ count: 1, charged: 'yes' });
+      const refused = (await ask('contact', contact)).error;
+      expect(refused).toMatchObject({ ...lost, type: 'request_already_exists' });
+      expect((await ask('balance')).session.spent_at_most).toBe(35);
+      const sent = posts.length;
+      // The service has said that it does not give it: what it said is given again.
+      const { type, operation_id, hint } = refused;
+      const again = (await ask('contact', contact)).error;
+      expect(again).toMatchObject({ type, operation_id, hint, charged: 'maybe' });
+      expect(posts).toHaveLength(sent);
+      expect(new Set(posts.map(keyOf)).size).toBe(2);
+      expect(await purchasesOf(env)).toMatchObject([
+        { command: 'search company', state: 'complete', charged: 'yes' },
+        { operation_id, state: 'unknown', charged: 'maybe' },
+      ]);
+    },
+  );
 });
 
 it('the rest of a search that was cut costs what it can bring; dropped by the person, the search is bought anew', async () => {
