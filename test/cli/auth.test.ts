@@ -43,6 +43,22 @@ function filesOf(at: Machine): Record<string, unknown> {
 }
 
 describe('auth login', () => {
+  it('leaves no key of an earlier address in the keychain', async () => {
+    const secrets = new Map<string, string>();
+    const keychain = {
+      get: async (account: string) => secrets.get(account),
+      set: async (account: string, secret: string) => void secrets.set(account, secret),
+      delete: async (account: string) => secrets.delete(account),
+    };
+    const at = createMachine();
+    const second = service.url.replace('127.0.0.1', 'localhost');
+    for (const url of [service.url, second, second]) {
+      const login = await at.leadpipe(`auth login --base-url ${url}`, { stdin: key, keychain });
+      expect(login).toMatchObject({ code: 0 });
+    }
+    expect([...secrets]).toEqual([[`default ${new URL(second).origin}`, key]]);
+  });
+
   it('tries the key from standard input, stores it for its origin, and every command finds it', async () => {
     const at = withFile();
     const result = await at.run(`auth login --base-url ${service.url}`, {}, `  ${key}\n`);

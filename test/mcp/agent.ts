@@ -29,6 +29,8 @@ interface AgentOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What the person answers; a client that can't ask when it is not given. */
   readonly answer?: (question: string) => 'accept' | 'decline';
+  /** In what ways it can ask. */
+  readonly elicitation?: Record<string, Record<string, never>>;
 }
 
 const info = { name: 'test', version: '1' };
@@ -36,8 +38,14 @@ const info = { name: 'test', version: '1' };
 export type Agent = Awaited<ReturnType<typeof startAgent>>;
 
 /** A program that talks to the server through one of the SDK's clients. */
-export async function startAgent({ version = 2, args = [], env = {}, answer }: AgentOptions) {
-  const capabilities = answer === undefined ? {} : { elicitation: {} };
+export async function startAgent({
+  version = 2,
+  args = [],
+  env = {},
+  answer,
+  elicitation = {},
+}: AgentOptions) {
+  const capabilities = answer === undefined ? {} : { elicitation };
   const server = { command: process.execPath, args: [command, 'mcp', ...args], env: { ...env } };
   const respond = async ({ params }: { params: { message: string } }) => ({
     action: answer?.(params.message) ?? 'cancel',

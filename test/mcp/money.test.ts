@@ -286,6 +286,8 @@ describe('limits', () => {
         questions.push(question);
         return says;
       };
+      const byLink = await startAgent({ ...where, answer, elicitation: { url: {} } });
+      expect((await byLink.ask('search', args)).error).toMatchObject(unavailable);
       const { ask } = await startAgent({ ...where, answer });
       expect((await ask('search', args)).error).toMatchObject({ type: 'declined', charged: 'no' });
       expect(service.spent() - before).toBe(bought);
