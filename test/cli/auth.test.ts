@@ -275,7 +275,7 @@ it('profiles are listed with where their keys are, switched and removed', async 
   });
   expect(await codeOf('balance')).toBe(0);
   for (const line of ['auth remove work', 'auth switch wrok']) {
-    expect(await at.leadpipe(line)).toMatchObject(ending(2, 'The profiles are default.'));
+    expect(await at.leadpipe(line)).toMatchObject(ending(2, 'Profiles: default.'));
   }
 });
 

@@ -55,7 +55,7 @@ const hints: Hints = {
   key_of_other_origin: ({ profile, origin }) =>
     `Store the key of that address (leadpipe auth login${flagOf(profile)} --base-url ${origin}), or set LEADPIPE_API_KEY.`,
   no_profile: ({ name, known }) =>
-    `${known.length === 0 ? 'There are no profiles yet.' : `The profiles are ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
+    `${known.length === 0 ? 'There are no profiles yet.' : `Profiles: ${known.join(', ')}.`} To create "${name}": leadpipe auth login --profile ${name}`,
   several_tables({ names: [first = ''], areOfDatabase }, { has }) {
     if (has('--table')) return `Choose one, for example: --table ${shellWord(first)}`;
     return areOfDatabase
