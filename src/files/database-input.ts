@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { LeadpipeError, UsageError } from '../errors.ts';
 import { isSqliteError, loadSqlite, openBytes } from '../sqlite/database.ts';
 import { inUse, useOf } from './database-use.ts';
+import { nameIn } from './reading.ts';
 
 /** The table in which leadpipe notes what it has written into a database. */
 export const notesTable = 'leadpipe_writes';
@@ -104,13 +105,6 @@ export async function openDatabaseTable(
 
 function unreadable(what: string): UsageError {
   return new UsageError(`${what} can't be read as a SQLite database: it is damaged or encrypted`);
-}
-
-/** Pure: a name of SQLite is the same in capital letters. */
-export function nameIn(names: readonly string[], wanted: string): string | undefined {
-  return (
-    names.find((name) => name === wanted) ?? names.find((name) => name.toLowerCase() === wanted.toLowerCase())
-  );
 }
 
 /** Pure: a name in a statement. */

@@ -8,11 +8,12 @@ import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
 import { type Addition, toAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
-import { checkEnd, detachLog, nameIn, notesTable, quoted } from './database-input.ts';
+import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
+import { nameIn } from './reading.ts';
 import { statOrNothing, targetOf } from './target.ts';
 import { fail, reasonOf, writeFailure } from './write-failure.ts';
 

@@ -67,3 +67,11 @@ export function isOneOf(cell: string, paths: readonly string[]): boolean {
   const name = cell.toLowerCase();
   return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
 }
+
+/** Pure: the name that is meant: exactly, else in another case. */
+export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
+  const all = [...names];
+  if (all.includes(wanted)) return wanted;
+  const lower = wanted.toLowerCase();
+  return all.find((name) => name.toLowerCase() === lower);
+}

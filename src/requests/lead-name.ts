@@ -1,6 +1,7 @@
+import { nameIn } from '../files/reading.ts';
 import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 import { joinName, nameColumnsOf } from './column-meanings.ts';
-import { memberIn, nameIn } from './template.ts';
+import { memberIn } from './template.ts';
 
 /** Pure: the columns that have the name of a lead: `name`, else those that are known for it. */
 export function leadNameColumns(columns: readonly string[]): readonly string[] {

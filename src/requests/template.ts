@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { nameIn } from '../files/reading.ts';
 import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 
@@ -140,14 +141,6 @@ export function textAt(view: JsonView, path: string): string {
 export function headsOf(path: string): string[] {
   const parts = path.split('.');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
-}
-
-/** Pure: the name that is meant: exactly, else in another case. */
-export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
-  const all = [...names];
-  if (all.includes(wanted)) return wanted;
-  const lower = wanted.toLowerCase();
-  return all.find((name) => name.toLowerCase() === lower);
 }
 
 /** Pure: the member of a record by such a name. */

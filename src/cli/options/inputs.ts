@@ -3,7 +3,7 @@ import { sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import type { Records } from '../../files/reading.ts';
+import { nameIn, type Records } from '../../files/reading.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 
@@ -135,14 +135,12 @@ async function readListFile(
   notes: InputNotes,
 ) {
   // Only loaded by lists that are in a file.
-  const [{ bytesOf }, { openInput }, { memberIn, nameIn }, { leadName, leadNameColumns }] = await Promise.all(
-    [
-      import('../../requests/file-bytes.ts'),
-      import('../../requests/rows.ts'),
-      import('../../requests/template.ts'),
-      import('../../requests/lead-name.ts'),
-    ],
-  );
+  const [{ bytesOf }, { openInput }, { memberIn }, { leadName, leadNameColumns }] = await Promise.all([
+    import('../../requests/file-bytes.ts'),
+    import('../../requests/rows.ts'),
+    import('../../requests/template.ts'),
+    import('../../requests/lead-name.ts'),
+  ]);
   const isOfNames = column === 'name';
   const isPiped = isInput(path);
   const bytes = isPiped ? takeInput(context, option) : bytesOf(checkFileName(option, path), option);

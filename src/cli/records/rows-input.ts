@@ -1,12 +1,13 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import { nameIn } from '../../files/reading.ts';
 import { JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
-import { containerIn, hasPath, headsOf, nameIn, type Template, textAt } from '../../requests/template.ts';
+import { containerIn, hasPath, headsOf, type Template, textAt } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RecordOptions } from '../options/options.ts';

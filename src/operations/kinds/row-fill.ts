@@ -1,5 +1,6 @@
 import type { Column } from '../../columns/layout.ts';
 import { noResultTexts } from '../../contract/types.ts';
+import { nameIn } from '../../files/reading.ts';
 import {
   allMembers,
   type JsonText,
@@ -9,7 +10,6 @@ import {
   objectOf,
   stringOf,
 } from '../../json/text.ts';
-import { nameIn } from '../../requests/template.ts';
 import { decidingIn, isFilled, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
 
 /** What is known of an input whose missing answers are filled in. */
