@@ -10,6 +10,7 @@ import { type Addition, toAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
+import { databaseMark } from './decoded.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
 import { syncFolder } from './private-folder.ts';
@@ -23,8 +24,6 @@ import { fail, reasonOf, writeFailure } from './write-failure.ts';
  * in its place: no one sees half of it, and SQLite's locks are not needed, which Node does not have.
  */
 
-/** What every database begins with. */
-const databaseMark = Buffer.from('SQLite format 3\0');
 /** `application_id` of the databases that leadpipe has made. */
 const ours = 0x6c_70_69_70;
 

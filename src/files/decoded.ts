@@ -1,12 +1,16 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
+/** What every workbook, and every database, begins with. */
+export const zipMark = Buffer.from('PK\x03\x04');
+export const databaseMark = Buffer.from('SQLite format 3\0');
+
 /** The first bytes of encodings, and of files that people give in place of text: a character for each byte. */
 const beginnings: readonly { readonly begin: string; readonly encoding?: string; readonly is?: string }[] = [
   { begin: '\xef\xbb\xbf', encoding: 'utf-8' },
   { begin: '\xff\xfe', encoding: 'utf-16le' },
   { begin: '\xfe\xff', encoding: 'utf-16be' },
-  { begin: 'PK\x03\x04', is: 'an Excel workbook (.xlsx), or another zip file' },
+  { begin: zipMark.toString('latin1'), is: 'an Excel workbook (.xlsx), or another zip file' },
   { begin: '\xd0\xcf\x11\xe0', is: 'a workbook or document of an old Office (.xls, .doc)' },
   { begin: '%PDF-', is: 'a PDF file' },
   { begin: '\x1f\x8b', is: 'a file that gzip has compressed' },

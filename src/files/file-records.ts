@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { allMembers, type JsonText, kindOf, objectOf, piecesOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 import { type CsvRow, lengthFlaw, longestRow, readCsv } from './csv.ts';
-import { decoded } from './decoded.ts';
+import { databaseMark, decoded, zipMark } from './decoded.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
 import { isMarkdownTable, readMarkdown } from './markdown-table.ts';
 import { isProse, seemsToBe } from './not-a-list.ts';
@@ -237,9 +237,6 @@ function linesBefore(text: string, part: string): number {
 const maxWorkbook = 100 * 1024 * 1024;
 /** A database is read as a whole, too, since it may come from a pipe. */
 const maxDatabase = 1024 * 1024 * 1024;
-
-const zipMark = Buffer.from('PK\u0003\u0004');
-const databaseMark = Buffer.from('SQLite format 3\0');
 
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
 async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Reading): Promise<Records> {
