@@ -43,7 +43,7 @@ export const balanceMs = 300;
 /**
  * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will
  * be sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an
- * earlier run, unless the caller knows one. Returns undefined after a preview. Every error names the operation. Throws UsageError,
+ * earlier run, unless the caller knows one. Returns undefined after a preview. An error names an operation that has begun. Throws UsageError,
  * LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
@@ -54,7 +54,10 @@ export async function* run<Kind extends Runnable>(
 ): Running<Results[Kind] | undefined> {
   const { context } = buyer;
   const { output } = order.terms;
-  const lock = output === null || order.isPreview ? undefined : await lockOutput(context, output);
+  const isLocked = output !== null && !order.isPreview;
+  const lock = isLocked
+    ? await lockOutput(context, output).catch((error) => Promise.reject(toUnsent(error)))
+    : undefined;
   try {
     const openIndex = openOnce(context);
     if (lock !== undefined && output !== null) await completeAdditionTo(context, openIndex, output);
@@ -270,7 +273,7 @@ async function* work<Result>(
     const known = isPaid(order.kind)
       ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
       : thrown;
-    const error = naming(known, operationId);
+    const error = isNew && !isBegun ? toUnsent(known) : naming(known, operationId);
     reservation.settle(error);
     throw error;
   } finally {
@@ -404,6 +407,11 @@ function toLeftError({ operation: { operationId }, why }: LeftBehind): unknown {
 function toFree(error: unknown): unknown {
   const isPaid = error instanceof LeadpipeError && error.details.charged !== undefined;
   return isPaid ? error.with({ charged: 'no' }) : error;
+}
+
+/** Pure: the error of a run that has sent nothing, and leaves no operation. */
+function toUnsent(error: unknown): unknown {
+  return error instanceof LeadpipeError ? error.with({ charged: 'no', ...error.details }) : error;
 }
 
 /** Pure: the error of something that could not be written down, before anything was sent. */
