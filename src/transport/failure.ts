@@ -140,7 +140,7 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
 
 /** A proxy that has lost its service for a moment, and an address that is wrong for ever, look the same. */
 const wrongAddress =
-  '; if it always does, check the address: it is what stands before /v1, such as https://host';
+  '; if it always does, check the address: it is the part before /v1, such as https://host';
 
 /** How long the service asks to wait, where that is too long to be waited for here. */
 function toPatience(retryAfterMs = 0): string {

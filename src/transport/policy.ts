@@ -55,7 +55,7 @@ const policy = {
     'interface',
     'Check the address and the clock of this machine.',
   ),
-  not_http: row('the server at this address does not speak as the service does', 'interface', notOurs),
+  not_http: row('the server at this address does not answer like the service', 'interface', notOurs),
   redirect: row(
     'the service redirects to another address',
     'interface',
@@ -125,7 +125,7 @@ const policy = {
   no_endpoint: row(
     'there is no such service at this address',
     'not_found',
-    'Check the address: it is what stands before /v1, such as https://host.',
+    'Check the address: it is the part before /v1, such as https://host.',
   ),
   // Any other status below 500.
   undocumented: row(unknownAnswer, 'interface', notOurs),

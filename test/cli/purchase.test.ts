@@ -244,7 +244,7 @@ it('what is sent again with its key, because its answer was lost, is the same pu
 describe('the same again', () => {
   const save = (more = '') => at.run(`contact email x ${more}`);
   const lost =
-    /^warning: the same was sent as op_\w+ \(.*\), and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase$/m;
+    /^warning: op_\w+ \(.*\) sent the same request, and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase$/m;
 
   it('after its answer was lost says so first, into the same place alone', async () => {
     for (const place of ['', '-o out.jsonl']) {

@@ -194,13 +194,13 @@ describe('resume of a task', () => {
       const before = creations().length;
       const { code, stderr } = await at.leadpipe(`${way} --json-errors -q`);
       expect(code).toBe(8);
-      const hint = expect.stringContaining('run the same command again');
+      const hint = expect.stringContaining('run the same command; it is a new purchase');
       expect(JSON.parse(stderr).error).toMatchObject({ type: 'replay_too_old', charged: 'maybe', hint });
       expect(creations()).toHaveLength(before);
       expect(await at.history()).toMatchObject([{ state: 'unknown', charged: 'maybe' }]);
       expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
       // That has ended: the same command is a new purchase, with a key of its own.
-      const lost = /^warning: the same was sent as op_\w+ \(.*\), and its answer was lost/m;
+      const lost = /^warning: op_\w+ \(.*\) sent the same request, and its answer was lost/m;
       expect(await at.leadpipe(toFile)).toMatchObject(ending(0, lost, 'This is a new purchase'));
       expect((await at.leadpipe(toFile)).stderr).not.toContain('lost');
       expect(creations()).toHaveLength(before + 2);

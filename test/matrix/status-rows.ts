@@ -14,7 +14,7 @@ const redirects: readonly Row[] = [301, 302, 303, 307, 308].map((code) => ({
 }));
 
 /** Help for an address that is wrong for ever; a proxy that has lost its service for a moment answers alike. */
-const noPage = '; if it always does, check the address: it is what stands before /v1';
+const noPage = '; if it always does, check the address: it is the part before /v1';
 
 const page = (code: number): Way => status(code, [], '<html>nginx</html>');
 

@@ -35,7 +35,7 @@ function toLeft({ operation, why }: LeftBehind, context: Context): string {
   const isFree = operation.intent.origin === 'local';
   const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
   if (why === 'lost')
-    return `the same was sent as ${which}, and its answer was lost.${cost} This is a new purchase`;
+    return `${which} sent the same request, and its answer was lost.${cost} This is a new purchase`;
   if (why === 'gone')
     return `the service no longer knows the task of ${which}.${cost} This is a new purchase`;
   if (why === 'in_doubt') {

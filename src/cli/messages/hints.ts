@@ -179,7 +179,7 @@ const hints: Hints = {
     return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
   },
   replay_too_old:
-    'It may have been charged; check `leadpipe balance`. To search again is a new purchase: run the same command again.',
+    'It may have been charged; check `leadpipe balance`. To search again, run the same command; it is a new purchase.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
     const again = toListCommand(operationId, ran);
     if (again === undefined) return unresumable(operationId);

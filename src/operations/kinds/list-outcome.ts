@@ -103,7 +103,6 @@ export function toLeft(
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
-  const place = kept === undefined ? '' : `; ${plural(done, 'it is', 'they are')} in ${kept}`;
   const { hint: _, facts, ...details } = stop.details;
   const known: ErrorDetails = {
     ...details,
@@ -117,7 +116,7 @@ export function toLeft(
     },
     cause: stop,
   };
-  const rows = `${done} ${plural(done, 'row was', 'rows were')} written${place}`;
-  const words = isStop(stop) ? `${stop.words}. ${rows}` : `the list is not finished: ${stop.words}. ${rows}`;
+  const rows = `${countOf(done, 'row')} ${plural(done, 'is', 'are')} done${kept === undefined ? '' : ` (${kept})`}`;
+  const words = isStop(stop) ? `${stop.words}. ${rows}` : `stopped: ${stop.words}. ${rows}`;
   return new LeadpipeError(stop.outcome, words, known);
 }

@@ -206,7 +206,7 @@ function toGoneError(failure: LeadpipeError, reading: TaskReading): LeadpipeErro
     {
       ...idsOf(failure, reading),
       charged: 'maybe',
-      hint: 'The task may have been charged. To search again is a new purchase: run the same command again.',
+      hint: 'The task may have been charged. To search again, run the same command; it is a new purchase.',
     },
     `the service no longer knows the task ${leadsSearchId}.${had} Nothing was bought in its place`,
   );
@@ -268,7 +268,7 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought !== undefined && has ? 'yes' : 'no',
-    hint: `${has ? 'You pay for the leads that it found. ' : ''}To search again is a new purchase.`,
+    hint: `${has ? 'You pay for the leads that it found. ' : ''}A new search is a new purchase.`,
     ...(requestId === undefined ? {} : { requestId }),
   });
 }
