@@ -52,7 +52,7 @@ function toRest(
 ): { readonly request: EntitySearchRequest | undefined; readonly mayRepeat: boolean } {
   const rest = (requested.limit ?? limits.entityLimit.default) - received;
   if (rest <= 0) return noRest;
-  const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []).reverse();
+  const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
   // A part that was refused has brought nothing.
   const isUnnamed = parts.some(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
