@@ -22,10 +22,10 @@ export async function tryReplacement(path: string, target: string, old: Stats): 
   const tried = `${target}.try`;
   // A killed run may have left it.
   await rmdir(tried).catch(() => undefined);
-  const folder = await mkdir(tried).then(
-    () => open(tried, 'r'),
-    () => undefined,
-  );
+  // A run that takes over removes it at any time.
+  const folder = await mkdir(tried)
+    .then(() => open(tried, 'r'))
+    .catch(() => undefined);
   if (folder === undefined) return undefined;
   try {
     const why = await whyInPlace(target, old, folder);
