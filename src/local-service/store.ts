@@ -70,7 +70,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
   // SQLite would write to the target of a link.
   for (const file of [path, `${path}-journal`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
-      throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'ELOOP' });
+      throw Object.assign(new Error(`${file} is a symbolic link`), { code: 'SYMBOLIC_LINK' });
   const lock = claimLock(join(stateDir, 'lock'), pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
