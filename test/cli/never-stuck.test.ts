@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { withOutputLock } from '../../src/files/folder-lock.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
-import { notFound, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
@@ -142,6 +142,21 @@ const cases: readonly Case[] = [
     ...goesOn,
   },
 ];
+
+it('a search that was killed before its leads counted for their list brings none of them twice', async () => {
+  let searches = 0;
+  const there = await machineWith((socket, { method }) => {
+    if (method === 'GET') return void socket.write(notFound);
+    if (searches++ > 0)
+      return void socket.write(wholeStream(searchFrames([['{"name":"A"}', '{"name":"C"}']])));
+    socket.end(streamStart(searchFrames([['{"name":"A"}', '{"name":"B"}']])[0] ?? ''));
+  });
+  const search = () => there.leadpipe('search company x --limit 4 --only-new -o x.jsonl');
+  expect((await search()).code).toBe(3);
+  rmSync(join(there.state, 'lists'), { recursive: true });
+  expect((await search()).code).toBe(0);
+  expect(there.read('x.jsonl')).toBe('{"name":"A"}\n{"name":"B"}\n{"name":"C"}\n');
+});
 
 it('a search that is cut again and again sends the key that the user chose once', async () => {
   const keys: (string | undefined)[] = [];

@@ -40,6 +40,10 @@ describe('waits', () => {
     expect((await tryOut('balance', ['busy'], { random: 0 })).waits).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  it('are short for what starts on this machine', async () => {
+    expect((await tryOut('balance', ['not_running'])).waits).toEqual([300]);
+  });
+
   it('are what the service asked for', async () => {
     const busy = new RequestError('busy', endpoints.search, 'busy', { retryAfterMs: 7000 });
     expect((await tryOut('search', [busy])).waits).toEqual(Array(6).fill(7000));
