@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
+import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
 import { cutting, jsonAnswer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
@@ -130,6 +131,16 @@ describe('"You already bought this"', () => {
     expect((await at.leadpipe(first)).code).toBe(0);
     writeSettings(at.env, { 'price.contact.email': 3 });
     expect((await at.leadpipe(second, terminal)).stderr.includes(told)).toBe(isSaid);
+  });
+
+  it.each([
+    [23, true],
+    [25, false],
+  ])('for a day: %i hours later: %s', async (hours, isSaid) => {
+    expect((await at.leadpipe('contact email a')).code).toBe(0);
+    const clock = { ...machineClock, now: () => new Date(Date.now() + hours * 3_600_000) };
+    const later = await at.leadpipe('contact email a', { ...terminal, context: { clock } });
+    expect({ code: later.code, isSaid: later.stderr.includes(told) }).toEqual({ code: 0, isSaid });
   });
 
   it('not before a refusal by the limit of the day', async () => {
