@@ -29,18 +29,25 @@ export async function tryReplacement(path: string, target: string, old: Stats): 
   if (folder === undefined) return undefined;
   try {
     const why = await whyInPlace(target, old, folder);
-    if (why !== undefined) return why;
-    await rename(tried, target);
-    // Somebody has just removed the file.
-    await rmdir(target);
-  } catch (error) {
-    if (!refusals.includes(codeOf(error) ?? '')) return undefined;
-    await (await openToWrite(path, target)).close();
+    if (why !== undefined || (await isRefused(tried, target)))
+      await (await openToWrite(path, target)).close();
+    return why;
   } finally {
     await folder.close();
     await rmdir(tried).catch(() => undefined);
   }
-  return undefined;
+}
+
+/** Whether this folder can't take the place of the file for another reason than that it is a folder. */
+async function isRefused(folder: string, target: string): Promise<boolean> {
+  try {
+    await rename(folder, target);
+    // Somebody has just removed the file.
+    await rmdir(target);
+    return false;
+  } catch (error) {
+    return refusals.includes(codeOf(error) ?? '');
+  }
 }
 
 /**

@@ -151,6 +151,21 @@ describe.runIf(canMark)('a file with a mark of its file system', () => {
   });
 });
 
+it.runIf(canMark && canBeOther)(
+  'a marked file of somebody else is refused before anything is bought',
+  async () => {
+    const at = await createBuyer();
+    at.write('a.jsonl', '');
+    chmodSync(at.pathOf('a.jsonl'), 0o666);
+    for (const folder of [at.cwd, join(at.cwd, '..')]) chownSync(folder, other, other);
+    can('chattr', '+a', at.pathOf('a.jsonl'));
+    const result = await inShell(`${search} a.jsonl`, at, ...asOther);
+    can('chattr', '-a', at.pathOf('a.jsonl'));
+    expect(result).toMatchObject(failing(74, 'it is marked as append-only'));
+    expect(at.requests).toEqual([]);
+  },
+);
+
 describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights of its own', () => {
   const isRoot = { through: [] as readonly string[], ls: '' };
   const isOther = { ...isRoot, through: asOther };
