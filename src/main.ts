@@ -130,7 +130,10 @@ async function run(): Promise<void> {
   process.on('exit', (exit) => {
     process.exitCode = context.run.atExit?.(exit) ?? exit;
   });
-  process.on('uncaughtException', async (error) => process.exit(await reportThrown(context, error, argv)));
+  process.on('uncaughtException', async (error) => {
+    // If that fails too, it must not be reported again: an update may have replaced the files that it needs.
+    process.exit(await reportThrown(context, error, argv).catch(() => reportPlainly(error)));
+  });
   process.exitCode = await runProgram(context, argv);
   if (context.run.isServer) {
     // A server that could not begin would keep listening.
@@ -144,6 +147,14 @@ async function run(): Promise<void> {
     const { writeFailure } = await import('./files/write-failure.ts');
     process.exitCode = await reportThrown(context, writeFailure(output, unwritten), argv);
   }
+}
+
+/** Reports an error without any other file of leadpipe, and returns the exit code. */
+function reportPlainly(error: Error): number {
+  process.stderr.write(
+    `error: ${error.message.split('\n', 1)[0]}\nThe files of leadpipe were changed while it ran, for example by an update. Look into the history before you buy again.\n`,
+  );
+  return exitCodeOf('bug');
 }
 
 /** The folders of this user. A relative one is none: that user has no home. */

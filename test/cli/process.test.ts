@@ -1,9 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ending } from '../helpers/ending.ts';
 import {
   chunk,
@@ -14,7 +24,7 @@ import {
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { type Machine, machineWith } from '../helpers/machine.ts';
-import { command, resultOf, until } from '../helpers/run.ts';
+import { bareEnvironment, command, resultOf, temporaryFolder, until } from '../helpers/run.ts';
 
 const frames = searchFrames([['{"name":"A"}', '{"name":"B"}'], ['{"name":"C"}']]);
 const [first = '', ...rest] = frames;
@@ -231,4 +241,23 @@ it('stderr has the closing lines, which -q silences', async () => {
   const quiet = { code: 0, stderr: '', stdout: expect.stringContaining('"A"') };
   expect(await run(`${search} -q -o -`)).toEqual(quiet);
   expect((await run(`${search} --json-errors`)).stderr).toBe('');
+});
+
+it('that stops after its own files were replaced, as by an update, says so once and ends', async () => {
+  const folder = temporaryFolder();
+  const root = join(command, '../..');
+  for (const part of ['bin', 'dist', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  const args = [join(folder, 'bin/leadpipe.js'), 'serve', '--port', '0', '-q'];
+  const child = spawn(process.execPath, args, { env: bareEnvironment() });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = resultOf(child);
+  await once(child.stdout, 'data');
+  renameSync(join(folder, 'dist/chunks'), join(folder, 'dist/gone'));
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^error: .*\nThe files of leadpipe were changed while it ran.*\n$/),
+  });
 });
