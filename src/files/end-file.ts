@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, fsyncSync, openSync, renameSync, rmSyn
 import { access } from 'node:fs/promises';
 import { LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
-import { statOrNothing, targetOf } from './target.ts';
+import { descriptorOf, statOrNothing, targetOf } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
 /** How often a full pipe is tried again, a millisecond apart. */
@@ -14,15 +14,14 @@ const maxTries = 500;
  * LocalIoError, too.
  */
 export async function prepareEndFile(path: string, pid: number): Promise<(text: string) => void> {
-  const descriptor = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path)?.[1];
-  const name = { '/dev/stdout': '1', '/dev/stderr': '2' }[path] ?? descriptor;
-  if (name !== undefined) {
+  const descriptor = descriptorOf(path);
+  if (descriptor !== undefined) {
     try {
-      fstatSync(Number(name));
+      fstatSync(descriptor);
     } catch (cause) {
       throw new LocalIoError(`can't write ${path}: it is not open`, { cause });
     }
-    return (text) => writeTo(Number(name), path, text);
+    return (text) => writeTo(descriptor, path, text);
   }
   const existing = await statOrNothing(path);
   if (existing?.isDirectory()) throw new LocalIoError(`can't write ${path}: it is a folder`);

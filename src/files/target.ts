@@ -15,6 +15,13 @@ export async function targetOf(path: string): Promise<string> {
   return at;
 }
 
+/** Pure: the number of what is open already, where a path stands for that and not for a file. */
+export function descriptorOf(path: string): number | undefined {
+  const number = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path)?.[1];
+  const name = { '/dev/stdin': '0', '/dev/stdout': '1', '/dev/stderr': '2' }[path] ?? number;
+  return name === undefined ? undefined : Number(name);
+}
+
 export async function statOrNothing(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);

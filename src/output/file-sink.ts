@@ -9,7 +9,7 @@ import { type HeldLock, LockLostError } from '../files/folder-lock.ts';
 import { noFollow } from '../files/line-log.ts';
 import { syncFolder } from '../files/private-folder.ts';
 import { failToOpen, replaceFile, tryReplacement } from '../files/replacement.ts';
-import { type Opening, statOrNothing, targetOf } from '../files/target.ts';
+import { descriptorOf, type Opening, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import type { Appended } from './append.ts';
 import { openDirect } from './sink.ts';
@@ -55,6 +55,10 @@ export async function createFileSink(path: string, options: FileSinkOptions) {
     if (!isFolder && make === undefined) return await openDirect(path, existing.isFIFO(), waiting);
     const why = isFolder ? 'it is a folder' : `${make?.what} needs a regular file`;
     throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of a file.');
+  }
+  if (existing !== undefined && append === undefined && descriptorOf(path) !== undefined) {
+    const why = 'it would replace the file that is open there';
+    throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of the file.');
   }
   const target = await targetOf(path);
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => failToOpen(path, error));

@@ -244,6 +244,15 @@ it.runIf(isLinux).each(['/dev/stdout', '/dev/fd/1', '-'])(
   },
 );
 
+it.runIf(isLinux)('a file that is open under another number is not replaced', async () => {
+  const at = await createBuyer();
+  at.write('all.csv', 'old\n');
+  const refused = failing(2, "can't write /dev/fd/3: it would replace the file that is open there");
+  expect(await inShell(`${search} /dev/fd/3 -f csv 3>> all.csv`, at)).toMatchObject(refused);
+  expect(at.read('all.csv')).toBe('old\n');
+  expect(at.requests).toEqual([]);
+});
+
 const privileged = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
 it.runIf(canBeOther && existsSync(privileged) && Number(readFileSync(privileged)) > 80)(
   'a port that only root may use: another one helps',
