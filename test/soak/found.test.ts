@@ -3,6 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { listening } from '../helpers/listening.ts';
 import { createMachine } from '../helpers/machine.ts';
+import { writeSettings } from '../helpers/settings.ts';
 import { startCountingService } from './counting-service.ts';
 import { simulate, startSimulated } from './simulated.ts';
 
@@ -173,5 +174,22 @@ it('a disk that fails where all rows are in the file already is an error of that
     const { code, stderr } = await run.ended;
     isOver = run.changes() < at;
     expect([3, 74], `${at}: ${stderr}`).toContain(code);
+  }
+}, 120_000);
+
+it('rows that were to be sent when the disk failed count for the day, since the next run sends them', async () => {
+  const service = await startCountingService(false);
+  for (let at = 1, isOver = false; !isOver; at++) {
+    const { env, pathOf } = createMachine(service.url);
+    writeSettings(env, { max_credits_per_day: 6, 'price.contact.email': 1 });
+    const args = ['contact', 'email', '--input', '-', '--concurrency', '3', '-o', pathOf('out.jsonl')];
+    const before = service.purchases.length;
+    const stdin = 'a\nb\nc\nd\ne\nf\ng\nh\ni\n';
+    const run = startSimulated({ args, env, stdin, fault: { mode: 'EIO', at }, clockAheadMs: 0 });
+    await run.ended;
+    isOver = run.changes() < at;
+    await startSimulated({ args, env, stdin, clockAheadMs: 0 }).ended;
+    // Where the end could not be written down either, all of the first run counts.
+    expect(service.purchases.length - before, String(at)).toBeLessThanOrEqual(6);
   }
 }, 120_000);

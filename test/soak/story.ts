@@ -198,12 +198,10 @@ async function bringToItsEnd(world: World, order: Order): Promise<void> {
   throw new Error(`${order.name} is stuck: ${calmRuns} runs in peace did not end it`);
 }
 
-/** Whether a limit can refuse it in peace: that of the day, or its own, where its input has grown. */
-function mayBeOverLimit(
-  { dayLimit }: World,
-  { list, maxCredits = Number.POSITIVE_INFINITY }: Order,
-): boolean {
-  return dayLimit !== undefined || (list?.rows.length ?? 0) > maxCredits;
+/** Whether a limit can refuse it in peace: that of the day, or its own, where its input has other rows than at first. */
+function mayBeOverLimit({ dayLimit }: World, { isEdited, list, maxCredits }: Order): boolean {
+  if (dayLimit !== undefined) return true;
+  return maxCredits !== undefined && (isEdited || (list?.rows.length ?? 0) > maxCredits);
 }
 
 /** What has become of an order in one process. */
@@ -361,12 +359,14 @@ function changeInputs(world: World, orders: readonly Order[]): void {
 }
 
 /** Whether it has said that the next run may bring the same again. */
-const isUnstored = ({ stderr }: Result): boolean => stderr.includes('may deliver and charge them again');
+/** Whether a run said that its leads, or its end, could not be stored. */
+const isUnstored = ({ stderr }: Result): boolean =>
+  /may deliver and charge them again|may buy the rest of it again/.test(stderr);
 
 /** The next order of the same is another purchase. Leads that could not be stored may come again. */
 function end(world: World, order: Order, mayComeAgain: boolean): void {
   // Also what a run brought that was killed behind its end.
-  if (order.list === undefined && order.output !== undefined && !mayComeAgain) {
+  if (order.list === undefined && order.output !== undefined && (order.isAppended || !mayComeAgain)) {
     for (const { name } of toRows(read(order.output), order.format))
       if (name.startsWith(`${order.name}/`)) order.delivered.add(name);
   }
@@ -609,7 +609,8 @@ function checkLeads(
   const again = leads.find((lead) => delivered.has(lead));
   if (has(order, '--only-new') && !order.isAppended && again !== undefined)
     throw new Error(`${name}: ${again} was delivered before`);
-  if (result.code === 0 && !isUnstored(result)) for (const lead of leads) delivered.add(lead);
+  const isStored = order.isAppended || !isUnstored(result);
+  if (result.code === 0 && isStored) for (const lead of leads) delivered.add(lead);
 }
 
 function checkRows({ service }: World, order: Order, { code }: Result, rows: readonly OutputRow[]): void {

@@ -120,8 +120,10 @@ export function createRowPurchases(
         stopWith(error);
         if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') throw error;
         if (isIntended && !isInDoubt()) {
-          // So that it does not seem to be charged. If this can't be written, the error is thrown anyway.
-          await stored.settle(digest, number, toFailed(error, isFree)).catch(() => undefined);
+          // So that it does not seem to be charged. Where this can't be written, the next run sends it as one that has been counted.
+          await stored.settle(digest, number, toFailed(error, isFree)).catch(() => {
+            charged = 'maybe';
+          });
         }
         throw error.with({ charged });
       } finally {
