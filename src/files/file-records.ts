@@ -38,7 +38,7 @@ export async function openFileRecords(
 }
 
 async function openText(text: AsyncGenerator<string>, reading: Reading): Promise<Records> {
-  const { extension, field, headerRow, what } = reading;
+  const { extension, field, headerRow, sheet, table: chosen, what } = reading;
   let head = '';
   let isOver = false;
   const readMore = async (): Promise<void> => {
@@ -79,6 +79,10 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   const format = reading.format ?? (await toFormat());
   // An empty file has no header.
   const isEmpty = head.trim() === '';
+  if (sheet !== undefined && !isEmpty)
+    throw new UsageError(`${what} is no workbook: it has no sheets to choose from`);
+  if (chosen !== undefined && !isEmpty && format !== 'json')
+    throw new UsageError(`${what} has no tables to choose from`);
   if (format === 'csv' && !isEmpty) {
     let table = await view();
     // A pipe may bring a line at a time. A header that is not known is compared with the rows below it.
@@ -240,7 +244,9 @@ const maxDatabase = 1024 * 1024 * 1024;
 
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
 async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Reading): Promise<Records> {
-  const { what, sheet } = reading;
+  const { what, sheet, table } = reading;
+  if (table !== undefined)
+    throw new UsageError(`${what} is a workbook: it has sheets to choose from, no tables`);
   const workbook = await wholeOf(
     bytes,
     maxWorkbook,
@@ -259,14 +265,18 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   }
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
-  return { ...(await openTable(rows(), head, reading, 'sheet')), note, warnings };
+  const records = await openTable(rows(), head, reading, 'sheet');
+  const notes = [note, records.note].filter((one) => one !== undefined);
+  return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
 }
 
 /** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */
 async function openDatabase(
   bytes: AsyncIterable<Uint8Array | string>,
-  { what, table, path }: Reading,
+  { what, sheet, table, path }: Reading,
 ): Promise<Records> {
+  if (sheet !== undefined)
+    throw new UsageError(`${what} is a database: it has tables to choose from, no sheets`);
   const database = await wholeOf(
     bytes,
     maxDatabase,

@@ -44,7 +44,9 @@ export function findHeader(
 
   const best = candidates.reduce((one, row) => (row.known > one.known ? row : one), first);
   const fits = covers(first, looked);
-  if (best.known > 1 && best !== first) return fits ? unsure(best) : sure(best);
+  // Another table may stand above: names, and rows below them.
+  const isSecond = looked.slice(0, Math.max(0, best.at - 1)).some(({ known }) => known > 1);
+  if (best.known > 1 && best !== first) return fits || isSecond ? unsure(best) : sure(best);
   if (fits && isLikeBelow(first, looked)) return { is: 'no_header', line: first.line, known: 0 };
   const { filled, known } = best;
   if (known > 0) {

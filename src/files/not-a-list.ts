@@ -12,6 +12,7 @@ export function seemsToBe(begin: string): string | undefined {
   const text = begin.trimStart();
   if (text.startsWith('{\\rtf')) return 'a document (RTF)';
   if (/^BEGIN:VCARD\b/i.test(text)) return 'contacts (vCard)';
+  if (/^[^\r\n]*\r?\n *─{3,}[─ ]*\r?\n/.test(text)) return 'a table for the screen';
   if (/^BEGIN:VCALENDAR\b/i.test(text)) return 'a calendar (iCalendar)';
   if (/^%YAML |^---[ \t]*[\r\n]+\s*(?:- )?[\w"' -]+:/.test(text)) return 'YAML';
   if (!text.startsWith('<')) return isYaml(text) ? 'YAML' : isMarkdown(text) ? 'Markdown' : undefined;

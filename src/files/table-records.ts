@@ -28,13 +28,21 @@ export async function openTable(
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
     return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
   }
+  let above = 0;
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
-    if (line < headerRow) continue;
+    if (line < headerRow) {
+      if (!cells.every(isBlank)) above++;
+      continue;
+    }
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    return toRecords(cells, parsed, texts, what);
+    // Where the user named the header, this is no surprise.
+    const isSaid = above === 0 || reading.headerRow !== undefined;
+    const lines = above === 1 ? `1 ${unit} above it is` : `${above} ${unit}s above it are`;
+    const note = isSaid ? undefined : `The header of ${what} is ${unit} ${headerRow}: ${lines} not read.`;
+    return { ...toRecords(cells, parsed, texts, what), note };
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }

@@ -144,7 +144,8 @@ function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>
   if (costs.is === 'once') return reserveCredits(spending, costs.worst);
   const { each, rest = 0, sent } = costs;
   if (each.credits === null) throw toUnknownPrice(each.setting);
-  return reserveCredits(spending, { credits: exact((sent + rest) * each.credits) });
+  const whole = exact((sent + rest) * each.credits);
+  return reserveCredits(spending, { credits: whole }, sent > 0 ? 'the whole list' : 'this');
 }
 
 /** What counts for the day: this many credits and, where that is not all of it, why the rest is not known. */
@@ -226,9 +227,9 @@ export async function checkCovered(
   if (available !== undefined && credits > available) throw toNotCovered(credits, available);
 }
 
-function reserveCredits(spending: Spending, worst: WorstCase): number {
+function reserveCredits(spending: Spending, worst: WorstCase, what?: LimitedPurchase): number {
   if (worst.credits === null) throw toUnknownPrice(worst.setting);
-  if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending);
+  if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending, what);
   return worst.credits;
 }
 
@@ -351,10 +352,13 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
   );
 }
 
+/** The limit of a list is one for all of its runs. */
+type LimitedPurchase = 'this' | 'the next row' | 'the whole list';
+
 export function toOverLimit(
   worst: number,
   { limit, reserved, setting, spent }: Spending,
-  what: 'this' | 'the next row' = 'this',
+  what: LimitedPurchase = 'this',
 ): LeadpipeError {
   const left = exact(limit - spent - reserved);
   const isOfDay = setting === 'max_credits_per_day';
@@ -362,7 +366,7 @@ export function toOverLimit(
   const some = left === 0 ? 'nothing is' : `only ${areOf(left)}`;
   const room = left === limit && !isOfDay ? `the limit is ${limit}` : `${some} left ${of}`;
   const by = setting === undefined ? '' : ` (setting ${setting})`;
-  const end = what === 'this' ? '; nothing was bought' : '';
+  const end = what === 'the next row' ? '' : '; nothing was bought';
   return refused(`${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}${end}`, 'over_limit', {
     is: 'over_limit',
     worst,

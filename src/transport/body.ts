@@ -30,23 +30,32 @@ const decoders = new Map<string, () => Transform>([
 ]);
 
 /**
- * Reads a body and masks it in parts, so that each step is short. Throws a RangeError when it is over the cap, and a TypeError when it
- * is not UTF-8 and has to be.
+ * Reads a body and masks it in parts, so that each step is short. Bytes that are not UTF-8 are replaced: the rest may be what was paid for.
+ * Throws a RangeError when it is over the cap.
  */
 export async function readText(
   pieces: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  fatal: boolean,
   mask: Mask,
-): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal });
+): Promise<{ readonly text: string; readonly isUtf8: boolean }> {
+  let decoder = new TextDecoder('utf-8', { fatal: true });
+  let isUtf8 = true;
+  const decode = (piece?: Uint8Array): string => {
+    try {
+      return decoder.decode(piece, { stream: piece !== undefined });
+    } catch {
+      isUtf8 = false;
+      decoder = new TextDecoder();
+      return decoder.decode(piece, { stream: piece !== undefined });
+    }
+  };
   const parts: string[] = [];
   let bytes = 0;
   let rest = '';
   for await (const piece of pieces) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw new RangeError(`larger than ${maxBytes} bytes`);
-    rest += decoder.decode(piece, { stream: true });
+    rest += decode(piece);
     if (rest.length > longestPart) {
       // The last characters may hold the beginning of the key.
       rest = mask(rest);
@@ -54,14 +63,13 @@ export async function readText(
       rest = rest.slice(-longestKey);
     }
   }
-  parts.push(mask(rest + decoder.decode()));
-  return parts.join('');
+  parts.push(mask(rest + decode()));
+  return { text: parts.join(''), isUtf8 };
 }
 
-/** Why a body can't be read (over the cap, not UTF-8, wrong content encoding); undefined if it was cut. */
+/** Why a body can't be read (over the cap, wrong content encoding); undefined if it was cut. */
 export function unreadableOf(error: unknown): string | undefined {
   if (error instanceof RangeError) return error.message;
   const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  const isUnreadable = /^(?:ERR_ENCODING_INVALID_ENCODED_DATA|Z_DATA_ERROR|ERR__ERROR_FORMAT)/.test(code);
-  return isUnreadable ? String(error) : undefined;
+  return /^(?:Z_DATA_ERROR|ERR__ERROR_FORMAT)/.test(code) ? 'its compression is damaged' : undefined;
 }

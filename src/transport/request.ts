@@ -87,7 +87,7 @@ export function createTransport(options: TransportOptions) {
   /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
   async function readOdd(incoming: Incoming, call: Call, maxBytes: number): Promise<string> {
     try {
-      return await readText(piecesOf(incoming), maxBytes, false, mask);
+      return (await readText(piecesOf(incoming), maxBytes, mask)).text;
     } catch (error) {
       if (call.signal.aborted) throw toFailure(error, call, incoming);
       return '';
@@ -98,9 +98,9 @@ export function createTransport(options: TransportOptions) {
     const check = (text: string): T | string => flawOfJson(text) ?? read(text);
     const incoming = await send(call, (text) => typeof check(text) !== 'string');
     const { header, requestId } = incoming;
-    let text: string;
+    let body: Awaited<ReturnType<typeof readText>>;
     try {
-      text = await readText(piecesOf(incoming), maxJsonBytes, true, mask);
+      body = await readText(piecesOf(incoming), maxJsonBytes, mask);
     } catch (cause) {
       const why = unreadableOf(cause);
       if (why === undefined) throw toFailure(cause, call, incoming);
@@ -110,8 +110,11 @@ export function createTransport(options: TransportOptions) {
     }
     // undici frees the connection one turn of the event loop later, and would open another one for a request that comes before.
     await new Promise((resolve) => setImmediate(resolve));
+    const { text, isUtf8 } = body;
     const value = check(text);
     if (typeof value === 'string') throw garbled(call, `an answer ${value}`, requestId, { body: text });
+    if (!isUtf8)
+      throw garbled(call, 'an answer with bytes that are not UTF-8', requestId, { body: text, answer: text });
     // rule: common.key-generated, extract.key, create.headers
     const idempotencyKey = header(responseHeaders.idempotencyKey);
     return { text, value, requestId, idempotencyKey, serverTime: header('date') };

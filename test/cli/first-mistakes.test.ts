@@ -10,7 +10,7 @@ import { commandLines } from './command-lines.ts';
 const types = 'It must be one of: person, company, twitter_creator';
 const quotes = 'a text of several words needs quotes';
 const nothing =
-  'exit 6 | there is no operation nope on this machine\\n | No purchases recorded on this machine yet.';
+  'exit 6 | there is no operation nope on this machine\\n | No purchases recorded on this machine yet. Those with --no-history are not listed.';
 
 /** What a newcomer types, what is wrong with it, and the command that was meant. */
 const mistakes = String.raw`

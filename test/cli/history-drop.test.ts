@@ -77,7 +77,7 @@ it('without an operation history show prints the latest, and history list --sear
     const name = JSON.stringify({ name: JSON.parse(body || '{}').objective });
     socket.end(wholeStream(searchFrames([[name]])));
   });
-  const says = 'No purchases recorded on this machine yet.';
+  const says = 'No purchases recorded on this machine yet. Those with --no-history are not listed.';
   expect(await at.leadpipe('history show')).toMatchObject(failing(6, says));
   // Far behind what the history shows of it.
   const long = `${'dentist '.repeat(60)}in Graz`;

@@ -89,7 +89,11 @@ describe('history totals', () => {
 
   it('says that there is nothing, and what it can add up by', async () => {
     const bare = createMachine();
-    const nothing = { code: 0, stdout: '', stderr: 'No purchases recorded on this machine yet.\n' };
+    const nothing = {
+      code: 0,
+      stdout: '',
+      stderr: 'No purchases recorded on this machine yet. Those with --no-history are not listed.\n',
+    };
     expect(await bare.run('history totals')).toEqual(nothing);
     const wrong = await bare.run('history totals --by week');
     expect(wrong).toMatchObject(ending(2, 'day, month, command, list, profile'));

@@ -455,7 +455,10 @@ it('a free read and an empty history need no home that can be written', async ()
   const at = await home(ok('{"object":"credit_balance","available_credits":5,"updated_at":"x"}'));
   chmodSync(at.env.HOME ?? '', 0o500);
   expect((await at.leadpipe('balance')).code).toBe(0);
-  const nothing = { code: 0, stderr: 'No purchases recorded on this machine yet.\n' };
+  const nothing = {
+    code: 0,
+    stderr: 'No purchases recorded on this machine yet. Those with --no-history are not listed.\n',
+  };
   expect(await at.leadpipe('history')).toMatchObject(nothing);
   chmodSync(at.env.HOME ?? '', 0o700);
 });

@@ -70,7 +70,7 @@ describe('a run that finds nothing new', () => {
     await serve(leadsOf(0, 3));
     await search('--limit 3');
     const says =
-      'Nothing new: all results are already in your list "company" (3 leads). To see them: leadpipe history lists company';
+      'No new leads: the service found none, or only leads that are already in your list "company" (3 leads). To see them: leadpipe history lists company';
     const left = '0 leads · 3 left out (delivered before)';
     expect(await onlyNew('--limit 3')).toEqual({ ...ending(0, left, says), stdout: '' });
     // Also where the service has left them out.
@@ -122,7 +122,7 @@ describe('a run that finds nothing new', () => {
   it('says so of a task', async () => {
     await serveTask({ steps: [['done', 2]], entities: leadsOf(0, 2) });
     const task = 'task run company x --only-new --poll-interval 0.01';
-    expect((await at.leadpipe(task)).stderr).not.toContain('Nothing new');
+    expect((await at.leadpipe(task)).stderr).not.toContain('No new leads');
     expect((await at.leadpipe(task)).stderr).toContain('leadpipe history lists company');
   });
 });

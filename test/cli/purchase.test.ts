@@ -303,4 +303,21 @@ describe('an answer that can not be understood', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await at.leadpipe(`history show ${error.operation_id}`)).toMatchObject(failing(6, file));
   });
+
+  it('with a byte that is not UTF-8 is kept, and can be printed', async () => {
+    const body = Buffer.from(jsonAnswer(contactAnswer.replace('a@b.example', 'Jos#')));
+    body[body.indexOf('#')] = 0xe9;
+    const there = await machineWith(body);
+    const { code, stderr } = await there.leadpipe('contact email x --json-errors');
+    const { error } = JSON.parse(stderr);
+    expect({ code, message: error.message }).toEqual({
+      code: 8,
+      message: 'the service sent an answer with bytes that are not UTF-8 (POST /v1/contact-search)',
+    });
+    const shown = await there.leadpipe(`history show ${error.operation_id} -f jsonl`);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('"content":"Jos\ufffd"') });
+    there.write('rows.txt', 'Ada\n');
+    const rows = await there.leadpipe('contact email --input rows.txt -f jsonl');
+    expect(rows).toMatchObject({ code: 0, stdout: expect.stringContaining('Jos\ufffd') });
+  });
 });

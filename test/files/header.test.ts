@@ -129,6 +129,11 @@ const tables: readonly [name: string, text: string, expected: string][] = [
     'Name|Website|City / 5: Acme|acme.example|Rome (1)',
   ],
   [
+    'another table above, with fewer columns',
+    'name,company\nAda,Acme\nBo,Beta\nname,company,city\nCy,Gamma,Rome\nDi,Delta,Oslo\n',
+    'header_unsure 4',
+  ],
+  [
     'groups of columns',
     'Company,,,Contact,\nName,Website,City,First Name,Last Name\nAcme,acme.example,Rome,Ada,X\n',
     'Name|Website|City|First Name|Last Name / 3: Acme|acme.example|Rome|Ada|X (1)',

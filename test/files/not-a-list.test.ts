@@ -46,6 +46,8 @@ describe('what is no list is refused', () => {
     ['an HTML page', html, '.csv'],
     ['XML', '<?xml version="1.0"?>\n<leads>\n<lead name="Acme"/>\n</leads>\n', ''],
     ['XML', '<?xml version="1.0"?>\n<a>\n<title>Acme</title>\n</a>\n', ''],
+    ['a table for the screen', 'name   score\n─────  ─────\nAcme    0.99\n', ''],
+    ['a table for the screen', 'name   score\r\n─────  ─────\r\nAcme    0.99\r\n', '.txt'],
     ['XML', '<leads>\n  <lead>Acme</lead>\n</leads>\n', ''],
     ['contacts (vCard)', 'BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ada\r\nEND:VCARD\r\n', ''],
     ['a calendar (iCalendar)', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n', ''],

@@ -134,6 +134,14 @@ describe('an input', () => {
     ]);
   });
 
+  it('whose header was found below other lines says how many are not read', async () => {
+    write('list.csv', 'Prospects\n\nname,objective\nx,Ada\ny,Bo\n');
+    const says = 'The header of list.csv is line 3: 1 line above it is not read.\n';
+    expect((await contacts('--input', 'list.csv')).stderr).toContain(says);
+    expect((await contacts('--input', 'list.csv', '--header-row', '3')).stderr).not.toContain('not read');
+    expect(paid()).toEqual(['Ada', 'Ada', 'Bo', 'Bo']);
+  });
+
   it('that repeats its header says how often, once', async () => {
     const note = 'list.csv repeats its header in 2 rows, which were left out.';
     const text = 'name,objective\nx,Ada\nname,objective\ny,Name\nname,objective\n';
@@ -507,6 +515,9 @@ it.each([
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
   [['--input', 'arrays.json'], 'has several arrays: leads, others'],
   [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
+  [['--input', 'list.csv', '--table', 'x'], 'list.csv has no tables to choose from'],
+  [['--input', 'list.jsonl', '--table', 'x'], 'list.jsonl has no tables to choose from'],
+  [['--input', 'list.csv', '--sheet', '2'], 'list.csv is no workbook: it has no sheets to choose from'],
   [['--input', 'titled.csv'], 'If it is the header: --header-row 2. If there is none: --header-row 0'],
   [['--input', 'bare.csv'], 'seems to have no header: line 1 looks like a row (Ada, ada@a.example)'],
   [['--input', 'bare.csv', '--header-row', '3'], 'has no header in line 3'],

@@ -193,3 +193,23 @@ it('rows that were to be sent when the disk failed count for the day, since the 
     expect(service.purchases.length - before, String(at)).toBeLessThanOrEqual(6);
   }
 }, 120_000);
+
+it('the most that the rest of a killed list can cost has the rows that were to be sent', async () => {
+  const service = await startCountingService(false);
+  for (const nth of [1, 2, 4]) {
+    const { env, pathOf, write } = createMachine(service.url);
+    writeSettings(env, { 'price.contact.email': 1 });
+    write('list.txt', 'a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n');
+    const args = ['contact', 'email', '--input', pathOf('list.txt'), '--concurrency', '3'];
+    const killed = startSimulated({ args: [...args, '-o', pathOf('out.jsonl')], env, clockAheadMs: 0 });
+    let left = nth;
+    service.onPurchase = () => --left === 0 && killed.kill();
+    await killed.ended;
+    service.onPurchase = () => {};
+    const before = service.purchases.length;
+    const { stderr } = await runInProcess('resume', { env });
+    const [, most = 0] = /The rest can cost at most (\d+) credits/.exec(stderr) ?? [];
+    const paid = service.purchases.length - before;
+    expect({ nth, isCovered: paid > 0 && paid <= Number(most), stderr }).toMatchObject({ isCovered: true });
+  }
+});

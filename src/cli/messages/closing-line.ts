@@ -142,7 +142,7 @@ export function toNothingNew(
   { name, size = 0 }: NonNullable<Listed['list']>,
 ): string | undefined {
   if (leads > 0 || size === 0) return undefined;
-  return `Nothing new: all results are already in your list "${name}" (${countOf(size)}). To see ${plural(size, 'it', 'them')}: leadpipe history lists ${shellWord(name)}`;
+  return `No new leads: the service found none, or only leads that are already in your list "${name}" (${countOf(size)}). To see ${plural(size, 'it', 'them')}: leadpipe history lists ${shellWord(name)}`;
 }
 
 /** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */

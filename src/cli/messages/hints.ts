@@ -23,7 +23,8 @@ type Hints = {
   readonly [Is in Facts['is']]: string | ((facts: Extract<Facts, { is: Is }>, ran: Ran) => string);
 };
 
-export const nothingBought = 'No purchases recorded on this machine yet.';
+export const nothingBought =
+  'No purchases recorded on this machine yet. Those with --no-history are not listed.';
 
 export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';

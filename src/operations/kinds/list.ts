@@ -41,16 +41,15 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);
-  const isPriced = rest !== undefined && credits !== null;
+  // What may have been sent can cost from now on, too: no one knows whether it was.
+  const open = rest === undefined || credits === null ? undefined : exact((rest + known.inDoubt) * credits);
   return {
     costs: { is: 'rows', each: rows.worst, sent, rest, limit },
     intent: {
       row_request: toRowRequestText(order.body as RowRequest),
       ...(credits === null && { row_price: { setting: rows.worst.setting, units: rows.worst.units } }),
     },
-    ...(operation === undefined
-      ? {}
-      : { resuming: { operation, credits: isPriced ? exact(rest * credits) : undefined, rows: known.rows } }),
+    ...(operation === undefined ? {} : { resuming: { operation, credits: open, rows: known.rows } }),
     perform: (job) => work(job, planRequest, rows, limit, others),
   };
 }
@@ -61,6 +60,8 @@ interface CountedRows {
   readonly sent: number;
   /** Requests that are still to be paid for; undefined where the rows can't be counted. */
   readonly rest: number | undefined;
+  /** Requests besides these that may have been sent and have no answer: they are sent again with their keys, and are counted already. */
+  readonly inDoubt: number;
   /** Requests that are paid for, and all of them; undefined where they can't be counted. */
   readonly rows?: { readonly done: number; readonly all: number };
   /** Whether the input has a row that the operation has sent; undefined where it has sent none. */
@@ -78,7 +79,7 @@ async function countBefore(
   try {
     const hasRow = own === undefined || own.isEmpty() ? undefined : await hasAny(rows, own);
     const sent = own?.sent() ?? 0;
-    if (!isCounted || !rows.source.isRepeatable) return { sent, rest: undefined, hasRow };
+    if (!isCounted || !rows.source.isRepeatable) return { sent, rest: undefined, inDoubt: 0, hasRow };
     for (const { folder } of others) {
       const found = await openRowsOfOther(folder);
       if (found !== undefined) opened.push(found);
@@ -86,15 +87,17 @@ async function countBefore(
     const all = [own, ...opened];
     const counted = new Set<bigint>();
     let rest = 0;
+    let inDoubt = 0;
     for await (const { digest } of requestedRows(rows, rows.source.look())) {
       if (digest === undefined || counted.has(digest)) continue;
       counted.add(digest);
       const known = findKnown(digest, all);
       const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown);
-      // What may have been sent has been counted.
-      if (!isPaid && !(known?.state === 'sent' && known.at === 0)) rest++;
+      if (known?.state === 'sent' && known.at === 0) inDoubt++;
+      else if (!isPaid) rest++;
     }
-    return { sent, rest, rows: { done: counted.size - rest, all: counted.size }, hasRow };
+    const done = counted.size - rest - inDoubt;
+    return { sent, rest, inDoubt, rows: { done, all: counted.size }, hasRow };
   } finally {
     await Promise.all([own, ...opened].map((one) => one?.close()));
   }
