@@ -60,7 +60,7 @@ export const createCommand = defineCommand({
   options: [
     new Option('--yes', 'buy the rest without a question; it is only asked on a terminal'),
     createMaxCreditsOption(
-      'do not start if the rest (a list: all of it) could cost more than n (default: as the first run)',
+      'do not start if the rest could cost more than n credits; for a list, if all of it could',
     ),
     retryUnknownOption,
     ...waitingOptions,
