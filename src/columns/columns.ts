@@ -1,4 +1,4 @@
-import { type JsonText, JsonView, objectMembers, objectOf } from '../json/text.ts';
+import { type JsonText, objectMembers, objectOf, valuesIn } from '../json/text.ts';
 import { toChosen } from './chosen-names.ts';
 import type { Column, Layout } from './layout.ts';
 
@@ -19,9 +19,9 @@ export function chosenLayout(
     const own = byHeader.get(name);
     return {
       header,
-      value(record) {
+      from(record) {
         const column = own ?? layout.sheet?.(record).find((each) => each.header === name);
-        const value = column === undefined ? record.at(name) : column.value(record);
+        const value = column === undefined ? record.at(name) : record.find(column.from);
         found.set(name, found.get(name) || column !== undefined || value !== undefined);
         return value;
       },
@@ -34,7 +34,7 @@ export function chosenLayout(
 export function membersOf(names: Iterable<string>, under?: string): Column[] {
   return Array.from(names, (name) => ({
     header: name,
-    value: (record) => (under === undefined ? record : record.inner(under))?.member(name),
+    from: [under === undefined ? [name] : [under, name]],
   }));
 }
 
@@ -50,7 +50,7 @@ export function wordedLayout(words: Readonly<Record<string, string>>): Layout {
     sheet: (record) =>
       Object.entries(words)
         .filter(([name]) => !['null', '""'].includes(record.member(name) ?? 'null'))
-        .map(([name, header]) => ({ header, value: (one) => one.member(name) })),
+        .map(([name, header]) => ({ header, from: [[name]] })),
   };
 }
 
@@ -75,8 +75,11 @@ export const balanceLayout = wordedLayout({
 
 /** The record as a flat object with the headers as keys. */
 export function toFlatObject(columns: readonly Column[], record: JsonText): JsonText {
-  const view = new JsonView(record);
-  return objectOf(columns.map((column) => [column.header, column.value(view) ?? 'null'] as const));
+  const values = valuesIn(
+    record,
+    columns.map(({ from }) => from),
+  );
+  return objectOf(columns.map(({ header }, at) => [header, values[at] as JsonText] as const));
 }
 
 /**
@@ -91,7 +94,7 @@ export function restColumn(
   const known = new Set(members);
   return {
     header,
-    value({ text }) {
+    from({ text }) {
       const rest: [string, JsonText][] = [];
       for (const [name, value] of objectMembers(text)) {
         if (!known.has(name)) rest.push([name, value]);

@@ -1,6 +1,6 @@
 import { membersOf, unique } from './columns.ts';
 import type { Column, Layout } from './layout.ts';
-import { enriched, scoreOf } from './record-parts.ts';
+import { enriched, score } from './record-parts.ts';
 
 /** Leads of a search, with the requested enrich fields. */
 export function entityLayout(enrichFields: readonly string[] = []): Layout {
@@ -10,15 +10,15 @@ export function entityLayout(enrichFields: readonly string[] = []): Layout {
 function entityColumns(enrichFields: readonly string[]): Column[] {
   const columns: Column[] = [
     ...membersOf(['name', 'description']),
-    { header: 'score', value: scoreOf },
-    { header: 'score_reason', value: (record) => record.inner('score')?.member('reason') },
+    { header: 'score', from: score },
+    { header: 'score_reason', from: [['score', 'reason']] },
     ...membersOf(['website', 'linkedin_url'], 'links'),
     ...membersOf(['links']),
   ];
   const taken = new Set(columns.map(({ header }) => header));
   const part = (header: string, field: string, name: 'content' | 'reference'): Column => ({
     header: unique(taken, header),
-    value: (record) => enriched(record, field, name),
+    from: (record) => enriched(record, field, name),
   });
   for (const field of new Set(enrichFields)) {
     columns.push(part(field, field, 'content'), part(`${field}_reference`, field, 'reference'));

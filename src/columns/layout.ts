@@ -1,4 +1,4 @@
-import type { JsonText, JsonView } from '../json/text.ts';
+import type { JsonText, JsonView, Source } from '../json/text.ts';
 
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
@@ -11,7 +11,7 @@ export interface Column {
   readonly inTable?: 'spare' | 'yields' | 'never';
   /** What people read in a sheet where there is no value. */
   readonly none?: string;
-  value(record: JsonView): JsonText | undefined;
+  readonly from: Source;
 }
 
 /** What records are called where several kinds stand in one file: the tables of a database. */

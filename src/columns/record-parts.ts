@@ -1,10 +1,16 @@
-import { arrayItems, type JsonText, JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
+import {
+  arrayItems,
+  type JsonText,
+  JsonView,
+  kindOf,
+  objectMembers,
+  type Source,
+  stringOf,
+} from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
 // rule: entity.fields
-export function scoreOf(record: JsonView): JsonText | undefined {
-  return record.inner('score')?.member('score') ?? record.member('score');
-}
+export const score: Source = [['score', 'score'], ['score']];
 
 /** One of the two parts; the whole of a value that is not of the form `{ content, reference }` is its content. */
 // rule: entity.enrich-fields

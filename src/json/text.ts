@@ -75,6 +75,12 @@ export function* eachItem(text: JsonText): Generator<JsonText, void> {
   }
 }
 
+/** The names of members, from the outside to the inside. */
+export type Path = readonly string[];
+
+/** Where a value stands in a record: at the first of these paths that leads to one, or where the function finds it. */
+export type Source = readonly Path[] | ((record: JsonView) => JsonText | undefined);
+
 /** A value whose parts are cut out only once, however often they are needed. */
 export class JsonView {
   readonly text: JsonText;
@@ -109,6 +115,16 @@ export class JsonView {
     return view;
   }
 
+  /** What stands there. */
+  find(source: Source): JsonText | undefined {
+    if (typeof source === 'function') return source(this);
+    for (const path of source) {
+      const found = behind(this, path, 0);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   /** The value at a dot path. A key that contains dots comes before a path of keys. A number means an item of an array. */
   at(path: string): JsonText | undefined {
     const whole = this.member(path);
@@ -119,6 +135,13 @@ export class JsonView {
     }
     return undefined;
   }
+}
+
+/** What the path leads to, from this step on. */
+function behind(view: JsonView | undefined, path: Path, step: number): JsonText | undefined {
+  const name = path[step];
+  if (name === undefined) return view?.text;
+  return step + 1 === path.length ? view?.member(name) : behind(view?.inner(name), path, step + 1);
 }
 
 function partsOf(text: JsonText): Map<string, JsonText> {
@@ -132,6 +155,31 @@ export function stringOf(text: JsonText | undefined): string | undefined {
   // Most strings have no escapes, and need no parser.
   if (text.charCodeAt(0) === quote && !text.includes('\\')) return text.slice(1, text.lastIndexOf('"'));
   return JSON.parse(text) as string;
+}
+
+/** What stands at these places of a record; null for nothing. */
+export function valuesIn(record: JsonText, sources: readonly Source[]): JsonText[] {
+  const view = new JsonView(record);
+  return sources.map((source) => view.find(source) ?? 'null');
+}
+
+/** A value as the text of a cell. */
+export interface ValueText {
+  /** The characters of a string, nothing for null, and any other value as it was written, on one line. */
+  readonly text: string;
+  readonly isString: boolean;
+}
+
+/** The same as texts of cells. */
+export function textsIn(record: JsonText, sources: readonly Source[]): ValueText[] {
+  return valuesIn(record, sources).map(textOf);
+}
+
+/** Pure: a value as the text of a cell. */
+export function textOf(value: JsonText): ValueText {
+  const text = stringOf(value);
+  if (text !== undefined) return { text, isString: true };
+  return { text: kindOf(value) === 'null' ? '' : toLine(value).trim(), isString: false };
 }
 
 /** An object from members that are JSON text already, in their order. */

@@ -11,6 +11,13 @@ const lineBreak = /[\t\n\v\f\r\u0085\u2028\u2029]/;
 const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 const longestLine = 1 << 20;
 
+const dropped = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Pure: a text without the characters that a terminal obeys, or that make it look like another one. Its lines and tabs stay. */
+export function withoutControls(text: string): string {
+  return text.replace(dropped, '').toWellFormed();
+}
+
 /** One line that is safe on a terminal, in an error or as a request ID: line breaks and tabs become spaces. */
 export function toTerminalText(text: string): string {
   if (plain.test(text)) return text;

@@ -2,8 +2,8 @@ import { stringify } from 'csv-stringify/sync';
 import type { Column } from '../columns/layout.ts';
 import { delimiters } from '../files/csv.ts';
 import { changedBehind, guarded } from '../files/csv-guard.ts';
-import type { JsonText } from '../json/text.ts';
-import { cellText, withoutControls } from './cell-text.ts';
+import { type JsonText, textOf, textsIn, type ValueText } from '../json/text.ts';
+import { withoutControls } from './clean.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
 /** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
@@ -22,33 +22,41 @@ export function createCsvForm(options: WriterOptions): WriterForm {
     quoted_match: [...delimiters, '\r', '\n'],
   };
   const header = csvHeader(columns, raw);
-  const cellOf = (value: JsonText | undefined): string => csvCell(value, raw);
   let start = mark ? '\ufeff' : '';
   const toText = (rows: readonly (readonly string[])[]): string => {
     const text = start + stringify([...rows], style);
     start = '';
     return text;
   };
-  return createRowsForm(options, [header], cellOf, toText, cellsAtOnce);
+  const toCell = (value: ValueText): string => toCsv(value, raw);
+  return createRowsForm(
+    options,
+    [header],
+    (record, sources) => textsIn(record, sources).map(toCell),
+    toText,
+    cellsAtOnce,
+  );
 }
 
 /** The header cells as they are written. A file must have the same ones to be appended to. */
 export function csvHeader(columns: readonly Pick<Column, 'header' | 'rawHeader'>[], raw: boolean): string[] {
-  return columns.map(({ header, rawHeader = header }) => textCell(raw ? rawHeader : header, raw));
+  return columns.map(({ header, rawHeader = header }) =>
+    toCsv({ text: raw ? rawHeader : header, isString: true }, raw),
+  );
 }
 
 /** A JSON value as a cell. */
-export function csvCell(value: JsonText | undefined, raw: boolean): string {
-  return cellText(value, { text: (text) => textCell(text, raw), json: raw ? (line) => line : jsonCell });
+export function csvCell(value: JsonText, raw: boolean): string {
+  return toCsv(textOf(value), raw);
 }
 
 // No formula, nothing to remove and no delimiter. Most cells are like this.
 const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
 
-function textCell(text: string, raw: boolean): string {
+function toCsv({ text, isString }: ValueText, raw: boolean): string {
   if (plain.test(text)) return text;
-  if (raw) return text.toWellFormed();
-  return guarded(withoutControls(text));
+  if (!isString) return raw ? text : jsonCell(text);
+  return raw ? text.toWellFormed() : guarded(withoutControls(text));
 }
 
 /** The same JSON, with the beginnings of formulas as \uXXXX: after a delimiter, these are always inside a string. */

@@ -1,6 +1,5 @@
 import { checkReplaceable, makeDatabase } from '../files/database-rows.ts';
-import type { JsonText } from '../json/text.ts';
-import { toLine } from '../json/text.ts';
+import { type JsonText, toLine, valuesIn } from '../json/text.ts';
 import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
@@ -10,7 +9,7 @@ export function createDatabaseRows(options: WriterOptions): WriterForm {
   const header = columns.map(({ header }) => JSON.stringify(header));
   const toText = (rows: readonly (readonly JsonText[])[]): string =>
     rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
-  return createRowsForm(options, [[JSON.stringify(records)], header], (value = 'null') => value, toText);
+  return createRowsForm(options, [[JSON.stringify(records)], header], valuesIn, toText);
 }
 
 /** Makes the database from its .part. One with tables of other programs is not replaced. */

@@ -1,5 +1,5 @@
 import type { Layout } from '../columns/layout.ts';
-import { type JsonText, JsonView, type Records } from '../json/text.ts';
+import type { JsonText, Records, Source } from '../json/text.ts';
 import type { Styles } from './color.ts';
 
 /** A format: makes the text of records piece by piece. */
@@ -9,20 +9,20 @@ export interface WriterForm {
   end?(): string;
 }
 
-/** Rows under a header, even if there are no rows: `cellOf` makes a cell, `textOf` the text of some rows. */
+/** Rows under a header, even if there are no rows: `toRow` makes the cells of a record, `textOf` the text of some rows. */
 export function createRowsForm<Cell>(
   { layout: { columns }, continued }: WriterOptions,
   head: readonly (readonly Cell[])[],
-  cellOf: (value: JsonText | undefined) => Cell,
+  toRow: (record: JsonText, sources: readonly Source[]) => readonly Cell[],
   textOf: (rows: readonly (readonly Cell[])[]) => string,
   cellsAtOnce = 1,
 ): WriterForm {
+  const sources = columns.map(({ from }) => from);
   let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
 
   function* lines(records: Records): Generator<string, void> {
     for (const record of records) {
-      const view = new JsonView(record);
-      rows.push(columns.map((column) => cellOf(column.value(view))));
+      rows.push(toRow(record, sources));
       if (rows.length * columns.length < cellsAtOnce) continue;
       yield textOf(rows);
       rows = [];

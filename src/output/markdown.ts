@@ -1,8 +1,7 @@
 import { findingsOf } from '../columns/record-parts.ts';
 import { indented } from '../json/indent.ts';
-import { type JsonText, type Records, stringOf } from '../json/text.ts';
-import { cellText, withoutControls } from './cell-text.ts';
-import { toTerminalLines, toTerminalText } from './clean.ts';
+import { type Records, stringOf, textsIn } from '../json/text.ts';
+import { toTerminalLines, toTerminalText, withoutControls } from './clean.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { readable } from './readable.ts';
 
@@ -16,11 +15,12 @@ function createTable(options: WriterOptions): WriterForm {
   const head = [columns.map(({ header }) => toCellText(header)), columns.map(() => '---')];
   const toText = (rows: readonly (readonly string[])[]): string =>
     rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-  return createRowsForm(options, head, toCell, toText);
-}
-
-function toCell(value: JsonText | undefined): string {
-  return cellText(value, { text: toCellText, json: toCellText });
+  return createRowsForm(
+    options,
+    head,
+    (record, sources) => textsIn(record, sources).map(({ text }) => toCellText(text)),
+    toText,
+  );
 }
 
 function* proseOf(records: Records): Generator<string, void> {

@@ -34,7 +34,7 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
     let count = 0;
     for (const column of columns) {
       let name = styles.bold(nameOf(column, nameWidth));
-      const value = column.value(view) ?? (column.none && JSON.stringify(column.none));
+      const value = view.find(column.from) ?? (column.none && JSON.stringify(column.none));
       const address = addressIn(value);
       const link = links ? address : undefined;
       for (const text of valueLines(value, room, address !== undefined)) {

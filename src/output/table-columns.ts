@@ -1,5 +1,5 @@
 import type { Column, Layout, Link, TableColumn, Tone } from '../columns/layout.ts';
-import { enriched, linksOf, scoreOf } from '../columns/record-parts.ts';
+import { enriched, linksOf, score } from '../columns/record-parts.ts';
 import { type JsonText, type JsonView, stringOf } from '../json/text.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
 
@@ -18,7 +18,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
       role: 'detail',
       // Scores may be words.
       ...{ min: 5, max: 14, lines: 2, keeps: true },
-      value: (record) => decimalIn(scoreOf(record)),
+      value: (record) => decimalIn(record.find(score)),
       tone: toneOfScore,
     },
     {
@@ -48,7 +48,7 @@ export function shownColumns({ enrichFields, table }: Layout): Column[] {
   const shown = table?.() ?? (enrichFields === undefined ? [] : entityTable(enrichFields));
   return shown.map((column) => ({
     header: column.header,
-    value: column.value ?? ((record) => JSON.stringify(textOf(column, record))),
+    from: column.value ?? ((record) => JSON.stringify(textOf(column, record))),
   }));
 }
 
@@ -94,12 +94,13 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     isSpare: true,
     ...(column.keeps === undefined ? {} : { keeps: true }),
     text: (record) => {
-      const text = readable(column.value(record));
+      const text = readable(record.find(column.from));
       // JSON is shown as it came.
       return /^[[{]/.test(text) ? text : shortLinks(text);
     },
     // A score may be a string.
-    value: (record) => (column.header === 'score' ? decimalIn(column.value(record)) : column.value(record)),
+    value: (record) =>
+      column.header === 'score' ? decimalIn(record.find(column.from)) : record.find(column.from),
     ...(column.header === 'score' ? { tone: toneOfScore, keeps: true } : {}),
     ...(column.inTable === 'yields' ? { yields: true } : {}),
   }));
@@ -140,7 +141,7 @@ function differentLinks(record: JsonView, count: number): LinkValue[] {
 }
 
 /** Services may write a score as a string. */
-function decimalIn(score: JsonText | undefined): JsonText | undefined {
-  const text = stringOf(score)?.trim() ?? '';
-  return /^-?\d+(?:\.\d+)?$/.test(text) ? text : score;
+function decimalIn(value: JsonText | undefined): JsonText | undefined {
+  const text = stringOf(value)?.trim() ?? '';
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? text : value;
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
-import { type JsonText, toLine } from '../json/text.ts';
+import { type JsonText, toLine, valuesIn } from '../json/text.ts';
 import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 import { type Cell, findColumns } from './workbook-columns.ts';
@@ -34,7 +34,7 @@ export function createWorkbookRows(options: WriterOptions): WriterForm {
   const header = options.layout.columns.map((column) => JSON.stringify(column.header));
   const toText = (rows: readonly (readonly JsonText[])[]): string =>
     rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
-  return createRowsForm(options, [header], (value = 'null') => value, toText);
+  return createRowsForm(options, [header], valuesIn, toText);
 }
 
 /** The rows of a .part, one by one. Throws what reading throws. */

@@ -16,7 +16,7 @@ import { shownColumns } from '../../src/output/table-columns.ts';
 const headers = (layout: Layout) => layout.columns.map(({ header }) => header);
 const values = (layout: Layout, record: string) => {
   const view = new JsonView(record);
-  return Object.fromEntries(layout.columns.map((column) => [column.header, column.value(view)]));
+  return Object.fromEntries(layout.columns.map((column) => [column.header, view.find(column.from)]));
 };
 const base = ['name', 'description', 'score', 'score_reason', 'website', 'linkedin_url', 'links'];
 

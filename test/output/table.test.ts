@@ -325,8 +325,8 @@ describe('a table', () => {
 
   it('takes its widths from the first rows, and no more than that', async () => {
     let asked = 0;
-    const column = { header: 'a', value: () => `"${'x'.repeat(asked++ < 150 ? 1 : 9)}"` };
-    const other = { header: 'b', value: () => '"y"' };
+    const column = { header: 'a', from: () => `"${'x'.repeat(asked++ < 150 ? 1 : 9)}"` };
+    const other = { header: 'b', from: () => '"y"' };
     const layout = { columns: [column, other] };
     const rows = Array.from({ length: 1000 }, () => ({}));
     const lines = (await shown(rows, { layout })).split('\n');
@@ -338,7 +338,7 @@ describe('a table', () => {
     let asked = 0;
     const columns = Array.from({ length: 1000 }, (_, at) => ({
       header: `c${at}`,
-      value: () => (asked++ % 1000 === 7 ? '"only"' : undefined),
+      from: () => (asked++ % 1000 === 7 ? '"only"' : undefined),
     }));
     const text = await shown([{}, {}, {}], { layout: { columns } });
     expect(text).toBe(Array(3).fill('c7: only\n').join('\n'));

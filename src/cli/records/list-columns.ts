@@ -81,5 +81,5 @@ export function withoutColumns(record: RecordColumns, headers: readonly string[]
 }
 
 function toColumn(name: string): Column {
-  return { header: name, value: (record) => record.member(name) };
+  return { header: name, from: [[name]] };
 }

@@ -32,7 +32,7 @@ export async function openErrors(
   lock: HeldLock,
 ) {
   const names = aboutFailure.map(uniqueNames(own, aboutFailure));
-  const added = names.map((header) => ({ header, value: (record: JsonView) => record.member(header) }));
+  const added = names.map((header) => ({ header, from: [[header]] }));
   const output =
     file === undefined
       ? undefined

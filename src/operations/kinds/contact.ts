@@ -30,8 +30,8 @@ export const contact = {
     into: contact_type,
     records: 'contacts',
     ...joinWith(toContact, (into) => [
-      [into, (found) => found.member('content'), { keeps: longest[contact_type] }],
-      [`${into}_reference`, (found) => found.member('reference'), { isAside: true }],
+      [into, [['content']], { keeps: longest[contact_type] }],
+      [`${into}_reference`, [['reference']], { isAside: true }],
     ]),
   }),
 } as const satisfies Kind<ContactSearchRequest, { readonly contact_type: ContactType }>;
@@ -47,7 +47,7 @@ const contactLayout: Layout = {
     {
       header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
       none: 'not found',
-      value: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : undefined),
+      from: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : undefined),
     },
     ...membersOf(['reference'], 'result'),
     ...membersOf(['objective'], 'request'),

@@ -30,7 +30,7 @@ export const enrich = {
       records: 'enriched',
       ...joinWith(
         (answer) => answer.member('answer'),
-        () => fields.map((field) => [field, (found) => found.member(field)]),
+        () => fields.map((field) => [field, [[field]]]),
       ),
       fields,
     };

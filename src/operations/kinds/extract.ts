@@ -88,7 +88,7 @@ async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Pr
   // The interface promises objects, but anything else is paid for as well, and shown.
   const whole: Column = {
     header: unique(names, 'item', 'item'),
-    value: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
+    from: (record) => (kindOf(record.text) === 'object' ? undefined : record.text),
   };
   return { ...layout, columns: [...layout.columns, whole] };
 }

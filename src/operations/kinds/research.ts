@@ -23,8 +23,8 @@ export const research = {
     ...joinWith(
       (answer) => answer.member('answer'),
       (into) => [
-        [into, (found) => found.member('Result') ?? found.text],
-        [`${into}_citations`, (found) => found.member('Citations'), { isAside: true }],
+        [into, [['Result'], []]],
+        [`${into}_citations`, [['Citations']], { isAside: true }],
       ],
     ),
   }),
@@ -35,13 +35,10 @@ const researchLayout: Layout = {
   records: 'answers',
   prose: true,
   columns: [
-    {
-      header: 'result',
-      value: (record) => record.inner('answer')?.member('Result') ?? record.member('answer'),
-    },
+    { header: 'result', from: [['answer', 'Result'], ['answer']] },
     {
       header: 'citations',
-      value: (record) =>
+      from: (record) =>
         record.inner('answer')?.member('Result') === undefined
           ? undefined
           : record.inner('answer')?.member('Citations'),

@@ -8,6 +8,7 @@ import {
   kindOf,
   objectMembers,
   objectOf,
+  type Path,
   stringOf,
 } from '../../json/text.ts';
 import { decidingIn, isFilled, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
@@ -50,17 +51,14 @@ export function fillWith(
     (nameIn(names, into) === undefined
       ? !deciding.some(([header]) => nameIn(names, header) !== undefined)
       : !head.some((record) => isScalar(new JsonView(record).member(member))));
-  const partOf = isNested
-    ? (record: JsonView, [, of]: Parts[number]) => {
-        const value = record.inner(member);
-        return value && of(value);
-      }
-    : (record: JsonView, [header]: Parts[number]) => record.member(own(header));
+  /** Where the part stands in a record. */
+  const pathsOf = ([header, paths]: Parts[number]): readonly Path[] =>
+    isNested ? paths.map((path) => [member, ...path]) : [[own(header)]];
 
   function isKept(record: JsonText): boolean {
     const view = new JsonView(record);
     const note = stringOf(view.member(error))?.trim() ?? '';
-    return lastNotes.includes(note) || deciding.every((part) => isFilled(partOf(view, part)));
+    return lastNotes.includes(note) || deciding.every((part) => isFilled(view.find(pathsOf(part))));
   }
 
   return {
@@ -79,9 +77,9 @@ export function fillWith(
     const columns: Column[] = parts.map((part) => ({
       header: header(part[0]),
       ...(part[2]?.keeps === undefined ? {} : { keeps: part[2].keeps }),
-      value: (record) => partOf(record, part),
+      from: pathsOf(part),
     }));
-    columns.push({ header: error, inTable: 'spare', value: (record) => record.member(error) });
+    columns.push({ header: error, inTable: 'spare', from: [[error]] });
     return {
       columns,
       members: replaces,
@@ -105,7 +103,7 @@ export function fillWith(
       (header) => nameIn(names, header) === undefined,
     );
     return {
-      columns: added.map((header) => ({ header, value: (record) => record.member(header) })),
+      columns: added.map((header) => ({ header, from: [[header]] })),
       members: added,
       replaces: [],
       toRecords({ record = '{}' }, outcome) {
@@ -113,8 +111,8 @@ export function fillWith(
         const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
         const found = value === undefined ? undefined : new JsonView(value);
         const changes = parts
-          .filter((part) => !isFilled(partOf(view, part)))
-          .map(([header, of]) => [own(header), found && of(found)] as const)
+          .filter((part) => !isFilled(view.find(pathsOf(part))))
+          .map(([header, paths]) => [own(header), found?.find(paths)] as const)
           .filter(([, text]) => isFilled(text));
         const why = whyNone(deciding, value, outcome);
         // An empty cell, where the table has the column.

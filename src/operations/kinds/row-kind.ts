@@ -39,15 +39,12 @@ export function joinWith(
       const parts = partsOf(into);
       const error = `${into}_error`;
       const name = uniqueNames(own, [into, error, ...parts.map(([header]) => header)]);
-      const columns: Column[] = parts.map(([header, of, { keeps } = {}]) => ({
+      const columns: Column[] = parts.map(([header, paths, { keeps } = {}]) => ({
         header: name(header),
         ...(keeps === undefined ? {} : { keeps }),
-        value(record) {
-          const found = record.inner(name(into));
-          return found && of(found);
-        },
+        from: paths.map((path) => [name(into), ...path]),
       }));
-      columns.push({ header: name(error), inTable: 'spare', value: (record) => record.member(name(error)) });
+      columns.push({ header: name(error), inTable: 'spare', from: [[name(error)]] });
       const deciding = decidingIn(parts);
       return {
         columns,

@@ -1,5 +1,13 @@
 import type { Column } from '../../columns/layout.ts';
-import { type JsonText, JsonView, kindOf, objectMembers, objectOf, stringOf } from '../../json/text.ts';
+import {
+  type JsonText,
+  JsonView,
+  kindOf,
+  objectMembers,
+  objectOf,
+  type Path,
+  stringOf,
+} from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -13,10 +21,10 @@ export interface Join {
   toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
 }
 
-/** The columns of an answer: the header, and what of the answer stands under it. */
+/** The columns of an answer: the header, and where in the answer its value stands. */
 export type Parts = readonly (readonly [
   header: string,
-  of: (value: JsonView) => JsonText | undefined,
+  paths: readonly Path[],
   more?: {
     /** It says more about the others: an answer is there without it. */
     readonly isAside?: true;
@@ -41,7 +49,7 @@ export function whyNone(
 ): string | undefined {
   if (failure !== undefined) return failure.message;
   const view = new JsonView(value ?? 'null');
-  return deciding.some(([, of]) => isFilled(of(view))) ? undefined : notFound;
+  return deciding.some(([, paths]) => isFilled(view.find(paths))) ? undefined : notFound;
 }
 
 /**

@@ -46,7 +46,7 @@ const statusLayout: Layout = {
   sheet: (record) =>
     (wordedStatus.sheet?.(record) ?? []).map((column) =>
       column.header === 'valid'
-        ? { ...column, value: (one) => JSON.stringify(toYesOrNo(one.member('valid'))) }
+        ? { ...column, from: (one) => JSON.stringify(toYesOrNo(one.member('valid'))) }
         : column,
     ),
 };
