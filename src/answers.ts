@@ -5,7 +5,7 @@
 import { type CreatedTask, streamSentinel } from './contract/types.ts';
 import {
   arrayItems,
-  type JsonKind,
+  isOf,
   type JsonText,
   kindOf,
   objectMembers,
@@ -54,6 +54,11 @@ const longestStopReason = 200;
 const longestState = 200;
 const longestId = 1000;
 
+const isArray = isOf('array');
+const isBoolean = isOf('boolean');
+const isNumber = isOf('number');
+const isObject = isOf('object');
+
 /** The members of an answer, each as it was written. */
 // rule: versioning.unknown
 export type Members = ReadonlyMap<string, JsonText>;
@@ -86,7 +91,7 @@ function toSearchEvent(members: Members) {
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
       // rule: entity.unknown
       const entities = members.get('entities');
-      const isList = isOf('array', entities);
+      const isList = isArray(entities);
       return [{ kind: 'batch', batch, entities: isList ? arrayItems(entities) : undefined } as const];
     }
     case 'entity_search_done': {
@@ -111,7 +116,7 @@ export function toCreatedTask(members: Members): CreatedTask | Lack {
 // rule: task.status
 export function toStatus(members: Members) {
   const text = members.get('status');
-  if (!isOf('object', text)) return '`status`';
+  if (!isObject(text)) return '`status`';
   const inner = objectMembers(text);
   const status = stringOf(inner.get('status'))?.slice(0, longestState);
   const ready_count = countOf(inner.get('ready_count'));
@@ -123,7 +128,7 @@ export function toStatus(members: Members) {
 // rule: page.fields, page.limit
 export function toPage(members: Members) {
   const entities = members.get('entities');
-  if (!isOf('array', entities)) return '`entities`';
+  if (!isArray(entities)) return '`entities`';
   const counts = { pts: 0, num: 0, count: 0, ready_count: 0 };
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
     const count = countOf(members.get(name));
@@ -138,7 +143,7 @@ export function toPage(members: Members) {
 
 // rule: contact.fields
 export function toContact(members: Members): object | Lack {
-  return isOf('object', members.get('result')) ? {} : '`result`';
+  return isObject(members.get('result')) ? {} : '`result`';
 }
 
 // rule: research.answer, enrich.answer
@@ -153,14 +158,14 @@ export function toExtraction(members: Members) {
   const success = booleanOf(members.get('success'));
   const data = members.get('data');
   if (success === undefined) return '`success`';
-  return (success ? isOf('array', data) : data !== undefined) ? { success } : '`data`';
+  return (success ? isArray(data) : data !== undefined) ? { success } : '`data`';
 }
 
 /** Accepts any number: a negative one, or one that a JavaScript number would round, is printed from the text. */
 // rule: balance.fields
 export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
-  if (stringOf(members.get('object')) !== 'credit_balance' || !isOf('number', available_credits)) {
+  if (stringOf(members.get('object')) !== 'credit_balance' || !isNumber(available_credits)) {
     return '`available_credits`';
   }
   return { available_credits: Number(available_credits) };
@@ -182,11 +187,6 @@ export function toCreatedRecord(answer: Answer<CreatedTask>, idempotencyKey: str
   return withMembers([...objectMembers(JSON.stringify(kept))], answer.text);
 }
 
-/** Whether a member is there and of this kind. */
-function isOf(kind: JsonKind, text: JsonText | undefined): text is JsonText {
-  return text !== undefined && kindOf(text) === kind;
-}
-
 function idOf(text: JsonText | undefined): string | undefined {
   const id = stringOf(text);
   return id === undefined || id === '' || id.length > longestId ? undefined : id;
@@ -194,11 +194,11 @@ function idOf(text: JsonText | undefined): string | undefined {
 
 /** A whole number from 0 on that a JavaScript number can hold. */
 function countOf(text: JsonText | undefined): number | undefined {
-  if (!isOf('number', text)) return undefined;
+  if (!isNumber(text)) return undefined;
   const count = Number(text);
   return Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
 function booleanOf(text: JsonText | undefined): boolean | undefined {
-  return isOf('boolean', text) ? text === 'true' : undefined;
+  return isBoolean(text) ? text === 'true' : undefined;
 }

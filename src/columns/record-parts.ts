@@ -1,5 +1,6 @@
 import {
   arrayItems,
+  isOf,
   type JsonText,
   JsonView,
   kindOf,
@@ -33,10 +34,10 @@ export function linksOf(record: JsonView): JsonText[] {
   const links = record.inner('links');
   if (links === undefined) return [];
   if (kindOf(links.text) !== 'object') return [links.text];
-  const known = ['website', 'linkedin_url'].map((key) => links.member(key));
-  const isPerson = /\/in\//.test(stringOf(known[1]) ?? '');
-  const all = [...(isPerson ? known.reverse() : known), ...objectMembers(links.text).values()];
-  return all.filter((value) => value !== undefined && kindOf(value) === 'string') as JsonText[];
+  const all = objectMembers(links.text);
+  const known = [all.get('website'), all.get('linkedin_url')];
+  if (/\/in\//.test(stringOf(known[1]) ?? '')) known.reverse();
+  return [...known, ...all.values()].filter(isOf('string'));
 }
 
 /** The text of a research answer, and its sources; `other` is an answer in another form. */

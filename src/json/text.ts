@@ -30,6 +30,12 @@ export function kindOf(text: JsonText): JsonKind {
   return kinds[text.charAt(skipSpace(text, 0))] ?? 'number';
 }
 
+/** Whether a value is there and of this kind. */
+export const isOf =
+  (kind: JsonKind) =>
+  (text: JsonText | undefined): text is JsonText =>
+    text !== undefined && kindOf(text) === kind;
+
 /** The members of an object, each as it was written; for a repeated key the last one. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
   return new Map(allMembers(text));
@@ -216,11 +222,6 @@ export function withMembers(members: readonly (readonly [string, JsonText])[], o
 const plain = /^[\x20-\x7e]*$/;
 // Line breaks can only stand between tokens, the others only inside strings, where \uXXXX means the same.
 const unsafeInLine = /[\r\n]+|[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
-
-/** Pure: whether it is on one line as it is. It looks for characters, since an expression would take ten times as long. */
-export function isOnOneLine(text: string): boolean {
-  return !text.includes('\n') && !text.includes('\r');
-}
 
 /**
  * The same JSON on one line that is safe to show: line breaks between tokens are removed; C1 controls, U+2028/2029 and bidirectional

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeldLock } from '../../files/folder-lock.ts';
-import { type LineContent, openLog, readLog, toQuickLine } from '../../files/line-log.ts';
-import { isOnOneLine, type JsonText, type Records } from '../../json/text.ts';
+import { isOnOneLine, type LineContent, openLog, readLog, toQuickLine } from '../../files/line-log.ts';
+import type { JsonText, Records } from '../../json/text.ts';
 
 /** The file in an operation's folder with the leads of a stream, one per line, in the order of arrival. */
 export const leadsFile = 'leads.jsonl';

@@ -6,6 +6,7 @@ import type { Charged, Outcome } from '../../errors.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import {
   fromCheckedLine,
+  isOnOneLine,
   type LogLine,
   notStored,
   openLog,
@@ -13,7 +14,7 @@ import {
   readLog,
   toCheckedLine,
 } from '../../files/line-log.ts';
-import { isOnOneLine, type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { damaged } from './entries.ts';
 
 /** The file in a list's folder with its rows: each intent, and each answer or failure, in the order of arrival. */

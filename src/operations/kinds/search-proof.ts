@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { SearchEvent } from '../../client.ts';
-import { type JsonText, kindOf, type Records } from '../../json/text.ts';
+import { isOf, type JsonText, type Records } from '../../json/text.ts';
 import { createWarnings, countOf as leadsOf } from '../wording.ts';
 
 /** The limit for leads and for batches: far more than a search may bring, and few enough to remember. */
 const maxOfOneStream = 1_000_000;
+
+const isLead = isOf('object');
 
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
 type Done = Extract<SearchEvent, { kind: 'done' }>;
@@ -70,7 +72,7 @@ export function createSearchReading() {
     const sent = entities ?? [];
     const room = maxOfOneStream - taken;
     const fresh = unseen(batch_index, count ?? 0, sent.slice(0, room));
-    const ofThem = fresh.filter((entity) => kindOf(entity) === 'object').length;
+    const ofThem = fresh.filter(isLead).length;
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
     if (ofThem < fresh.length) oddities.add(`${name} brought something that is not a lead`);
     if (count === undefined) {

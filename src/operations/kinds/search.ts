@@ -167,7 +167,9 @@ async function writeStored(
   const inFile = delivery.file !== undefined;
   const sure = inFile && !isSameOutput ? 0 : counted;
   // Another run of the list may have delivered some of them since.
-  const missing = stored.filter((lead, at) => (at < sure ? inFile : !list?.delivered.has(identityOf(lead))));
+  const missing = stored.filter((lead, at) =>
+    at < sure ? inFile : list?.delivered.lacks(identityOf(lead)) !== false,
+  );
   if (missing.length > 0) await delivery.write(missing);
   await delivery.sync();
 }

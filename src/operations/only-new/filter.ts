@@ -122,8 +122,8 @@ function createFilter(
   const isFiltering = count !== undefined || !known.isEmpty;
   return {
     check(leads: Records) {
-      const identities = isFiltering ? leads.map(identityOf) : [];
-      const isNew = leads.map((_, at) => !known.has(identities[at]));
+      const identities = leads.map(isFiltering ? identityOf : () => undefined);
+      const isNew = identities.map(known.lacks);
       return {
         /** For each lead, whether no earlier run of the list has delivered it. */
         isNew,

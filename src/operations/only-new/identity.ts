@@ -1,7 +1,6 @@
 import { linksOf } from '../../columns/record-parts.ts';
 import { digestOf } from '../../digest.ts';
-import { isObject } from '../../json/object.ts';
-import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
+import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
 
 /**
  * What identifies a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
@@ -21,12 +20,10 @@ const maxLinks = 20;
  * for a record that has neither.
  */
 export function identityOf(lead: JsonText): Identity | undefined {
-  // Only these members are read: most of a lead is its description.
-  const members = objectMembers(lead);
-  const linked: unknown = JSON.parse(members.get('links') ?? 'null');
-  const name = (stringOf(members.get('name')) ?? '').trim();
-  const values = isObject(linked) ? Object.values(linked) : [];
-  const links = new Set(values.map((link) => (typeof link === 'string' ? bareLink(link) : '')));
+  const record = new JsonView(lead);
+  const name = (stringOf(record.member('name')) ?? '').trim();
+  const texts = linksOf(record).map(stringOf);
+  const links = new Set(texts.map(bareLink));
   links.delete('');
   if (name === '' && links.size === 0) return undefined;
   const key = nameKey(name);
@@ -34,8 +31,7 @@ export function identityOf(lead: JsonText): Identity | undefined {
     .sort()
     .slice(0, maxLinks)
     .map((link) => shortDigestOf(`${key}\n${link}`));
-  const link = stringOf(linksOf(new JsonView(lead))[0]) ?? '';
-  return [upTo(longestName, name), upTo(longestLink, link), shortDigestOf(key), ...digests];
+  return [upTo(longestName, name), upTo(longestLink, texts[0] ?? ''), shortDigestOf(key), ...digests];
 }
 
 function upTo(longest: number, text: string): string {
@@ -56,14 +52,14 @@ export function createKnown(identities: Iterable<Identity>) {
   return {
     isEmpty: names.size === 0,
     /**
-     * Whether a lead is among them: one with the same name and a common link, or only the same name where one of the two has no links. The
-     * same name with different links means two leads. A lead without an identity is never among them.
+     * Whether a lead is not among them: that is one with the same name and a common link, or only the same name where one of the two has no
+     * links. The same name with different links means two leads. A lead without an identity is never among them.
      */
-    has(identity: Identity | undefined): boolean {
-      if (identity === undefined) return false;
+    lacks(identity: Identity | undefined): boolean {
+      if (identity === undefined) return true;
       const [, , name, ...some] = identity;
-      if (some.length === 0) return names.has(name);
-      return withoutLinks.has(name) || some.some((link) => links.has(link));
+      if (some.length === 0) return !names.has(name);
+      return !withoutLinks.has(name) && !some.some((link) => links.has(link));
     },
   };
 }
@@ -77,7 +73,7 @@ export function nameKey(name: string): string {
 const isAscii = /^[\x20-\x7e]*$/;
 
 /** Pure: a link in lower case, without its scheme, `www.` and what may end it. */
-function bareLink(link: string): string {
+function bareLink(link = ''): string {
   const whole = link.trim().toLowerCase();
   const scheme = ['https://', 'http://'].find((one) => whole.startsWith(one)) ?? '';
   const start = whole.startsWith('www.', scheme.length) ? scheme.length + 'www.'.length : scheme.length;
