@@ -3,10 +3,11 @@ import { allMembers, type JsonText, kindOf, objectOf, piecesOf } from '../json/t
 import { isJson } from '../json/valid.ts';
 import { type CsvRow, lengthFlaw, longestRow, readCsv } from './csv.ts';
 import { databaseMark, decoded, zipMark } from './decoded.ts';
+import { findHeader } from './header.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
 import { isMarkdownTable, readMarkdown } from './markdown-table.ts';
 import { isProse, seemsToBe } from './not-a-list.ts';
-import { type FileRecord, isColumnName, type Reading, type RecordFormat, type Records } from './reading.ts';
+import { columnNamesOf, type FileRecord, type Reading, type RecordFormat, type Records } from './reading.ts';
 import { openTable } from './table-records.ts';
 import { linesOf } from './text-lines.ts';
 import { isTable, rowsOfHead, type TableView, viewAsTable } from './text-table.ts';
@@ -101,7 +102,7 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   if (format === 'md') {
     if (!isMarkdownTable(head)) throw new UsageError(`${what} does not begin with a Markdown table`);
     const own = { ...reading, headerRow: 1 + linesBefore(head, firstLine) };
-    return await openTable(readMarkdown(pieces), [], own, 'md');
+    return await openTable(readMarkdown(pieces), { head: [], place: undefined }, own, 'md');
   }
   if (format === 'json') return await openJson(pieces, reading, /^\s*\[/.test(head));
   if (format === 'jsonl') return { format, columns: undefined, rows: lineRows(pieces, toJsonRow) };
@@ -120,11 +121,11 @@ const ownKinds: Readonly<Record<string, string>> = {
 const enough = 1 << 16;
 
 async function openCsv(text: AsyncIterable<string>, table: TableView, reading: Reading): Promise<Records> {
-  const { delimiter, head, isSaid } = table;
+  const { delimiter, isSaid } = table;
   async function* rows(): AsyncGenerator<CsvRow> {
     for await (const row of readCsv(text, delimiter)) if (!isSaid || row.line > 1) yield row;
   }
-  const records = await openTable(isSaid ? rows() : readCsv(text, delimiter), head, reading, 'csv');
+  const records = await openTable(isSaid ? rows() : readCsv(text, delimiter), table, reading, 'csv');
   return { ...records, delimiter };
 }
 
@@ -255,7 +256,8 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   );
   // Loaded here, since most inputs are not workbooks.
   const { chooseSheet } = await import('./chosen-sheet.ts');
-  const chosen = chooseSheet(workbook, what, sheet, (cell) => isColumnName(reading, cell.trim()));
+  const isName = columnNamesOf(reading);
+  const chosen = chooseSheet(workbook, what, sheet, isName);
   const { before, width, note, warnings } = chosen;
   function* rows(): Generator<CsvRow> {
     for (const { line, cells } of chosen.rows()) {
@@ -265,7 +267,7 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   }
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
-  const records = await openTable(rows(), head, reading, 'sheet');
+  const records = await openTable(rows(), { head, place: findHeader(head, isName) }, reading, 'sheet');
   const notes = [note, records.note].filter((one) => one !== undefined);
   return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
 }

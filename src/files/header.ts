@@ -15,6 +15,12 @@ export type HeaderPlace =
   /** The first row is one of data: it is like those below it. */
   | { readonly is: 'no_header'; readonly line: number; readonly known: 0 };
 
+/** The first rows of a table, and where they show its header; undefined for a table without any text. */
+export interface TableBegin {
+  readonly head: readonly TableRow[];
+  readonly place: HeaderPlace | undefined;
+}
+
 /** The header is looked for in this many rows that are not empty, and compared with the same number below it. */
 const maxRows = 100;
 const maxAbove = 30;
@@ -29,8 +35,9 @@ export function findHeader(
 ): HeaderPlace | undefined {
   const looked: Measured[] = [];
   for (const { line, cells } of rows) {
-    const filled = cells.filter((cell) => !isBlank(cell)).length;
-    const width = cells.findLastIndex((cell) => !isBlank(cell)) + 1;
+    const blank = cells.map(isBlank);
+    const filled = blank.filter((one) => !one).length;
+    const width = blank.lastIndexOf(false) + 1;
     const at = looked.length;
     const known = at < maxAbove ? cells.filter(isKnown).length : 0;
     if (filled > 0) looked.push({ line, cells, at, known, filled, width });

@@ -57,9 +57,9 @@ export interface Reading {
   readonly sheet?: string | undefined;
 }
 
-/** Pure: whether a column is called so. */
-export function isColumnName({ wanted, isKnown = () => false }: Reading, name: string): boolean {
-  return isOneOf(name, wanted) || isKnown(name);
+/** Whether a cell is the name of a column. */
+export function columnNamesOf({ wanted, isKnown = () => false }: Reading): (cell: string) => boolean {
+  return (cell) => isOneOf(cell.trim(), wanted) || isKnown(cell.trim());
 }
 
 /** Pure: whether a column contains one of these paths. */

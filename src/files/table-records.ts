@@ -3,21 +3,21 @@ import { type JsonText, objectMembers, objectOf, stringOf } from '../json/text.t
 import { isBlank, shownOf } from './blank.ts';
 import type { CsvRow } from './csv.ts';
 import { unguarded } from './csv-guard.ts';
-import { findHeader, type TableRow } from './header.ts';
-import { type FileRecord, isColumnName, type Reading, type Records } from './reading.ts';
+import type { TableBegin } from './header.ts';
+import type { FileRecord, Reading, Records } from './reading.ts';
 
 /**
- * The records of a table of texts. `head` are its first rows: they show where the header is, which may stand below a title and notes. Throws
+ * The records of a table of texts. `head` are its first rows, and `place` is where they show the header, which may stand below a title and notes. Throws
  * UsageError where that is not clear.
  */
 export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
-  head: readonly TableRow[],
+  begin: TableBegin,
   reading: Reading,
   kind: 'csv' | 'md' | 'sheet',
 ): Promise<Records> {
   const unit = kind === 'sheet' ? 'row' : 'line';
-  const { what, isRaw, headerRow = headerLine(head, reading, unit) } = reading;
+  const { what, isRaw, headerRow = headerLine(begin, what, unit) } = reading;
   // Elsewhere a text stands as it is: nothing in it runs.
   const isGuarded = kind === 'csv';
   const texts = { name: isGuarded ? unguarded : asItIs, cell: isGuarded && !isRaw ? unguarded : asItIs };
@@ -25,7 +25,7 @@ export async function openTable(
     yield* rows;
   })();
   if (headerRow === 0) {
-    const width = Math.max(0, ...head.map(({ cells }) => cells.length));
+    const width = Math.max(0, ...begin.head.map(({ cells }) => cells.length));
     return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
   }
   let above = 0;
@@ -48,8 +48,7 @@ export async function openTable(
 }
 
 /** Where the header is. Throws UsageError where that is not clear. */
-function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 'row'): number {
-  const place = findHeader(head, (cell) => isColumnName(reading, cell.trim()));
+function headerLine({ head, place }: TableBegin, what: string, unit: 'line' | 'row'): number {
   if (place === undefined) return 0;
   const { is, line } = place;
   if (is === 'header') return line;
@@ -58,8 +57,8 @@ function headerLine(head: readonly TableRow[], reading: Reading, unit: 'line' | 
   const quoted = text.join(', ').slice(0, 200);
   throw new UsageError(
     is === 'header_unsure'
-      ? `it is not clear which ${unit} of ${reading.what} is the header: ${unit} ${line} looks most like it (${quoted})`
-      : `${reading.what} seems to have no header: ${unit} ${line} looks like a row (${quoted})`,
+      ? `it is not clear which ${unit} of ${what} is the header: ${unit} ${line} looks most like it (${quoted})`
+      : `${what} seems to have no header: ${unit} ${line} looks like a row (${quoted})`,
     { is, line, unit },
   );
 }

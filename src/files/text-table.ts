@@ -1,16 +1,13 @@
 import { isBlank } from './blank.ts';
 import { readCsv } from './csv.ts';
-import { findHeader, type HeaderPlace, type TableRow } from './header.ts';
-import { isColumnName, isOneOf, type Reading } from './reading.ts';
+import { findHeader, type TableBegin, type TableRow } from './header.ts';
+import { columnNamesOf, isOneOf, type Reading } from './reading.ts';
 
 /** What the begin of a text is as a table. */
-export interface TableView {
+export interface TableView extends TableBegin {
   readonly delimiter: string;
   /** Whether its first line says the delimiter, and nothing else. */
   readonly isSaid: boolean;
-  readonly head: readonly TableRow[];
-  /** Where the header is; undefined for a table without any text. */
-  readonly place: HeaderPlace | undefined;
   /** How many of these rows have the most frequent number of cells, and how many cells that is. */
   readonly regular: number;
   readonly width: number;
@@ -28,15 +25,19 @@ const said = /^\s*"?sep=([^\w\s"]|\t)"?[ \t]*(?:[\r\n]|$)/i;
 /** The begin of a text as a table, with the delimiter that makes most of it: names of columns that are known, or rows of the same length. */
 export async function viewAsTable(text: string, reading: Reading): Promise<TableView> {
   const given = said.exec(text)?.[1];
+  const isName = columnNamesOf(reading);
+  // With all that do not stand in it, it is the same single column.
+  const absent = delimiters.find((one) => !text.includes(one));
+  const possible = delimiters.filter((one) => one === absent || text.includes(one));
   const views: TableView[] = [];
-  for (const delimiter of given === undefined ? delimiters : [given]) {
+  for (const delimiter of given === undefined ? possible : [given]) {
     const head: TableRow[] = [];
     for await (const row of readCsv([text], delimiter)) {
       if (given !== undefined && row.line === 1) continue;
       head.push(row);
       if (head.length === rowsOfHead) break;
     }
-    const place = findHeader(head, (cell) => isColumnName(reading, cell.trim()));
+    const place = findHeader(head, isName);
     views.push({ delimiter, isSaid: given !== undefined, head, place, ...regularity(head) });
   }
   const score = ({ place, regular, width }: TableView): readonly number[] => [
