@@ -64,10 +64,11 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
   return {
     update: () => void update(),
     show(text: StatusText, urgent = false): () => void {
+      if (isSilent) return () => {};
       const one = { text, urgent };
       shown = [...shown, one];
       update();
-      if (cancel === undefined && !isSilent) tickAfter(1000);
+      if (cancel === undefined) tickAfter(1000);
       return () => {
         shown = shown.filter((other) => other !== one);
         if (shown.length === 0) {

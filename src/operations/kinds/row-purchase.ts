@@ -221,10 +221,9 @@ function createSlots(clock: Clock, max: number, halt: AbortSignal) {
   let changed = clock.monotonic();
 
   function admit(): void {
-    const now = clock.monotonic();
-    if (allowed < max && now - changed >= quietMs) {
+    if (allowed < max && clock.monotonic() - changed >= quietMs) {
       allowed++;
-      changed = now;
+      changed = clock.monotonic();
     }
     while ((used < allowed || halt.aborted) && waiting.length > 0) {
       used++;
