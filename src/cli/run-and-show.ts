@@ -4,7 +4,8 @@ import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
 import type { Earlier } from '../operations/earlier.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
-import type { OpenIndex } from '../operations/journal/operation-index.ts';
+import type { Journals } from '../operations/journal/journal-file.ts';
+import type { Reader } from '../operations/journal/operation-index.ts';
 import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
@@ -35,7 +36,9 @@ export interface Shown {
   /** What the command does with an event, in addition. What it throws ends the run. `warn` prints a line, where rows are not in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
   /** The earlier run to resume, if the user named one. */
-  readonly earlier?: ((buyer: Buyer, openIndex: OpenIndex) => Promise<Earlier>) | undefined;
+  readonly earlier?: ((buyer: Buyer, reader: Reader) => Promise<Earlier>) | undefined;
+  /** The journals that were read to find it. */
+  readonly read?: Journals | undefined;
 }
 
 type ShowOptions = ConnectionOptions & RecordOptions & { readonly positions?: true };
@@ -63,9 +66,9 @@ export async function runAndShow<Kind extends Runnable>(
       throw error;
     }
   };
-  const { earlier: named } = shown;
-  const earlier = named && ((openIndex: OpenIndex) => named(buyer, openIndex));
-  return await show(context, options, run<Kind>(buyer, order, open, earlier), shown);
+  const { earlier: named, read } = shown;
+  const earlier = named && ((reader: Reader) => named(buyer, reader));
+  return await show(context, options, run<Kind>(buyer, order, open, earlier, read), shown);
 }
 
 /** Shows the events of an operation while it runs to its end. Throws as the operation does. */

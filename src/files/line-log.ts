@@ -108,6 +108,21 @@ export function notStored(what: string, path: string, error: unknown): LeadpipeE
   return new LocalIoError(`can't store ${what} in ${path}: ${why}`, { cause: error });
 }
 
+/** What a log was when it was read. Lines are only added to it, so it holds the same ones while all of this is the same. */
+export interface LogState {
+  readonly ino: number;
+  readonly mtimeMs: number;
+  /** Bytes. */
+  readonly size: number;
+  /** Where its last whole line ends. */
+  readonly end: number;
+}
+
+/** Pure: whether a log is as it was when it was read. */
+export function isUnchanged(known: LogState, found: Omit<LogState, 'end'>): boolean {
+  return known.size === found.size && known.mtimeMs === found.mtimeMs && known.ino === found.ino;
+}
+
 /** A log that is open for adding lines. */
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
@@ -126,20 +141,29 @@ export async function openLogToRead(path: string, what: string, take: (line: Log
   return { handle, close: () => handle.close() };
 }
 
-async function openAndRead(path: string, flags: number, what: string, take: (line: LogLine) => void) {
+async function openAndRead(
+  path: string,
+  flags: number,
+  what: string,
+  take: (line: LogLine) => void,
+  known?: LogState,
+) {
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
   const handle = await open(path, flags | noFollow, 0o600).catch(fail);
   try {
-    const { size } = await handle.stat();
+    const found = await handle.stat();
+    const { size } = found;
+    if (known !== undefined && isUnchanged(known, found))
+      return { handle, size, end: known.end, wasRead: false };
     /** Where the last whole line ends. */
     let end = 0;
     for await (const line of readLog(path)) {
       take(line);
       if (line.offset + line.length < size) end = line.offset + line.length + 1;
     }
-    return { handle, size, end };
+    return { handle, size, end, wasRead: true };
   } catch (error) {
     await handle.close();
     return fail(error);
@@ -147,9 +171,9 @@ async function openAndRead(path: string, flags: number, what: string, take: (lin
 }
 
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it. Removes an incomplete last
- * line, since the next one would be damaged by it. Nothing is written without the `lock`. Throws LocalIoError and LockLostError, as `append`
- * and `sync` do, and what `take` throws.
+ * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it, unless the log is as it was
+ * when the caller read it (`known`). Removes an incomplete last line, since the next one would be damaged by it. Nothing is written without
+ * the `lock`. Throws LocalIoError and LockLostError, as `append` and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
@@ -157,11 +181,13 @@ export async function openLog(
   what: string,
   lock: HeldLock,
   take: (line: LogLine) => void = () => {},
+  known?: LogState,
 ) {
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
-  const { handle, size, end: endOfLines } = await openAndRead(path, flagsOf[which], what, take);
+  const opened = await openAndRead(path, flagsOf[which], what, take, known);
+  const { handle, size, wasRead, end: endOfLines } = opened;
   let end = endOfLines;
   try {
     if (which !== 'there') await handle.chmod(0o600);
@@ -198,6 +224,7 @@ export async function openLog(
 
   return {
     handle,
+    wasRead,
     /** Bytes. */
     size: () => end,
     /**

@@ -12,8 +12,9 @@ import type { OpenDelivery } from '../operations/delivery.ts';
 import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
 import type { OperationEvent, Received } from '../operations/events.ts';
 import { folderOf } from '../operations/journal/folders.ts';
+import type { Journals } from '../operations/journal/journal-file.ts';
 import { countStoredLeads } from '../operations/journal/leads.ts';
-import { openOnce } from '../operations/journal/operation-index.ts';
+import { createReader } from '../operations/journal/operation-index.ts';
 import { readAnswer } from '../operations/journal/stored-answer.ts';
 import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
@@ -83,8 +84,11 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
       continue;
     }
     try {
-      const earlier = await findEarlier(buyer, toOrder(wanted), openOnce(buyer.context));
-      if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, lock.release);
+      const reader = createReader(buyer.context);
+      const earlier = await findEarlier(buyer, toOrder(wanted), reader);
+      if (earlier.is !== 'running') {
+        return await settleAs(buyer, wanted, terms, earlier, lock.release, reader.journals);
+      }
     } finally {
       lock.release();
     }
@@ -93,13 +97,14 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
   }
 }
 
-/** `begun` is called when the purchase has been recorded. */
+/** `begun` is called when the purchase has been recorded. `read` are the journals that were read to find an earlier run. */
 async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
   { mayBuy, report }: Terms,
   earlier: Exclude<Earlier, { is: 'running' }>,
   begun = (): void => {},
+  read?: Journals,
 ): Promise<Bought | Unbought> {
   if (earlier.is === 'stored') return await toStored(buyer, earlier);
   const isFree = buyer.connection.origin === 'local';
@@ -126,7 +131,7 @@ async function settleAs(
     if (event.is === 'ended') end = event.received;
     if (event.is === 'created') task = event.task.operationId;
   };
-  const operation = run({ ...buyer, waits }, toOrder(wanted), openInto(delivered), async () => earlier);
+  const operation = run({ ...buyer, waits }, toOrder(wanted), openInto(delivered), async () => earlier, read);
   let result: unknown;
   let error: LeadpipeError | undefined;
   try {

@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
+import { createJournals } from '../operations/journal/journal-file.ts';
 import { recordsOf } from '../operations/kinds/kinds.ts';
 import { checkCovered, readBalanceSoon, type WorstCase } from '../operations/money.ts';
 import { readOperation } from '../operations/operation.ts';
@@ -245,7 +246,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const { answer, charged, error, operationId, stored, warnings = [] } = bought;
     const { state } = context.directories;
     // What is paid for is returned, even if its journal can't be read.
-    const operation = await readOperation(state, operationId ?? '').catch(() => undefined);
+    const operation = await readOperation(createJournals(state), operationId ?? '').catch(() => undefined);
     const known = operation && (await readHistoryRecord(operation));
     const all = operation === undefined ? [] : readStored(operation, signal);
     const lines = answer === undefined ? [] : ((await tool.warningsOf?.(args, answer)) ?? []);

@@ -7,7 +7,7 @@ import { isLocked } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRuns, LeftBehind } from './events.ts';
 import { lastWritten } from './journal/journal-file.ts';
-import type { OpenIndex, OperationIndex } from './journal/operation-index.ts';
+import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/stored-answer.ts';
 import type { Order } from './kinds/job.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
@@ -55,7 +55,7 @@ interface Asking {
   readonly ordered: Ordered;
   readonly digests: OrderDigests & { readonly key: string | undefined };
   readonly index: OperationIndex;
-  readonly openIndex: OpenIndex;
+  readonly reader: Reader;
 }
 
 /**
@@ -63,10 +63,10 @@ interface Asking {
  * lock of the output, so that nothing changes meanwhile. Throws LocalIoError, and ConfigurationError for a journal of the same order that
  * can't be read.
  */
-export async function findEarlier(buyer: Buyer, order: Order, openIndex: OpenIndex): Promise<Earlier> {
+export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
   if (!order.keep || order.isPreview || (!isPaid(order.kind) && !isList)) return noEarlierRun;
-  const asking = await toAsking(buyer, order, openIndex);
+  const asking = await toAsking(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
@@ -86,22 +86,22 @@ export async function findNamed(
   operation: Operation,
   isSameOutput: boolean,
   elsewhere: Facts,
-  openIndex: OpenIndex,
+  reader: Reader,
 ): Promise<Earlier> {
-  const isOurs = isSameOutput && (await isPartOf(buyer.context, openIndex, operation, elsewhere));
+  const isOurs = isSameOutput && (await isPartOf(reader, operation, elsewhere));
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await toAsking(buyer, order, openIndex), 'run')) answers.push(one);
+    for await (const one of operationsBy(await toAsking(buyer, order, reader), 'run')) answers.push(one);
   }
   return { is: 'resume', operation, isSameOutput, isOurs, answers, mayStartOver: false };
 }
 
-async function toAsking(buyer: Buyer, order: Order, openIndex: OpenIndex): Promise<Asking> {
+async function toAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
-  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await openIndex()];
-  return { buyer, order, ordered, digests, index, openIndex };
+  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await reader.openIndex()];
+  return { buyer, order, ordered, digests, index, reader };
 }
 
 /** Pure: everything of an order that decides what is bought, and where it goes. */
@@ -122,14 +122,14 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
 
 /** The rules for a command: what is unfinished in the same output is resumed, and the rest is told. */
 async function findForCommand(asking: Asking): Promise<Earlier> {
-  const { buyer, order, ordered } = asking;
+  const { order, ordered } = asking;
   const answers: Operation[] = [];
   for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
   const found =
     (await findUnanswered(asking)) ??
     (await (order.kind === 'search' ? findSearch(asking) : findUnfinished(asking)));
   if (found !== undefined) {
-    const isOurs = (await replacedBy(buyer.context, asking.openIndex, found)) === undefined;
+    const isOurs = (await replacedBy(asking.reader, found)) === undefined;
     const resumed = { operation: found, isSameOutput: true, isOurs, answers, mayStartOver: true };
     return { is: 'resume', ...resumed };
   }
@@ -166,7 +166,7 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
  * This buyer's operations, newest first; at most `max` are read. Throws ConfigurationError for one that can't be read and was not complete.
  */
 async function* operationsBy(
-  { digests, index, buyer, order }: Asking,
+  { digests, index, buyer, order, reader }: Asking,
   key: keyof Asking['digests'],
   max = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Operation> {
@@ -180,7 +180,7 @@ async function* operationsBy(
     if (line.is !== 'begun' || line.kind !== order.kind) continue;
     if (complete.has(op) && order.kind !== 'search') continue;
     if (read++ === max) return;
-    const operation = await readOperation(buyer.context.directories.state, op).catch((error: unknown) => {
+    const operation = await readOperation(reader.journals, op).catch((error: unknown) => {
       const all = [...index.find('op', op)];
       const isComplete = all.some((one) => one.is === 'ended' && one.outcome === 'complete');
       if (!isComplete) throw error;

@@ -1,7 +1,7 @@
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import { sizeOfStoredLeads } from './journal/leads.ts';
-import { damagedKind, type IndexContext, type OperationIndex, openIndex } from './journal/operation-index.ts';
+import { createReader, damagedKind, type IndexContext, type Reader } from './journal/operation-index.ts';
 import { kindOf } from './kinds/kinds.ts';
 import { type Operation, readOperation } from './operation.ts';
 
@@ -10,13 +10,13 @@ import { type Operation, readOperation } from './operation.ts';
  * output was closed by its reader. `damaged` gets what can't be read. Throws LocalIoError.
  */
 export async function* readUnfinished(
-  context: IndexContext,
+  { journals, openIndex }: Reader,
   damaged: (error: LeadpipeError) => void,
 ): AsyncGenerator<Operation> {
   /** Operations that have ended; tasks that were read to the end; keys that have got a task. */
   const over = new Set<string | undefined>();
   const tasks = new Map<string, string>();
-  for (const line of (await openIndex(context)).newest()) {
+  for (const line of (await openIndex()).newest()) {
     if (line.is === 'ended' && line.outcome === 'complete') over.add(line.op);
     if (line.is === 'created') tasks.set(line.op, line.task);
     if (line.is !== 'begun') continue;
@@ -25,7 +25,7 @@ export async function* readUnfinished(
     if (tasks.has(op)) over.add(key);
     if (over.has(op) && kind !== 'task create') over.add(task);
     if (isOver || (kind !== damagedKind && kindOf(kind)?.isResumable !== true)) continue;
-    const operation = await readOperation(context.directories.state, op).catch((error: LeadpipeError) => {
+    const operation = await readOperation(journals, op).catch((error: LeadpipeError) => {
       damaged(error);
     });
     if (operation !== undefined && operation.resumes !== 'no') yield operation;
@@ -36,19 +36,15 @@ export async function* readUnfinished(
  * Of these runs of a list, those that were killed and not resumed, oldest first: what they brought counts as delivered, but perhaps not all
  * of it is in their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
-export async function killedRuns(
-  context: IndexContext,
-  index: OperationIndex,
-  ids: readonly string[],
-): Promise<string[]> {
+export async function killedRuns({ journals, openIndex }: Reader, ids: readonly string[]): Promise<string[]> {
   const runs = new Set(ids);
   const killed: string[] = [];
-  for (const line of index.newest()) {
+  for (const line of (await openIndex()).newest()) {
     if (line.is === 'ended') runs.delete(line.op);
     // Only journals of these runs are read, however many other operations there are.
     if (line.is !== 'begun' || !runs.has(line.op)) continue;
     // The history reports those that are damaged.
-    const operation = await readOperation(context.directories.state, line.op).catch(() => undefined);
+    const operation = await readOperation(journals, line.op).catch(() => undefined);
     if (operation === undefined || isLocked(operation.folder)) continue;
     const { folder, isSearch, phase } = operation;
     if (phase === 'ended') continue;
@@ -63,9 +59,10 @@ export async function* readNewest(
   isMeant: (kind: string) => boolean,
   damaged: (error: LeadpipeError) => void = () => {},
 ): AsyncGenerator<Operation> {
-  for (const line of (await openIndex(context)).newest()) {
+  const { journals, openIndex } = createReader(context);
+  for (const line of (await openIndex()).newest()) {
     if (line.is !== 'begun' || !isMeant(line.kind)) continue;
-    const found = await readOperation(context.directories.state, line.op).catch(damaged);
+    const found = await readOperation(journals, line.op).catch(damaged);
     if (found !== undefined) yield found;
   }
 }
@@ -73,8 +70,9 @@ export async function* readNewest(
 /** The operations that have this task, oldest first. Throws LocalIoError. */
 export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<Operation[]> {
   const operations: Operation[] = [];
-  for (const line of (await openIndex(context)).find('task', leadsSearchId)) {
-    const found = await readOperation(context.directories.state, line.op).catch(() => undefined);
+  const { journals, openIndex } = createReader(context);
+  for (const line of (await openIndex()).find('task', leadsSearchId)) {
+    const found = await readOperation(journals, line.op).catch(() => undefined);
     if (found !== undefined) operations.unshift(found);
   }
   return operations;
@@ -83,7 +81,7 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
 /** The operations that can be resumed, unless their reader had what it wanted: what is stored of them is needed. Throws LocalIoError. */
 export async function readNeeded(context: IndexContext): Promise<Set<string>> {
   const needed = new Set<string>();
-  for await (const { isReaderGone, operationId } of readUnfinished(context, () => {})) {
+  for await (const { isReaderGone, operationId } of readUnfinished(createReader(context), () => {})) {
     if (!isReaderGone) needed.add(operationId);
   }
   return needed;

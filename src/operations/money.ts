@@ -7,7 +7,7 @@ import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import type { UnknownCost } from './journal/entries.ts';
 import type { IndexLine } from './journal/index-lines.ts';
-import { type Admit, type OpenIndex, type OperationIndex, openIndex } from './journal/operation-index.ts';
+import { type Admit, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
@@ -260,12 +260,12 @@ export async function toRowLimit(
   buyer: Buyer,
   worst: WorstCase,
   rest: number | undefined,
-  openIndex: OpenIndex,
+  reader: Reader,
 ): Promise<Spending | undefined> {
   const { spending } = buyer;
   const day = dayOf(buyer, worst);
   if (day === undefined) return spending;
-  const max = rest === undefined ? day.leftIn(await openIndex()) : exact(rest * (worst.credits ?? 0));
+  const max = rest === undefined ? day.leftIn(await reader.openIndex()) : exact(rest * (worst.credits ?? 0));
   return spending !== undefined && spending.limit <= max
     ? spending
     : createSpending(max, 'max_credits_per_day');

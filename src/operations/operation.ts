@@ -7,7 +7,13 @@ import type { HeldLock } from '../files/folder-lock.ts';
 import type { EntryOf, Intent } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
 import { type Journal, naming, openJournal } from './journal/journal.ts';
-import { type Entries, readEntries, toUnknownOperation } from './journal/journal-file.ts';
+import {
+  createJournals,
+  type Entries,
+  type Journals,
+  readEntries,
+  toUnknownOperation,
+} from './journal/journal-file.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
 
@@ -375,18 +381,19 @@ export function toRestarted({ intent, progress }: Operation): Progress {
 }
 
 /** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
-export async function readOperation(stateDir: string, operationId: string): Promise<Operation | undefined> {
-  const entries = await readEntries(stateDir, operationId);
-  return entries && fold(folderOf(stateDir, operationId), entries);
+export async function readOperation(journals: Journals, operationId: string): Promise<Operation | undefined> {
+  const entries = await readEntries(journals, operationId);
+  return entries && fold(folderOf(journals.stateDir, operationId), entries);
 }
 
 /** As `readOperation`. Throws `not_found` where there is none. */
 export async function readKnown(
   { directories }: Pick<Context, 'directories'>,
   operationId: string,
+  journals: Journals = createJournals(directories.state),
 ): Promise<Operation> {
   const { state } = directories;
-  const operation = isOperationId(operationId) ? await readOperation(state, operationId) : undefined;
+  const operation = isOperationId(operationId) ? await readOperation(journals, operationId) : undefined;
   if (operation !== undefined) return operation;
   throw toUnknownOperation(operationId, await listOperations(state));
 }
@@ -396,13 +403,17 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-/** Opens and locks the journal of an operation, to resume it, and says what the operation is. Throws as `openJournal`. */
+/**
+ * Opens and locks the journal of an operation, to resume it, and says what the operation is. `journals` are those that were read before.
+ * Throws as `openJournal`.
+ */
 export async function openOperation(
   context: IndexContext,
   operationId: string,
   output?: HeldLock,
+  journals?: Journals,
 ): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
-  const { journal, entries } = await openJournal(context, operationId, output);
+  const { journal, entries } = await openJournal(context, operationId, output, journals?.known(operationId));
   return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
 }
 

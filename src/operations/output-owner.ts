@@ -3,7 +3,7 @@ import { type Facts, LocalIoError, outputChanged } from '../errors.ts';
 import { completeAddition } from '../files/addition.ts';
 import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
-import type { IndexContext, OpenIndex } from './journal/operation-index.ts';
+import type { IndexContext, Reader } from './journal/operation-index.ts';
 import { type Operation, readOperation, withOperation } from './operation.ts';
 import { toDigests } from './order-digests.ts';
 
@@ -13,15 +13,14 @@ import { toDigests } from './order-digests.ts';
  */
 export async function completeAdditionTo(
   context: IndexContext,
-  openIndex: OpenIndex,
+  { journals, openIndex }: Reader,
   output: string,
 ): Promise<void> {
-  const { state } = context.directories;
   const digest = digestOf(await realPathOf(output));
   const index = await openIndex().catch(() => undefined);
   for (const line of index?.find('output', digest) ?? []) {
     // A journal that can't be read is reported elsewhere.
-    const operation = await readOperation(state, line.op).catch(() => undefined);
+    const operation = await readOperation(journals, line.op).catch(() => undefined);
     if (operation === undefined) continue;
     const { adding } = operation.progress;
     if (adding === undefined) return;
@@ -38,8 +37,7 @@ export async function completeAdditionTo(
 
 /** The last operation that opened this operation's output after it: the output holds that one's rows now. Undefined where there is none. */
 export async function replacedBy(
-  context: IndexContext,
-  openIndex: OpenIndex,
+  { journals, openIndex }: Reader,
   { intent, operationId }: Operation,
 ): Promise<string | undefined> {
   const { output = '' } = await toDigests(intent);
@@ -48,7 +46,7 @@ export async function replacedBy(
     // A journal that can't be read may belong to an operation that opened it.
     const hasOpened =
       line.is === 'opened' ||
-      (await readOperation(context.directories.state, op).then(
+      (await readOperation(journals, op).then(
         (one) => one?.progress.hasOpened === true,
         () => true,
       ));
@@ -61,14 +59,9 @@ export async function replacedBy(
  * Whether the .part holds rows of this operation. Throws LocalIoError, with `elsewhere`, where a later operation has written the output
  * again: its rows would be lost.
  */
-export async function isPartOf(
-  context: IndexContext,
-  openIndex: OpenIndex,
-  operation: Operation,
-  elsewhere: Facts,
-): Promise<boolean> {
+export async function isPartOf(reader: Reader, operation: Operation, elsewhere: Facts): Promise<boolean> {
   const { options, output } = operation.terms;
-  const later = await replacedBy(context, openIndex, operation);
+  const later = await replacedBy(reader, operation);
   // A run that adds rows leaves the existing ones in place.
   if (later === undefined || options.append === true) return later === undefined;
   const words = `${output} has rows of a later operation, ${later}`;

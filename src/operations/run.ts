@@ -11,7 +11,8 @@ import { type BoughtTask, type EarlierRuns, type LeftBehind, type Running, warni
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
-import { type Admit, type OpenIndex, openOnce } from './journal/operation-index.ts';
+import type { Journals } from './journal/journal-file.ts';
+import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Job, Order, Plan, PlanRequest } from './kinds/job.ts';
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
@@ -43,14 +44,15 @@ export const balanceMs = 300;
 /**
  * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will
  * be sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an
- * earlier run, unless the caller knows one. Returns undefined after a preview. An error names an operation that has begun. Throws UsageError,
+ * earlier run, unless the caller knows one, which is among the journals that it has `read`. Returns undefined after a preview. An error names an operation that has begun. Throws UsageError,
  * LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
   open: OpenDelivery,
-  find: (openIndex: OpenIndex) => Promise<Earlier> = (index) => findEarlier(buyer, order, index),
+  find: (reader: Reader) => Promise<Earlier> = (reader) => findEarlier(buyer, order, reader),
+  read?: Journals,
 ): Running<Results[Kind] | undefined> {
   const { context } = buyer;
   const { output } = order.terms;
@@ -59,13 +61,14 @@ export async function* run<Kind extends Runnable>(
     ? await lockOutput(context, output).catch((error) => Promise.reject(toUnsent(error)))
     : undefined;
   try {
-    const openIndex = openOnce(context);
-    if (lock !== undefined && output !== null) await completeAdditionTo(context, openIndex, output);
-    const earlier = await find(openIndex);
+    const reader = createReader(context, read);
+    if (lock !== undefined && output !== null) await completeAdditionTo(context, reader, output);
+    const earlier = await find(reader);
     const path = lock && output !== null ? digestOf(await realPathOf(output)) : undefined;
-    const place: Place = { open, openIndex, output: path, lock: lock ?? noLock };
+    const place: Place = { open, reader, output: path, lock: lock ?? noLock };
     if (earlier.is === 'resume') {
-      const { journal, operation } = await openOperation(context, earlier.operation.operationId, lock);
+      const { operationId } = earlier.operation;
+      const { journal, operation } = await openOperation(context, operationId, lock, reader.journals);
       const resumed = { ...earlier, operation };
       const result = yield* resume<Kind>(buyer, order, place, resumed, journal);
       if (!('left' in result)) return result.result;
@@ -84,7 +87,7 @@ export async function* run<Kind extends Runnable>(
 
 /** Where the rows go, the right to write there, and what was bought before. */
 interface Place {
-  readonly openIndex: OpenIndex;
+  readonly reader: Reader;
   /** The digest of its path, if it is a file. */
   readonly output: string | undefined;
   readonly open: OpenDelivery;
@@ -101,9 +104,8 @@ async function* begin<Kind extends Runnable>(
 ): Running<Results[Kind] | undefined> {
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
-  const { openIndex } = place;
   const nothing = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
-  const planRequest = { buyer, order, openIndex, ...nothing, answers, warn };
+  const planRequest = { buyer, order, reader: place.reader, ...nothing, answers, warn };
   const planned = (await planOf(planRequest)) as Plan<Results[Kind]>;
   yield* warningsOf(warnings);
   if (order.isPreview) return void (yield* preview(buyer, order, planned));
@@ -145,7 +147,7 @@ async function* resume<Kind extends Runnable>(
     checkSameBuyer(buyer, operation);
     // The .part holds what was written last, if that was not into another file.
     const isOurs = earlier.isOurs && operation.progress.output === place.output;
-    const planned = await planOf({ buyer, order, openIndex: place.openIndex, ...earlier, isOurs, warn });
+    const planned = await planOf({ buyer, order, reader: place.reader, ...earlier, isOurs, warn });
     if ('why' in planned) return { left: planned };
     yield* warningsOf(warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };

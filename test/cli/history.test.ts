@@ -83,7 +83,7 @@ async function home(answer: Answer | string | Buffer) {
     /** Its first purchase. */
     operation,
     journalPath: () => pathOf('journal.jsonl'),
-    journal: () => toEntries(readFileSync(pathOf('journal.jsonl'), 'utf8'), ''),
+    journal: () => toEntries(readFileSync(pathOf('journal.jsonl'), 'utf8'), '').entries,
     /** What `history show` prints of the first purchase. */
     show: (more = '') => machine.leadpipe(`history show ${operation()} ${more}`, offline),
   };
@@ -91,7 +91,7 @@ async function home(answer: Answer | string | Buffer) {
 
 describe.each(paid)('%s', (name, line, answer) => {
   it('has its intent, with the exact body, on the disk when the request arrives', async () => {
-    let seen: ReturnType<typeof toEntries> = [];
+    let seen: ReturnType<typeof toEntries>['entries'] = [];
     const at: Awaited<ReturnType<typeof home>> = await home((socket) => {
       seen = at.journal();
       socket.end(answer);

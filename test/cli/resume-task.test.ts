@@ -187,7 +187,7 @@ describe('resume of a task', () => {
     async (way) => {
       await loseCreation();
       const journal = join(folderOf(await firstOperation()), 'journal.jsonl');
-      const [intent, ...others] = toEntries(readFileSync(journal, 'utf8'), journal);
+      const [intent, ...others] = toEntries(readFileSync(journal, 'utf8'), journal).entries;
       if (intent?.type !== 'intent') throw new Error('no intent');
       const dayAgo = new Date(Date.now() - 24 * 3_600_000 - 1000).toISOString();
       writeFileSync(journal, [{ ...intent, time: dayAgo }, ...others].map(toLine).join(''));

@@ -375,7 +375,7 @@ function asNobody(...args: string[]): Promise<Result> {
 /** An operation of a month ago. */
 function makeOld(folder: string): void {
   const path = join(folder, 'journal.jsonl');
-  const [intent, ...rest] = toEntries(readFileSync(path, 'utf8'), path);
+  const [intent, ...rest] = toEntries(readFileSync(path, 'utf8'), path).entries;
   if (intent?.type !== 'intent') throw new Error('no intent');
   const time = new Date(Date.now() - 40 * 86_400_000).toISOString();
   writeFileSync(path, [{ ...intent, time }, ...rest].map(toLine).join(''));

@@ -1,6 +1,6 @@
 import type { LeadpipeError } from '../../src/errors.ts';
 import { listOperations } from '../../src/operations/journal/folders.ts';
-import { type Entries, readEntries } from '../../src/operations/journal/journal-file.ts';
+import { createJournals, type Entries, readEntries } from '../../src/operations/journal/journal-file.ts';
 import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
 import { machineClock } from './clock.ts';
 
@@ -19,7 +19,7 @@ export async function readOperations(state: string) {
   const operations: { readonly operationId: string; readonly entries: Entries }[] = [];
   const damages: LeadpipeError[] = [];
   for (const operationId of await listOperations(state)) {
-    const entries = await readEntries(state, operationId).catch(
+    const entries = await readEntries(createJournals(state), operationId).catch(
       (error: LeadpipeError) => void damages.push(error),
     );
     if (entries !== undefined) operations.push({ operationId, entries });

@@ -6,6 +6,8 @@ import { isSameFile } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { findNamed } from '../../operations/earlier.ts';
 import type { OperationEvent, Resuming } from '../../operations/events.ts';
+import type { Journals } from '../../operations/journal/journal-file.ts';
+import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';
 import { readUnfinished } from '../../operations/known-operations.ts';
@@ -44,6 +46,8 @@ interface ResumeOptions
   readonly yes?: true;
 }
 
+type Resumed = Pick<Shown, 'on' | 'earlier' | 'read'>;
+
 /** The person does not want to buy the rest. */
 class Declined extends Error {}
 
@@ -80,8 +84,11 @@ export const createCommand = defineCommand({
 });
 
 async function runResume(context: Context, given: string | undefined, options: ResumeOptions): Promise<void> {
+  const reader = createReader(context);
   const operation =
-    given === undefined ? await findLatest(context, options) : await readKnown(context, given);
+    given === undefined
+      ? await findLatest(context, options, reader)
+      : await readKnown(context, given, reader.journals);
   if (operation === undefined) return;
   checkNotDropped(operation);
   const { say } = createNotes(context, options);
@@ -89,7 +96,7 @@ async function runResume(context: Context, given: string | undefined, options: R
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
   try {
-    await resume(context, operation, options);
+    await resume(context, operation, options, reader.journals);
   } catch (error) {
     if (!(error instanceof Declined)) throw error;
     say('Nothing was bought.');
@@ -97,12 +104,16 @@ async function runResume(context: Context, given: string | undefined, options: R
 }
 
 /** The latest unfinished operation; undefined where there is none. Throws where one can't be read: it may be the one that is meant. */
-async function findLatest(context: Context, options: ResumeOptions): Promise<Operation | undefined> {
+async function findLatest(
+  context: Context,
+  options: ResumeOptions,
+  reader: Reader,
+): Promise<Operation | undefined> {
   const { say, warn } = createNotes(context, options);
   const damages: LeadpipeError[] = [];
   let isPart = false;
   const damaged = (error: LeadpipeError): void => void damages.push(error);
-  for await (const latest of readUnfinished(context, damaged)) {
+  for await (const latest of readUnfinished(reader, damaged)) {
     const { intent } = latest;
     if (latest.isReaderGone || !isReadable(latest)) {
       isPart ||= intent.options.input !== '-';
@@ -145,7 +156,12 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
 }
 
 /** Resumes an operation, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
-async function resume(context: Context, operation: Operation, given: ResumeOptions): Promise<void> {
+async function resume(
+  context: Context,
+  operation: Operation,
+  given: ResumeOptions,
+  read: Journals,
+): Promise<void> {
   const { intent, operationId } = operation;
   const isSameOutput = await isOutputOf(operation, given);
   // In the form of the run that started it.
@@ -159,9 +175,10 @@ async function resume(context: Context, operation: Operation, given: ResumeOptio
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
   const facts = { is: 'resume_elsewhere', operationId } as const;
-  const shown = (order: Order): Pick<Shown, 'on' | 'earlier'> => ({
+  const shown = (order: Order): Resumed => ({
+    read,
     on: (event) => ask(context, given, event),
-    earlier: (buyer, openIndex) => findNamed(buyer, order, operation, isSameOutput, facts, openIndex),
+    earlier: (buyer, reader) => findNamed(buyer, order, operation, isSameOutput, facts, reader),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
   await withConnection(context, options, async (connection) => {
@@ -231,7 +248,7 @@ async function resumeList(
   context: Context,
   { intent, operationId, terms }: Operation,
   given: ResumeOptions & { readonly history: boolean },
-  shown: (order: Order) => Pick<Shown, 'on' | 'earlier'>,
+  shown: (order: Order) => Resumed,
 ): Promise<void> {
   const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
     terms.options as Partial<RowsOptions>;

@@ -78,11 +78,11 @@ async function withLock<T>(
   if (file === undefined) return await work(noLock);
   return await withOutputLock(context, file, async (lock) => {
     if (options.append) {
-      const [{ completeAdditionTo }, { openOnce }] = await Promise.all([
+      const [{ completeAdditionTo }, { createReader }] = await Promise.all([
         import('../../operations/output-owner.ts'),
         import('../../operations/journal/operation-index.ts'),
       ]);
-      await completeAdditionTo(context, openOnce(context), file);
+      await completeAdditionTo(context, createReader(context), file);
     }
     return await work(lock);
   });

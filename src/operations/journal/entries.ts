@@ -292,11 +292,21 @@ export function toLine(entry: JournalEntry): string {
 }
 
 /**
- * Pure: the lines of a journal. An incomplete last line is ignored: what it says was never done. Throws ConfigurationError for any other
- * bad line.
+ * Pure: the lines of a journal, up to the first bad one, and the error for that. An incomplete last line is ignored: what it says was never
+ * done.
  */
-export function toEntries(text: string, path: string): JournalEntry[] {
-  return checkedLines(text).map((content, index) => toEntry(content, index + 1, path));
+export function toEntries(
+  text: string,
+  path: string,
+): {
+  readonly entries: readonly JournalEntry[];
+  readonly damage: ConfigurationError | undefined;
+} {
+  const contents = checkedLines(text);
+  const bad = contents.findIndex((content) => content?.member !== 'entry');
+  const whole = bad === -1 ? contents : contents.slice(0, bad);
+  const entries = whole.map((content, index) => toEntry(content, index + 1, path));
+  return { entries, damage: bad === -1 ? undefined : damaged(bad + 1, path) };
 }
 
 /** Pure: what a line says. Throws ConfigurationError for a bad one. */

@@ -1,6 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeadpipeError } from '../../errors.ts';
+import { isUnchanged, type LogState } from '../../files/line-log.ts';
 import { damaged, type Intent, type JournalEntry, toEntries } from './entries.ts';
 import { folderOf, readOrNothing } from './folders.ts';
 
@@ -10,16 +12,61 @@ export const journalFile = 'journal.jsonl';
 /** The entries of a journal. Nothing is stored before the intent is. */
 export type Entries = readonly [Intent, ...JournalEntry[]];
 
+/** A journal as it was read: its entries up to the first that can't be read, and the error for that one. */
+export interface ReadJournal extends ReturnType<typeof toEntries> {
+  readonly state: LogState;
+}
+
+/** The journals of this machine. */
+export type Journals = ReturnType<typeof createJournals>;
+
+/** How many journals are kept at most: a run asks for the same few, and a list of all of them for each once. */
+const maxKept = 100;
+
+/** A journal is read once. It is read again only where it has changed since. */
+export function createJournals(stateDir: string) {
+  const kept = new Map<string, ReadJournal>();
+  return {
+    stateDir,
+    /** As it was read last; undefined where it has not been. */
+    known: (operationId: string) => kept.get(operationId),
+    /** Undefined where there is none. Throws LocalIoError. */
+    async read(operationId: string): Promise<ReadJournal | undefined> {
+      const path = join(folderOf(stateDir, operationId), journalFile);
+      const found = await readOrNothing(async () => readJournal(path, kept.get(operationId)), path);
+      kept.delete(operationId);
+      if (found !== undefined) kept.set(operationId, found);
+      if (kept.size > maxKept) kept.delete([...kept.keys()][0] ?? '');
+      return found;
+    },
+  };
+}
+
+/** It is synchronous, since the thread pool takes several times as long, and a history has thousands of them. */
+function readJournal(path: string, known: ReadJournal | undefined): ReadJournal {
+  const file = openSync(path, 'r');
+  try {
+    // A line that is added after this makes the file another one than the state says, so it is read again.
+    const { ino, mtimeMs, size } = fstatSync(file);
+    if (known !== undefined && isUnchanged(known.state, { ino, mtimeMs, size })) return known;
+    const bytes = readFileSync(file);
+    const end = bytes.lastIndexOf('\n') + 1;
+    return { ...toEntries(bytes.toString(), path), state: { ino, mtimeMs, size, end } };
+  } finally {
+    closeSync(file);
+  }
+}
+
 /**
  * Undefined when there is no such operation, or when it was killed before its intent was written and so has sent nothing. Throws
  * ConfigurationError for a damaged one, LocalIoError.
  */
-export async function readEntries(stateDir: string, operationId: string): Promise<Entries | undefined> {
-  const folder = folderOf(stateDir, operationId);
-  const path = join(folder, journalFile);
-  const text = await readOrNothing(() => readFile(path, 'utf8'), path);
-  const [intent, ...rest] = toEntries(text ?? '', path);
-  if (intent === undefined && (await hasStored(folder))) throw damaged(1, path);
+export async function readEntries(journals: Journals, operationId: string): Promise<Entries | undefined> {
+  const { damage, entries = [] } = (await journals.read(operationId)) ?? {};
+  if (damage !== undefined) throw damage;
+  const [intent, ...rest] = entries;
+  const folder = folderOf(journals.stateDir, operationId);
+  if (intent === undefined && (await hasStored(folder))) throw damaged(1, join(folder, journalFile));
   return intent?.type === 'intent' ? [intent, ...rest] : undefined;
 }
 

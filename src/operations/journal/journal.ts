@@ -7,7 +7,7 @@ import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { toIndexLine } from './index-lines.ts';
-import { type Entries, journalFile, toUnknownOperation } from './journal-file.ts';
+import { type Entries, journalFile, type ReadJournal, toUnknownOperation } from './journal-file.ts';
 import {
   type Admit,
   addLateToIndex,
@@ -33,19 +33,23 @@ export const noJournal: Journal = {
 const what = 'this operation';
 const nothingSent = entry.terminal('interrupted', { charged: 'no' });
 
-/** Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it. */
+/**
+ * Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it, unless
+ * it is as the caller has read it (`known`).
+ */
 async function openLocked(
   context: IndexContext,
   operationId: string,
   which: 'new' | 'there',
   output: HeldLock,
+  known?: ReadJournal,
 ) {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
-  const entries: JournalEntry[] = [];
+  let entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
   const held: HeldLock = {
@@ -60,12 +64,18 @@ async function openLocked(
       }
     },
   };
-  const log = await openLog(path, which, what, held, ({ number, content }) => {
-    entries.push(toEntry(content, number, path));
-  }).catch((error: unknown) => {
+  const log = await openLog(
+    path,
+    which,
+    what,
+    held,
+    ({ number, content }) => void entries.push(toEntry(content, number, path)),
+    known?.damage === undefined ? known?.state : undefined,
+  ).catch((error: unknown) => {
     lock.release();
     throw error;
   });
+  if (!log.wasRead) entries = [...(known?.entries ?? [])];
   if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   /** After an entry that could not be written, no other one is written. */
   let failure: unknown;
@@ -159,21 +169,22 @@ export async function createJournal(
 }
 
 /**
- * Opens the journal of an operation, to resume it. Throws `temporary`, which names the process, while another one works on it; `not_found`
- * when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
+ * Opens the journal of an operation, to resume it. `known` is what the caller has read of it. Throws `temporary`, which names the process,
+ * while another one works on it; `not_found` when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
   context: IndexContext,
   operationId: string,
   output: HeldLock = noLock,
+  known?: ReadJournal,
 ): Promise<{ readonly journal: Journal; readonly entries: Entries }> {
   const { state } = context.directories;
   const folder = folderOf(state, operationId);
   const path = join(folder, journalFile);
-  const known = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
-  if (!known) throw toUnknownOperation(operationId, await listOperations(state));
+  const isThere = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
+  if (!isThere) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there', output);
+    const { journal, entries } = await openLocked(context, operationId, 'there', output, known);
     // Who knows the operation has read its intent.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {

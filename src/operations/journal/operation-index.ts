@@ -1,16 +1,16 @@
 import { constants, readdirSync, statSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
-import { checkedLines, fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
+import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JournalEntry } from './entries.ts';
 import { folderOf, isOperationId, listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
-import { journalFile } from './journal-file.ts';
+import { createJournals, type Journals, journalFile } from './journal-file.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
@@ -30,24 +30,33 @@ function fileOfIndex(stateDir: string): string {
   return join(stateDir, 'index', 'operations.jsonl');
 }
 
-/** The index as a run has found it, which reads it once. */
-export type OpenIndex = () => Promise<OperationIndex>;
+/** What a run reads of this machine's records: the index as the run has found it, and each journal once. */
+export interface Reader {
+  readonly openIndex: () => Promise<OperationIndex>;
+  readonly journals: Journals;
+}
 
-export function openOnce(context: IndexContext): OpenIndex {
+/** `journals` are those that were read before. */
+export function createReader(
+  context: IndexContext,
+  journals: Journals = createJournals(context.directories.state),
+): Reader {
   let opened: Promise<OperationIndex> | undefined;
-  return () => (opened ??= openIndex(context));
+  return { openIndex: () => (opened ??= openIndex(context, journals)), journals };
 }
 
 /**
  * Reads the index. Where it is missing, damaged, or older than the journals, it is made again from these, and stored if possible. Throws
  * LocalIoError where the journals can't be read.
  */
-export async function openIndex(context: IndexContext): Promise<OperationIndex> {
-  const { state } = context.directories;
-  const stored = await readWhole(state);
+export async function openIndex(
+  context: IndexContext,
+  journals: Journals = createJournals(context.directories.state),
+): Promise<OperationIndex> {
+  const stored = await readWhole(journals);
   if (stored !== undefined) return toIndex(stored);
-  const made = changing(context, (lock) => readOrMake(state, lock));
-  return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(state)) })));
+  const made = changing(context, (lock) => readOrMake(journals, lock));
+  return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(journals)) })));
 }
 
 /**
@@ -62,7 +71,8 @@ export async function addToIndex(
 ): Promise<number> {
   const { state } = context.directories;
   return await changing(context, async (lock) => {
-    const known = (check ? undefined : await readEnd(state)) ?? (await readOrMake(state, lock));
+    const known =
+      (check ? undefined : await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
     check?.(toIndex(known));
     const number = known.number + 1;
     await addBehind(state, known, { number, size: journalSize, value: line }, lock, true);
@@ -78,7 +88,7 @@ export async function addLateToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
-    const known = (await readEnd(state)) ?? (await readOrMake(state, lock));
+    const known = (await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
     const { number } = known;
     await addBehind(state, known, { number, size: journalSize, value: line }, lock, false);
   });
@@ -104,20 +114,20 @@ async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Pr
 }
 
 /** Reads the index, which is made again where it has to be. Throws LocalIoError. */
-async function readOrMake(stateDir: string, lock: HeldLock): Promise<Stored> {
-  const stored = await readWhole(stateDir);
+async function readOrMake(journals: Journals, lock: HeldLock): Promise<Stored> {
+  const stored = await readWhole(journals);
   if (stored !== undefined) return stored;
-  const bytes = toBytes(await readJournals(stateDir));
-  await writeWhole(fileOfIndex(stateDir), bytes, what, lock);
+  const bytes = toBytes(await readJournals(journals));
+  await writeWhole(fileOfIndex(journals.stateDir), bytes, what, lock);
   return toStored(bytes, bytes.length) as Stored;
 }
 
 /** The index; undefined where it has to be made again: it is missing, damaged, or older than the journals. */
-async function readWhole(stateDir: string): Promise<Stored | undefined> {
+async function readWhole(journals: Journals): Promise<Stored | undefined> {
   // What is seen before the index is read is in the index, since an operation is put there before it is put into its journal.
-  const names = namesOfOperations(stateDir);
-  const stored = await readStored(stateDir, 'all');
-  return stored === undefined || (await isBehind(stateDir, stored.bytes, names)) ? undefined : stored;
+  const names = namesOfOperations(journals.stateDir);
+  const stored = await readStored(journals.stateDir, 'all');
+  return stored === undefined || (await isBehind(journals, stored.bytes, names)) ? undefined : stored;
 }
 
 /** Only the last lines, so that adding a line costs the same however long the index is. */
@@ -249,14 +259,14 @@ function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
  * Whether the journals say something that the index does not: it was copied before them, or its last lines were lost. This is asked each time
  * the index is read, so a journal is opened only where it has grown, and its process has ended: a living one adds what is missing.
  */
-async function isBehind(stateDir: string, bytes: Buffer, names: readonly string[]): Promise<boolean> {
+async function isBehind(journals: Journals, bytes: Buffer, names: readonly string[]): Promise<boolean> {
   const text = bytes.toString('latin1');
   const places = lastPlaces(text);
   for (const op of names) {
     const place = places.get(op);
     // Nothing is added to a journal that is complete.
     if (place !== undefined && text.startsWith(complete, place + op.length)) continue;
-    const folder = folderOf(stateDir, op);
+    const folder = folderOf(journals.stateDir, op);
     if (place === undefined) {
       if (isOperationId(op) && hasContent(folder)) return true;
       continue;
@@ -264,7 +274,7 @@ async function isBehind(stateDir: string, bytes: Buffer, names: readonly string[
     const size = Number.parseInt(text.slice(text.lastIndexOf(beginOfSize, place) + beginOfSize.length), 10);
     if (sizeOf(join(folder, journalFile)) <= size || isLocked(folder)) continue;
     const known = [...storedLines(bytes, `${beginOfOp}${op}"`)].map(({ value }) => value.is);
-    for (const { value } of linesOf(op, await readableEntries(folder))) {
+    for (const { value } of linesOf(op, await readableEntries(journals, op))) {
       const at = known.indexOf(value.is);
       if (at === -1) return true;
       known.splice(at, 1);
@@ -322,12 +332,12 @@ function sizeOf(path: string): number {
 export const damagedKind = 'damaged';
 
 /** The lines of all journals, in the order in which they were written down. */
-async function readJournals(stateDir: string): Promise<Placed[]> {
+async function readJournals(journals: Journals): Promise<Placed[]> {
   const lines: Placed[] = [];
-  for (const op of await listOperations(stateDir)) {
-    const folder = folderOf(stateDir, op);
+  for (const op of await listOperations(journals.stateDir)) {
+    const folder = folderOf(journals.stateDir, op);
     const size = sizeOf(join(folder, journalFile));
-    const found = linesOf(op, await readableEntries(folder));
+    const found = linesOf(op, await readableEntries(journals, op));
     // One that can't be read must not be missing from the index.
     if (found.length > 0) lines.push(...found.map((line) => ({ ...line, size })));
     else if (hasContent(folder)) lines.push({ number: 0, size, value: toDamaged(op) });
@@ -350,9 +360,6 @@ function toDamaged(op: string): IndexLine {
 }
 
 /** The entries of a journal up to the first that can't be read. */
-async function readableEntries(folder: string): Promise<JournalEntry[]> {
-  const text = await readFile(join(folder, journalFile), 'utf8').catch(() => '');
-  const contents = checkedLines(text);
-  const end = contents.findIndex((one) => one?.member !== 'entry');
-  return contents.slice(0, end === -1 ? contents.length : end).map((one) => JSON.parse(one?.text ?? ''));
+async function readableEntries(journals: Journals, op: string): Promise<readonly JournalEntry[]> {
+  return (await journals.read(op).catch(() => undefined))?.entries ?? [];
 }

@@ -6,7 +6,7 @@ import type { Delivery, Placing } from '../delivery.ts';
 import type { Resuming, Running } from '../events.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { OpenIndex } from '../journal/operation-index.ts';
+import type { Reader } from '../journal/operation-index.ts';
 import type { Costs } from '../money.ts';
 import type { Operation, OutputTerms, Progress } from '../operation.ts';
 import type { ListRows } from './list-rows.ts';
@@ -50,7 +50,7 @@ export interface PlanRequest<Body extends object = object> {
   readonly order: Order<string, Body>;
   readonly operation: Operation | undefined;
   /** What this machine has bought. */
-  readonly openIndex: OpenIndex;
+  readonly reader: Reader;
   /** Whether the rows go where those of the operation went, and whether the .part there is still its own. */
   readonly isSameOutput: boolean;
   readonly isOurs: boolean;

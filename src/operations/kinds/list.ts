@@ -37,7 +37,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   const isCounted = isLimited || operation !== undefined;
   const known = await countBefore(planRequest, rows, others, isCounted);
   const { rest } = known;
-  const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.openIndex);
+  const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.reader);
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);

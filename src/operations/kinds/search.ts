@@ -31,7 +31,7 @@ export async function plan(
 ): Promise<Plan<BoughtSearch> | LeftBehind> {
   const { buyer, order, operation, isOurs, isSameOutput, warn } = planRequest;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, planRequest.openIndex, warn);
+    const { body, list, intent } = await toListed(buyer, order, planRequest.reader, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
@@ -77,13 +77,7 @@ export async function plan(
       perform: (job) => complete(job, rest, list, opening, isSameOutput),
     };
   }
-  const { body, list } = await toListed(
-    buyer,
-    { ...order, body: request },
-    planRequest.openIndex,
-    warn,
-    rest,
-  );
+  const { body, list } = await toListed(buyer, { ...order, body: request }, planRequest.reader, warn, rest);
   const others = await listOf(buyer, operation, warn);
   const worst = toWorstCase('search', body, buyer.connection);
   return {

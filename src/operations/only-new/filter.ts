@@ -4,7 +4,7 @@ import type { JsonText, Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { OpenIndex } from '../journal/operation-index.ts';
+import type { Reader } from '../journal/operation-index.ts';
 import { killedRuns } from '../known-operations.ts';
 import type { Operation } from '../operation.ts';
 import { createKnown, type Identity, identityOf, type Known } from './identity.ts';
@@ -58,7 +58,7 @@ export async function toListed<
 >(
   buyer: Buyer,
   { body, list: { name = body.entity_type, onlyNew = false } = {} }: Wanted<Body>,
-  openIndex: OpenIndex,
+  reader: Reader,
   warn: Damaged,
   earlier: Stored = { stored: [], mayRepeat: false },
 ): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {
@@ -70,9 +70,9 @@ export async function toListed<
   }
   const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
-  const { connection, context } = buyer;
+  const { connection } = buyer;
   const runs = lines.map(({ operation_id }) => operation_id);
-  for (const operationId of await killedRuns(context, await openIndex(), runs)) {
+  for (const operationId of await killedRuns(reader, runs)) {
     warn(
       `${operationId}, an earlier run of this list, was killed. Its leads count as delivered and are left out, but some may be missing in its file. To get them, resume that operation by its ID`,
     );

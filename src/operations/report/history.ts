@@ -3,7 +3,7 @@ import { isLocked } from '../../files/folder-lock.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { countStoredLeads } from '../journal/leads.ts';
-import { damagedKind, type IndexContext, openIndex } from '../journal/operation-index.ts';
+import { createReader, damagedKind, type IndexContext } from '../journal/operation-index.ts';
 import { countRows } from '../journal/stored-rows.ts';
 import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { toCostAtMost } from '../money.ts';
@@ -69,13 +69,13 @@ export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; rea
  * the others. Throws LocalIoError.
  */
 export async function* readHistory(context: IndexContext, since?: Date): AsyncGenerator<HistoryEntry> {
-  const { state } = context.directories;
-  for (const line of (await openIndex(context)).newest()) {
+  const { journals, openIndex } = createReader(context);
+  for (const line of (await openIndex()).newest()) {
     if (line.is !== 'begun' || !isPurchase(line)) continue;
     const { op, time } = line;
     if (since !== undefined && !(Date.parse(time) >= since.getTime())) continue;
     try {
-      const operation = await readOperation(state, op);
+      const operation = await readOperation(journals, op);
       if (operation === undefined) continue;
       yield { record: await readHistoryRecord(operation), intent: operation.intent };
     } catch (error) {

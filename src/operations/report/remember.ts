@@ -1,5 +1,6 @@
 import { dayMs } from '../../clock.ts';
 import { LeadpipeError } from '../../errors.ts';
+import { createJournals } from '../journal/journal-file.ts';
 import type { IndexContext } from '../journal/operation-index.ts';
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
@@ -30,9 +31,11 @@ export async function rememberCosts(
 
 /** Undefined for what is no purchase, and for what can't be read: nothing is known of that. */
 async function toPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
-  const operation = await readOperation(context.directories.state, op).catch((error: unknown) => {
-    if (!(error instanceof LeadpipeError)) throw error;
-  });
+  const operation = await readOperation(createJournals(context.directories.state), op).catch(
+    (error: unknown) => {
+      if (!(error instanceof LeadpipeError)) throw error;
+    },
+  );
   if (
     operation === undefined ||
     !isPurchase({ key: operation.intent.index.key, kind: operation.intent.command })

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../../src/files/folder-lock.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
-import { openIndex } from '../../../src/operations/journal/operation-index.ts';
+import { createReader, openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/known-operations.ts';
 import { toIndexed } from '../../../src/operations/order-digests.ts';
 import { intentOf } from '../../helpers/journals.ts';
@@ -37,7 +37,8 @@ const begun = async (): Promise<string[]> =>
 const unfinished = async (): Promise<string[]> => {
   const ids: string[] = [];
   const fail = (error: Error): void => expect.fail(error.message);
-  for await (const { operationId } of readUnfinished(keepingIn(state), fail)) ids.push(operationId);
+  for await (const { operationId } of readUnfinished(createReader(keepingIn(state)), fail))
+    ids.push(operationId);
   return ids;
 };
 const over = {
