@@ -8,7 +8,7 @@ const [longestPart, longestKey] = [1024 * 1024, 64 * 1024];
 
 /** The bytes of a body as they arrive, decoded; as they are in an unknown content encoding. Throws what the exchange and zlib throw. */
 export async function* piecesOf(exchange: Exchange): AsyncGenerator<Uint8Array> {
-  const decoder = decoders.get(exchange.header('content-encoding')?.trim().toLowerCase() ?? '')?.();
+  const decoder = decoders.get(exchange.headers.get('content-encoding')?.trim().toLowerCase() ?? '')?.();
   if (decoder === undefined) return yield* exchange.body();
   // Errors are thrown by the decoder.
   for await (const piece of pipeline(Readable.from(exchange.body()), decoder, () => {})) {

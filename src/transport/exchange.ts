@@ -20,6 +20,8 @@ const stepMs = 500;
 /** The most bytes of a body to hold for a reader that is slower than the network. */
 const maxHeld = 128 * 1024;
 
+const nothing = (): void => {};
+
 /** An answer whose head has arrived. It must be closed. */
 export type Exchange = Awaited<ReturnType<typeof openExchange>>;
 
@@ -42,7 +44,8 @@ export async function openExchange(
     | { readonly status: number; readonly values: Record<string, string | string[] | undefined> }
     | undefined;
   let wire: Dispatcher.DispatchController | undefined;
-  let wake = (): void => {};
+  /** Ends the wait for something to arrive, if there is one. */
+  let wake = nothing;
   /** Milliseconds. */
   let waited = 0;
   let waitedSinceEvent = 0;
@@ -101,6 +104,7 @@ export async function openExchange(
         // Timers run first in a turn of the event loop, so what is in the socket is read before this turn ends.
         const cancel = clock.after(step, () => setImmediate(resolve));
         wake = () => {
+          wake = nothing;
           cancel();
           resolve();
         };
@@ -162,11 +166,10 @@ export async function openExchange(
   return {
     status,
     signal,
-    /** Several headers with the same name are joined with commas. */
-    header(name: string): string | undefined {
-      const value = values[name.toLowerCase()];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
+    /** By their names in small letters; several with the same name are joined with commas. */
+    headers: new Map(
+      Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+    ),
     /** The bytes as they come from the network, once, for one reader. Throws what broke the connection, and SilenceError. */
     async *body(): AsyncGenerator<Uint8Array> {
       for (;;) {

@@ -31,6 +31,7 @@ interface TransportOptions extends Retrying {
 
 /** An answer with the headers masked. */
 interface Incoming extends Exchange {
+  header(name: string, maxCharacters?: number): string | undefined;
   readonly requestId: string | undefined;
 }
 
@@ -62,16 +63,17 @@ export function createTransport(options: TransportOptions) {
     });
     const { status } = exchange;
     const header = (name: string, maxCharacters = 200): string | undefined => {
-      const value = exchange.header(name);
+      const value = exchange.headers.get(name.toLowerCase());
       return value === undefined ? undefined : mask(value).slice(0, maxCharacters);
     };
     // rule: general.request-id, create.headers, contact.headers
     const requestId = header(responseHeaders.requestId);
-    const ms = Math.round(clock.monotonic() - start);
-    trace?.(`< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${ms} ms)`);
+    trace?.(
+      `< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${Math.round(clock.monotonic() - start)} ms)`,
+    );
     const incoming = { ...exchange, header, requestId };
     // rule: search.media-type
-    if (status === 200 && isOfType(exchange.header('content-type'), endpoint.answer)) return incoming;
+    if (status === 200 && isOfType(exchange.headers.get('content-type'), endpoint.answer)) return incoming;
     // What is paid for and can't be asked for again is kept, whatever it is called.
     const isKept = status === 200 && !['free', 'replays'].includes(endpoint.repetition);
     // A body that no one needs and that has no length may never end.
@@ -127,7 +129,7 @@ export function createTransport(options: TransportOptions) {
         yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
       }
       // A body that ends with its connection may have been cut anywhere.
-      const hasLength = ['transfer-encoding', 'content-length'].some((name) => incoming.header(name));
+      const hasLength = ['transfer-encoding', 'content-length'].some((name) => incoming.headers.get(name));
       if (!hasLength) throw new Error('it closed without a sign that the stream was complete');
     } catch (error) {
       throw toFailure(error, call, incoming);
