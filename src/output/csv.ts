@@ -51,7 +51,7 @@ export function csvCell(value: JsonText, raw: boolean): string {
 }
 
 // No formula, nothing to remove and no delimiter. Most cells are like this.
-const plain = /^[a-z0-9][\x20-\x3a\x3c-\x7e]*$/i;
+const plain = /^(?:[a-z0-9][\x20-\x3a\x3c-\x7e]*)?$/i;
 
 function toCsv({ text, isString }: ValueText, raw: boolean): string {
   if (plain.test(text)) return text;

@@ -126,7 +126,7 @@ export async function buyList(
     const rows: ListRows = {
       ...rowOrder,
       toRecords(row, outcome) {
-        const records = join.toRecords(row, outcome, toText(row.record ?? '{}'));
+        const records = join.toRecords(row, outcome, toText);
         if (outcome.answer !== undefined) received.add(outcome.answer, records);
         return records;
       },

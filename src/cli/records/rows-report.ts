@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
-import { type JsonText, JsonView, kindOf, objectMembers } from '../../json/text.ts';
+import { type JsonText, JsonView, kindOf } from '../../json/text.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
@@ -111,11 +111,12 @@ export function createReceived({ fields = [], isFound = () => true }: Pick<ListO
     lacked: new Map<string, number>(),
     /** For a row with a result. */
     add(answer: JsonText, records: readonly JsonText[]): void {
-      if (isFound(new JsonView(answer))) {
+      const view = new JsonView(answer);
+      if (isFound(view)) {
         this.found++;
         this.records += records.length;
       }
-      const lacks = lackingIn(fields, answer);
+      const lacks = fields.filter((field) => kindOf(view.find([['answer', field]]) ?? 'null') === 'null');
       if (lacks.length > 0) this.lacking++;
       for (const field of lacks) this.lacked.set(field, (this.lacked.get(field) ?? 0) + 1);
     },
@@ -185,10 +186,4 @@ function toReceivedWords(
   const other = [withoutResult > 0 && `${withoutResult} without a result`, failed > 0 && `${failed} failed`];
   const words = [...receivedWords, ...other].filter((part) => part !== false);
   return words.length === 0 ? countOf(done, 'row') : words.join(', ');
-}
-
-/** Pure: the requested fields that an answer lacks. */
-function lackingIn(fields: readonly string[], answer: string): string[] {
-  const found = objectMembers(objectMembers(answer).get('answer') ?? '{}');
-  return fields.filter((field) => kindOf(found.get(field) ?? 'null') === 'null');
 }

@@ -49,7 +49,7 @@ export const extract = {
     join: () => ({
       columns: [],
       members: aboutItem,
-      toRecords: (_, outcome, sent) => toItems(request.type, outcome, sent),
+      toRecords: ({ record = '{}' }, outcome, toSent) => toItems(request.type, outcome, toSent(record)),
     }),
     layout: itemsOfRowsLayout,
   }),

@@ -4,22 +4,24 @@ import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
-/** The end of a row: how its request ended, or why it was never sent. */
-export type RowResult = RowEnd | { readonly state: 'flawed'; readonly message: string } | typeof kept;
-
-/** A row for which nothing is bought. */
-export const kept = { state: 'kept' } as const;
+/** The end of a row. Without an outcome where nothing is bought for it. */
+export interface RowResult {
+  readonly state: RowEnd['state'] | 'flawed' | 'kept';
+  readonly outcome?: RowOutcome;
+}
 
 /** Pure: from the end of its request. */
-export function toOutcome(kind: AnswerKind, result: Exclude<RowResult, typeof kept>): RowOutcome {
-  if (result.state === 'flawed') return { failure: { message: result.message, charged: 'no' } };
-  const { requestId } = result;
-  if (result.state !== 'answered')
-    return { failure: { message: result.message, requestId, charged: result.charged } };
-  const { answer } = result;
+export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly outcome: RowOutcome } {
+  const { state, requestId } = end;
+  if (state !== 'answered')
+    return { state, outcome: { failure: { message: end.message, requestId, charged: end.charged } } };
+  const { answer } = end;
   const message = failureOf(kind, answer);
   // The interface does not say whether an answer without a result is charged.
-  return message === undefined ? { answer } : { failure: { message, requestId, charged: 'maybe' } };
+  return {
+    state,
+    outcome: message === undefined ? { answer } : { failure: { message, requestId, charged: 'maybe' } },
+  };
 }
 
 /** How the rows of a run ended. */

@@ -5,11 +5,11 @@ import { JsonView, stringOf } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
-import { type KnownRows, type RowEnd, type StoredRows, toRowId } from '../journal/stored-rows.ts';
+import { type KnownRows, type StoredRows, toRowId } from '../journal/stored-rows.ts';
 import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { kinds } from './kinds.ts';
-import { kept, type ListEnd, noRows, type RowResult, toOutcome } from './list-outcome.ts';
+import { type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
 import { findKnown, type ListRows, type RequestedRow, requestedRows, type SendableRow } from './list-rows.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
@@ -53,7 +53,7 @@ export async function* workThrough(
   const isFree = connection.origin === 'local';
   const window = Math.max(256, 16 * rows.concurrency);
   const items: Item[] = [];
-  const inProgress = new Map<bigint, Promise<RowEnd>>();
+  const inProgress = new Map<bigint, Promise<RowResult>>();
   const credits = rows.worst.credits ?? 0;
   const late = new AbortController();
   const halt = new AbortController();
@@ -104,8 +104,9 @@ export async function* workThrough(
   signal.addEventListener('abort', stopped, { once: true });
 
   async function settle(row: RequestedRow): Promise<RowResult> {
-    if (row.is === 'flawed') return { state: 'flawed', message: row.flaw };
-    if (row.is !== 'sendable') return kept;
+    if (row.is === 'flawed')
+      return { state: 'flawed', outcome: { failure: { message: row.flaw, charged: 'no' } } };
+    if (row.is !== 'sendable') return { state: 'kept' };
     const { digest } = row;
     const sameNow = inProgress.get(digest);
     if (sameNow !== undefined) {
@@ -116,7 +117,7 @@ export async function* workThrough(
     if (known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown)) {
       if (known.rows.see(digest)) counts.duplicates++;
       else if (known.state === 'answered') counts.earlier++;
-      return await known.rows.endOf(digest);
+      return toResult(rows.kind, await known.rows.endOf(digest));
     }
     // No await before this: another row may ask for the same.
     const end = buyReserved(row, known).finally(() => inProgress.delete(digest));
@@ -124,7 +125,7 @@ export async function* workThrough(
     return await end;
   }
 
-  async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowEnd> {
+  async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowResult> {
     const isOwn = known?.at === 0;
     // Its possible cost is counted already, and stays this row's own.
     if (known?.state === 'sent' && isOwn) {
@@ -142,9 +143,9 @@ export async function* workThrough(
     cost.sent++;
     let charged: Charged = 'no';
     try {
-      const end = await buy(row, before);
-      charged = toOutcome(rows.kind, end).failure?.charged ?? 'yes';
-      return end;
+      const result = toResult(rows.kind, await buy(row, before));
+      charged = result.outcome.failure?.charged ?? 'yes';
+      return result;
     } catch (error) {
       if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
       throw error;
@@ -189,11 +190,7 @@ export async function* workThrough(
   }
 
   async function* write(some: readonly Item[]): Running<void> {
-    const ended = some.map(({ row, result }) => {
-      const known = result as RowResult;
-      const outcome = known.state === 'kept' ? undefined : toOutcome(rows.kind, known);
-      return { ...row, state: known.state, outcome };
-    });
+    const ended = some.map(({ row, result }) => ({ ...row, ...(result as RowResult) }));
     const records = ended.flatMap(({ row, digest, state, outcome }) => {
       const made = outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome);
       // A row that can't be sent is identified by its content.

@@ -17,8 +17,8 @@ export interface Join {
   readonly columns: readonly Column[];
   /** The members that it adds to the record itself. */
   readonly members: readonly string[];
-  /** `sent` is the text that was sent for the row. */
-  toRecords(row: InputRow, outcome: RowOutcome, sent: string): readonly JsonText[];
+  /** `toSent` says what was sent for a record. */
+  toRecords(row: InputRow, outcome: RowOutcome, toSent: (record: JsonText) => string): readonly JsonText[];
 }
 
 /** The columns of an answer: the header, and where in the answer its value stands. */

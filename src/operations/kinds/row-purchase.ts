@@ -52,7 +52,7 @@ export function createRowPurchases(
   // A row that the service has no room for is put back, and tried later.
   const client = toClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
-  let answeredAt = Number.NEGATIVE_INFINITY;
+  let answered = 0;
 
   /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */
   async function buy(
@@ -80,7 +80,7 @@ export function createRowPurchases(
       await stored.settle(digest, number, end.state === 'unknown' ? { ...end, key } : end);
       return end;
     };
-    const begun = clock.monotonic();
+    const answeredBefore = answered;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
       let ended: Promise<RowEnd> | undefined;
@@ -96,7 +96,7 @@ export function createRowPurchases(
           if (halt.aborted) throw notSent;
           await intend();
           const { text, requestId } = await send(request, key, late);
-          answeredAt = clock.monotonic();
+          answered++;
           ended = settle({ state: 'answered', answer: text, requestId });
         } catch (error) {
           if (!isOfRow(error)) {
@@ -137,7 +137,7 @@ export function createRowPurchases(
         continue;
       }
       // No row was answered in all that time, so others would not be either.
-      if (answeredAt < begun) stopWith(busy);
+      if (answered === answeredBefore) stopWith(busy);
       const end = toFailed(busy, isFree);
       // A row that may have been sent before stays in doubt.
       return isInDoubt() ? inDoubt(end) : await settle(end);
