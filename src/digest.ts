@@ -7,3 +7,8 @@ import { hash } from 'node:crypto';
 export function digestOf(content: string | Uint8Array, digits = 16): string {
   return hash('sha256', content).slice(0, digits);
 }
+
+/** Pure: the same as a function of the text alone. */
+export function digestTo(digits: number): (text: string) => string {
+  return (text) => digestOf(text, digits);
+}

@@ -49,10 +49,3 @@ export function findingsOf(record: JsonText) {
   if (!isKnown) return { citations: [], other: answer?.text ?? record };
   return { result, citations: arrayItems(citations) };
 }
-
-/** Null, empty and white space are all "not found". */
-// rule: contact.not-found
-export function isContactFound(record: JsonView): boolean {
-  const content = record.inner('result')?.member('content') ?? 'null';
-  return kindOf(content) !== 'null' && (stringOf(content) ?? content).trim() !== '';
-}

@@ -188,6 +188,21 @@ export function textOf(value: JsonText): ValueText {
   return { text: kindOf(value) === 'null' ? '' : toLine(value).trim(), isString: false };
 }
 
+/** Pure: whether something stands in a value. */
+export function isFilled(value: JsonText = 'null'): boolean {
+  switch (kindOf(value)) {
+    case 'null':
+      return false;
+    case 'string':
+      return stringOf(value)?.trim() !== '';
+    case 'object':
+    case 'array':
+      return !/^[[{]\s*[\]}]$/.test(value.trim());
+    default:
+      return true;
+  }
+}
+
 /** An object from members that are JSON text already, in their order. */
 export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonText {
   const parts: string[] = [];

@@ -14,6 +14,7 @@ describe('contact', () => {
     '{"content":null,"reference":null}',
     '{"content":"","reference":null}',
     '{"content":" \\t\\n\\u00a0","reference":null}',
+    '{"content":{},"reference":null}',
     '{"reference":null}',
   ];
 

@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { headersOf } from '../../columns/columns.ts';
-import { isContactFound } from '../../columns/record-parts.ts';
 import { contactTypes } from '../../contract/types.ts';
+import { isContactFound } from '../../operations/kinds/contact.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';

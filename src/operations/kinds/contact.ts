@@ -1,8 +1,7 @@
 import { membersOf } from '../../columns/columns.ts';
 import type { Layout } from '../../columns/layout.ts';
-import { isContactFound } from '../../columns/record-parts.ts';
 import type { ContactSearchRequest, ContactType } from '../../contract/types.ts';
-import { type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { isFilled, type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { toContactSearchRequest } from '../../requests/lookups.ts';
 import { createIdentityText } from '../../requests/row-texts.ts';
 import type { Kind } from './kind.ts';
@@ -47,18 +46,27 @@ const contactLayout: Layout = {
     {
       header: stringOf(record.inner('request')?.member('contact_type')) ?? 'content',
       none: 'not found',
-      from: (answer) => (isContactFound(answer) ? answer.inner('result')?.member('content') : undefined),
+      from: contentOf,
     },
     ...membersOf(['reference'], 'result'),
     ...membersOf(['objective'], 'request'),
   ],
 };
 
+/** Null, empty and white space are all "not found". */
+// rule: contact.not-found
+function contentOf(answer: JsonView): JsonText | undefined {
+  const content = answer.find([['result', 'content']]);
+  return isFilled(content) ? content : undefined;
+}
+
+export function isContactFound(answer: JsonView): boolean {
+  return contentOf(answer) !== undefined;
+}
+
 function toContact(answer: JsonView): JsonText {
-  const result = answer.inner('result');
-  const content = isContactFound(answer) ? result?.member('content') : undefined;
   return objectOf([
-    ['content', content ?? 'null'],
-    ['reference', result?.member('reference') ?? 'null'],
+    ['content', contentOf(answer) ?? 'null'],
+    ['reference', answer.find([['result', 'reference']]) ?? 'null'],
   ]);
 }

@@ -3,6 +3,7 @@ import { noResultTexts } from '../../contract/types.ts';
 import { nameIn } from '../../files/reading.ts';
 import {
   allMembers,
+  isFilled,
   type JsonText,
   JsonView,
   kindOf,
@@ -11,7 +12,7 @@ import {
   type Path,
   stringOf,
 } from '../../json/text.ts';
-import { decidingIn, isFilled, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
+import { decidingIn, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
 
 /** What is known of an input whose missing answers are filled in. */
 export interface FillInput {

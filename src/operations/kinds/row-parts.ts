@@ -1,13 +1,5 @@
 import type { Column } from '../../columns/layout.ts';
-import {
-  type JsonText,
-  JsonView,
-  kindOf,
-  objectMembers,
-  objectOf,
-  type Path,
-  stringOf,
-} from '../../json/text.ts';
+import { isFilled, type JsonText, JsonView, objectMembers, objectOf, type Path } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -74,19 +66,4 @@ export function withLast(record: JsonText, members: readonly (readonly [string, 
   const added = objectOf(members.map(([name, value]) => [unique(name), value] as const)).slice(1);
   const body = record.slice(0, record.lastIndexOf('}')).trimEnd();
   return own.size === 0 ? `${body}${added}` : `${body},${added}`;
-}
-
-/** Pure: whether something stands in a value. */
-export function isFilled(value: JsonText | undefined): boolean {
-  switch (kindOf(value ?? 'null')) {
-    case 'null':
-      return false;
-    case 'string':
-      return stringOf(value)?.trim() !== '';
-    case 'object':
-    case 'array':
-      return !/^[[{]\s*[\]}]$/.test((value ?? '').trim());
-    default:
-      return true;
-  }
 }

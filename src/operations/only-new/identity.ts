@@ -1,5 +1,5 @@
 import { linksOf } from '../../columns/record-parts.ts';
-import { digestOf } from '../../digest.ts';
+import { digestTo } from '../../digest.ts';
 import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
 
 /**
@@ -8,6 +8,8 @@ import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
  */
 export type Identity = readonly [name: string, link: string, nameDigest: string, ...linkDigests: string[]];
 
+/** 72 bits: enough to tell millions apart, and short enough for a line. */
+const toDigest = digestTo(18);
 /** Longer names are compared by their digest, and never sent as an exclusion. */
 const longestName = 300;
 /** A longer link is not stored: a list may have half a million. */
@@ -27,11 +29,12 @@ export function identityOf(lead: JsonText): Identity | undefined {
   links.delete('');
   if (name === '' && links.size === 0) return undefined;
   const key = nameKey(name);
-  const digests = [...links]
+  const linked = [...links]
     .sort()
     .slice(0, maxLinks)
-    .map((link) => shortDigestOf(`${key}\n${link}`));
-  return [upTo(longestName, name), upTo(longestLink, texts[0] ?? ''), shortDigestOf(key), ...digests];
+    .map((link) => `${key}\n${link}`);
+  const shown = [upTo(longestName, name), upTo(longestLink, texts[0] ?? '')] as const;
+  return [...shown, toDigest(key), ...linked.map(toDigest)];
 }
 
 function upTo(longest: number, text: string): string {
@@ -80,9 +83,4 @@ function bareLink(link = ''): string {
   let end = whole.length;
   while (end > start && '/#?'.includes(whole.charAt(end - 1))) end--;
   return whole.slice(start, end);
-}
-
-/** 72 bits: enough to tell millions apart, and short enough for a line. */
-function shortDigestOf(text: string): string {
-  return digestOf(text, 18);
 }
