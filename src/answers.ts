@@ -5,6 +5,7 @@
 import { type CreatedTask, streamSentinel } from './contract/types.ts';
 import {
   arrayItems,
+  countOf,
   isOf,
   type JsonText,
   kindOf,
@@ -190,13 +191,6 @@ export function toCreatedRecord(answer: Answer<CreatedTask>, idempotencyKey: str
 function idOf(text: JsonText | undefined): string | undefined {
   const id = stringOf(text);
   return id === undefined || id === '' || id.length > longestId ? undefined : id;
-}
-
-/** A whole number from 0 on that a JavaScript number can hold. */
-function countOf(text: JsonText | undefined): number | undefined {
-  if (!isNumber(text)) return undefined;
-  const count = Number(text);
-  return Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
 function booleanOf(text: JsonText | undefined): boolean | undefined {

@@ -163,6 +163,13 @@ export function stringOf(text: JsonText | undefined): string | undefined {
   return JSON.parse(text) as string;
 }
 
+/** A whole number from 0 on that a JavaScript number can hold; undefined for anything else. */
+export function countOf(text: JsonText | undefined): number | undefined {
+  if (text === undefined || kindOf(text) !== 'number') return undefined;
+  const count = Number(text);
+  return Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+}
+
 /** What stands at these places of a record; null for nothing. */
 export function valuesIn(record: JsonText, sources: readonly Source[]): JsonText[] {
   const view = new JsonView(record);
