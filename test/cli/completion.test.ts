@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readBashLine } from '../../src/cli/commands/completion.ts';
+import { answerKinds } from '../helpers/answer-kinds.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { bareEnvironment, temporaryFolder } from '../helpers/run.ts';
 
@@ -48,7 +49,7 @@ describe('what can follow', () => {
     ['help history ', 'words list lists show drop prune totals'],
     ['help contact ', 'words'],
     ['help money ', 'words'],
-    ['history list --command ', 'words search task contact research enrich extract'],
+    ['history list --command ', `words search task ${Object.keys(answerKinds).join(' ')}`],
     ['nonsense ', 'words'],
     ['task status ', 'words'],
   ];

@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorRows } from '../../src/contract/error-types.ts';
 import { type Format, printedFormats } from '../../src/output/writer.ts';
+import { answerKindRows } from '../helpers/answer-kinds.ts';
 import { hastened } from '../helpers/clock.ts';
 import { commandsWith } from '../helpers/commands.ts';
 import { ending, silently } from '../helpers/ending.ts';
@@ -14,12 +15,9 @@ const commands = [
   'search company "fintech in Berlin" --limit 3',
   'task create wechat 咖啡 --limit 3 --enable-web-search',
   'task run person "founders in Lisbon" --limit 3 --poll-interval 0.05',
-  'contact email "CTO of Nordlicht Pay"',
+  ...answerKindRows.map(({ line }) => line),
   'contact phone "CTO of Nordlicht Pay"',
-  'research "seed-stage fintech in Berlin"',
-  'enrich "Nordlicht Pay, Berlin" --field headcount:integer --field city',
   'extract github_repo_stargazers acme/rocket --limit 3',
-  'extract web2list https://www.nordlicht-pay.example/team --instruction people',
   'balance',
 ];
 /** Those that read a task. */

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { topicNames } from '../../src/cli/help.ts';
 import { formats } from '../../src/output/writer.ts';
+import { answerKindRows } from '../helpers/answer-kinds.ts';
 import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { errorAnswer, jsonAnswer, searchFrames, streamStart, wholeAnswer } from '../helpers/fault-server.ts';
@@ -175,8 +176,7 @@ const kinds = Object.entries({
   'balance --require 50': 'call 5 + 0',
   'task status ls_1': 'call 6 + 0',
   'task fetch ls_1': 'call 6 + 0 3 7',
-  'contact email x; research x; enrich x --field city; extract github_repo_stargazers a/b':
-    'call 5 8 + 0 3 7',
+  [answerKindRows.map(({ line }) => line).join('; ')]: 'call 5 8 + 0 3 7',
   'search company x': 'call 5 8 + 0 3 7',
   'task create company x': 'call 5 8 + 0',
   'task run company x': 'call 5 8 + 0 3 6 7',

@@ -17,6 +17,7 @@ import { prune } from '../../src/operations/journal/retention.ts';
 import { readNeeded } from '../../src/operations/known-operations.ts';
 import { pruneIfDue } from '../../src/operations/prune-if-due.ts';
 import { printedFormats } from '../../src/output/writer.ts';
+import { answerKinds } from '../helpers/answer-kinds.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import {
@@ -30,44 +31,41 @@ import {
 import { createMachine, machineWith } from '../helpers/machine.ts';
 import { command, temporaryFolder } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
+import { toWords } from '../helpers/words.ts';
 
 /** What is kept of a purchase, when, and how it is shown again. */
 
 const key = 'test-key-0123456789';
 const requestId = 'X-Request-Id: req_test';
 const ok = (body: string): string => jsonAnswer(body, [requestId]);
-const contactAnswer =
-  '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}';
+const contactAnswer = answerKinds.contact.answer;
 // A line break in an event starts another line of data.
 const entities = [
   '{"name":"A","follower_id":12345678901234567890,"links":{"website":"https://a.example"},"ratio":1.10,"enrich_fields":{"size":{"content":"a@b.example","reference":"r"}}}',
   '{"name":"=B()","description":"two\\nlines\u2028and more",\ndata:  "links":{ "x":\ndata: 1 }}',
 ];
 
-/** Each kind of purchase: its name, a command, and what the service answers. */
-const paid: readonly (readonly [name: string, line: string, answer: string | Buffer])[] = [
-  // Some proxies send the content type a second time.
-  [
-    'contact',
-    'contact email x',
-    jsonAnswer(contactAnswer, [requestId, 'content-type: Application/JSON;charset=utf-8']),
-  ],
-  [
-    'research',
-    'research x',
-    ok('{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}'),
-  ],
-  [
-    'enrich',
-    'enrich x --field city --field staff:integer',
-    ok('{"success":true,"answer":{"staff":12345678901234567890,"city":"Berlin"}}'),
-  ],
-  [
-    'extract',
-    'extract x_followers ada',
-    ok('{"success":true,"data":[{"id":12345678901234567890},{"login":"ada"}]}'),
-  ],
-  ['search', 'search company x --enrich-fields size', wholeStream(searchFrames([entities]))],
+/** A kind of purchase. */
+interface Paid {
+  readonly name: string;
+  readonly line: string;
+  readonly answer: string | Buffer;
+  /** How many leads or items come. */
+  readonly leads: number | null;
+  /** How often the service is asked if the answer can't be understood. */
+  readonly asked: number;
+}
+
+const paid: readonly Paid[] = [
+  ...Object.entries(answerKinds).map(([name, { line, answer, items, mayReplay }]) => ({
+    ...{ name, line, leads: items?.length ?? null, asked: mayReplay ? 2 : 1 },
+    // Some proxies send the content type a second time.
+    answer: jsonAnswer(answer, [requestId, 'content-type: Application/JSON;charset=utf-8']),
+  })),
+  {
+    ...{ name: 'search', line: 'search company x --enrich-fields size', leads: 2, asked: 1 },
+    answer: wholeStream(searchFrames([entities])),
+  },
 ];
 
 /** A machine whose service answers so, and what is kept there. */
@@ -89,7 +87,7 @@ async function home(answer: Answer | string | Buffer) {
   };
 }
 
-describe.each(paid)('%s', (name, line, answer) => {
+describe.each(paid)('$name', ({ name, line, answer, leads, asked }) => {
   it('has its intent, with the exact body, on the disk when the request arrives', async () => {
     let seen: ReturnType<typeof toEntries>['entries'] = [];
     const at: Awaited<ReturnType<typeof home>> = await home((socket) => {
@@ -129,7 +127,7 @@ describe.each(paid)('%s', (name, line, answer) => {
     expect(await at.leadpipe(line)).toMatchObject(refused);
     expect(await at.show()).toMatchObject({ code: 0, stdout });
     expect((await at.history())[0]).toMatchObject({ charged: 'yes', request_id: 'req_test' });
-    expect(at.requests.filter(({ method }) => method === 'POST')).toHaveLength(name === 'extract' ? 2 : 1);
+    expect(at.requests.filter(({ method }) => method === 'POST')).toHaveLength(asked);
   });
 
   it('is in the list, complete, with its IDs, and says its operation at the end', async () => {
@@ -141,7 +139,7 @@ describe.each(paid)('%s', (name, line, answer) => {
       charged: 'yes',
       request_id: 'req_test',
       idempotency_key: 'test-1',
-      leads: { search: 2, extract: 2 }[name] ?? null,
+      leads,
     });
     expect(stderr).toContain(`operation ${record?.operation_id}`);
   });
@@ -195,16 +193,16 @@ describe.each(paid)('%s', (name, line, answer) => {
 
 const created = ok('{"leads_search_id":"ls_1"}');
 const masks = ['000', '022', '377', '777'];
-describe.each([...paid, ['task create', 'task create company x', created] as const])(
-  '%s',
-  (_, line, answer) => {
+describe.each([...paid, { name: 'task create', line: 'task create company x', answer: created }])(
+  '$name',
+  ({ line, answer }) => {
     it.each(masks)('keeps it to the user, under the umask %s, and never the API key', async (mask) => {
       const at = await home(answer);
       // A state folder that is to be made with the one that it is in.
       const state = join(at.cwd, 'a', 'b');
       const env = { ...at.env, LEADPIPE_STATE_DIR: state };
       const shell = `umask ${mask}; exec "$0" "$@"`;
-      const child = spawn('sh', ['-c', shell, process.execPath, command, ...line.split(' ')], {
+      const child = spawn('sh', ['-c', shell, process.execPath, command, ...toWords(line)], {
         env,
         stdio: 'ignore',
       });

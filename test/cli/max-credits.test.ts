@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { answerKindRows } from '../helpers/answer-kinds.ts';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { ending, silently } from '../helpers/ending.ts';
 import { type Answer, errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
@@ -11,11 +12,8 @@ import { readOperations } from '../helpers/stored.ts';
 const prices = {
   'price.search': 2,
   'price.task': 2,
-  'price.contact.email': 5,
   'price.contact.phone': 10,
-  'price.research': 20,
-  'price.enrich': 2,
-  'price.extract': 1,
+  ...Object.fromEntries(answerKindRows.map(({ setting, credits }) => [setting, credits])),
 };
 
 /** A machine whose profile has these settings. */
@@ -24,16 +22,14 @@ function priced<M extends Machine>(machine: M, settings: object = prices): M {
   return machine;
 }
 
-const rows: readonly [line: string, worst: number, setting?: keyof typeof prices][] = [
+type Row = [line: string, worst: number, setting?: `price.${string}`];
+const rows: readonly Row[] = [
   ['search company fintech --limit 5', 5],
   ['search company fintech --limit 5 --enrich-fields headcount', 10, 'price.search'],
   ['task run company fintech --limit 5 --poll-interval 0.05', 5],
   ['task create company fintech --limit 4 --enable-web-search', 8, 'price.task'],
-  ['contact email "CTO of Nordlicht Pay"', 5, 'price.contact.email'],
   ['contact phone "CTO of Nordlicht Pay"', 10, 'price.contact.phone'],
-  ['research "fintech in Berlin"', 20, 'price.research'],
-  ['enrich "Kontora 3" --field city', 2, 'price.enrich'],
-  ['extract web2list https://a.example/list --instruction fintech', 100, 'price.extract'],
+  ...answerKindRows.map(({ line, credits, atMost = credits, setting }): Row => [line, atMost, setting]),
 ];
 /** Of the prices, only what a plain search needs is known by itself. */
 const plain = rows.filter(([, , setting]) => setting === undefined);

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fromCheckedLine } from '../../src/files/line-log.ts';
+import { type AnswerKindRow, answerKinds } from '../helpers/answer-kinds.ts';
 import { commandsWith } from '../helpers/commands.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { bareEnvironment, pointedAt, type Result, run, temporaryFolder } from '../helpers/run.ts';
+import { toWords } from '../helpers/words.ts';
 
 /** What no field should hold, as JSON text: it goes on the wire as it stands here. */
 const oddValues: readonly (readonly [name: string, text: string])[] = [
@@ -37,55 +39,18 @@ interface Operation {
   readonly exits: number[];
   readonly isPaid: boolean;
   /** Whether it prints no answer, but what is in it: perhaps nothing. */
-  readonly isList?: true;
+  readonly isList?: boolean;
 }
 
-const paid = { exits: [0, 7, 8], isPaid: true };
 const free = { exits: [0, 76], isPaid: false };
-const web2list = ['extract', 'web2list', 'https://example.com/list', '--instruction', 'people'];
+
+function toOperation({ line, answer, items, withoutResult }: AnswerKindRow): Operation {
+  const answers = [answer, ...(withoutResult?.slice(0, 1) ?? [])].map((one) => JSON.parse(one));
+  return { args: toWords(line), answers, exits: [0, 7, 8], isPaid: true, isList: items !== undefined };
+}
 
 const operations: Readonly<Record<string, Operation>> = {
-  contact: {
-    ...paid,
-    args: ['contact', 'email', 'CTO of Acme'],
-    answers: [
-      {
-        object: 'contact_search_result',
-        request: { contact_type: 'email', objective: 'CTO of Acme' },
-        result: { content: 'a@acme.example', reference: 'https://acme.example' },
-        created_at: '2026-01-31T09:00:00Z',
-      },
-    ],
-  },
-  research: {
-    ...paid,
-    args: ['research', 'Who founded Acme?'],
-    answers: [
-      { success: true, answer: { Result: 'Lena Weber.', Citations: ['https://acme.example'] } },
-      { success: false, answer: { answer: 'No result generated from deep search' } },
-    ],
-  },
-  enrich: {
-    ...paid,
-    args: ['enrich', 'Acme, Berlin', '--field', 'headcount:integer', '--field', 'city'],
-    answers: [
-      { success: true, answer: { headcount: 120, city: 'Berlin' } },
-      { success: false, answer: { answer: 'No result generated from enrich' } },
-    ],
-  },
-  extract: {
-    ...paid,
-    args: web2list,
-    isList: true,
-    answers: [
-      {
-        success: true,
-        data: [{ id: 1, login: 'lena' }],
-        metadata: { type: 'web2list', target: 'https://example.com/list', instruction: 'people', limit: 100 },
-      },
-      { success: false, data: 'the page could not be read', metadata: {} },
-    ],
-  },
+  ...Object.fromEntries(Object.entries(answerKinds).map(([name, row]) => [name, toOperation(row)])),
   balance: {
     ...free,
     args: ['balance'],

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { kinds } from '../../src/operations/kinds/kinds.ts';
+import { answerKinds } from '../helpers/answer-kinds.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { errorAnswer, jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
@@ -20,91 +20,23 @@ const ok = (body: string): string => jsonAnswer(body, ['X-Request-Id: req_test']
 const bought = () => at.requests.filter(({ method }) => method === 'POST');
 const operation = /leadpipe history show op_test_\d+$/;
 
-interface Row {
-  readonly line: string;
-  readonly path: string;
-  readonly body: unknown;
-  readonly answer: string;
-  /** The answer, unless it is given. */
-  readonly stdout?: string;
-  readonly closing: string;
-  /** The setting with its price. */
-  readonly price: string;
-  /** `success: false`, and its text. */
-  readonly failure?: readonly [answer: string, text: string];
-}
-
-const contactAnswer =
-  '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":null},"created_at":"2026-01-31T09:00:00Z"}';
-const extractAnswer =
-  '{"success":true,"data":[{"id":12345678901234567890}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100}}';
-const noResult = (of: string) =>
-  [
-    `{"success":false,"answer":{"answer":"No result generated from ${of}"}}`,
-    `No result generated from ${of}`,
-  ] as const;
-
-const commands: Readonly<Record<string, Row>> = {
-  contact: {
-    line: 'contact email " x "',
-    path: '/v1/contact-search',
-    body: { contact_type: 'email', objective: 'x' },
-    answer: contactAnswer,
-    closing: 'email found',
-    price: 'price.contact.email',
-  },
-  research: {
-    line: 'research x',
-    path: '/v1/deep-search',
-    body: { query: 'x' },
-    answer: '{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}',
-    closing: 'answered, 1 citation',
-    price: 'price.research',
-    failure: noResult('deep search'),
-  },
-  enrich: {
-    line: 'enrich " x " --field "city=where it is"',
-    path: '/v1/enrich',
-    body: {
-      entity_context: 'x',
-      enrich_fields: { type: 'object', properties: { city: { type: 'string', description: 'where it is' } } },
-    },
-    answer: '{"success":true,"answer":{"city":"Berlin"}}',
-    closing: '1 of 1 fields filled',
-    price: 'price.enrich',
-    failure: noResult('enrich'),
-  },
-  extract: {
-    line: 'extract x_followers ada',
-    path: '/v1/extract',
-    body: { type: 'x_followers', target: 'ada', limit: 100 },
-    answer: extractAnswer,
-    stdout: '{"id":12345678901234567890}\n',
-    closing: '1 item',
-    price: 'price.extract',
-    failure: ['{"success":false,"data":"the account is\\u001b[2J private"}', 'the account is[2J private'],
-  },
-};
-const rows = Object.entries(commands);
-
-it('is every kind whose answer is kept', () => {
-  const kept = Object.entries(kinds).filter(([, { keeps }]) => keeps === 'answer');
-  expect(kept.map(([name]) => name).filter((name) => !(name in commands))).toEqual([]);
-});
+const rows = Object.entries(answerKinds);
+const contactAnswer = answerKinds.contact.answer;
 
 describe.each(rows)(
   '%s',
-  (name, { line, path, body, closing, price, stdout = `${commands[name]?.answer}\n` }) => {
+  (_name, { line, path, body, brought, setting, answer: good, items = [good], mayReplay }) => {
+    const stdout = items.map((item) => `${item}\n`).join('');
     const buy = (more = '') => at.leadpipe(`${line} ${more}`);
     beforeEach(() => {
-      answer = ok(commands[name]?.answer ?? '');
+      answer = ok(good);
     });
 
     it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
       // The key is for -v: nobody needs it after a success.
       const stderr = expect.stringMatching(
         RegExp(
-          `^${closing} · charged; price unknown \\(set it: leadpipe config set ${price} <credits>\\)\nrequest req_test · operation op_test_\\d+\n$`,
+          `^${brought} · charged; price unknown \\(set it: leadpipe config set ${setting} <credits>\\)\nrequest req_test · operation op_test_\\d+\n$`,
         ),
       );
       expect(await buy()).toEqual({ code: 0, stdout, stderr });
@@ -136,12 +68,11 @@ describe.each(rows)(
       expect([...new Set(asked)]).toEqual(['GET /v1/credit/balance']);
     });
 
-    const isExtract = name === 'extract';
     /** Every other fault is in test/matrix, and with every command in every-command.test.ts. */
     it.each([
       ['402', errorAnswer('402 Payment Required', 'insufficient_credits', 'no'), 5, 'no', 1],
       ['no answer', '', 8, 'maybe', 2],
-      ['no JSON', ok('{"success":tru'), 8, 'yes', isExtract ? 2 : 1],
+      ['no JSON', ok('{"success":tru'), 8, 'yes', mayReplay ? 2 : 1],
     ])(
       '%s: says how it ends and what it cost, and leaves no file',
       async (_, fault, exit, charged, requests) => {
@@ -165,7 +96,7 @@ describe.each(rows)(
       expect(at.requests).toEqual([]);
     });
 
-    const again = isExtract ? /run it with --idempotency-key test-1/ : /can't be fetched again/;
+    const again = mayReplay ? /run it with --idempotency-key test-1/ : /can't be fetched again/;
     it.each([
       ['', '-f jsonl', operation],
       ['', '-f csv', operation],
@@ -208,8 +139,8 @@ describe.each(rows)(
   },
 );
 
-const without = rows.flatMap(([name, { line, failure }]) =>
-  failure === undefined ? [] : [{ name, line, said: failure[0], text: failure[1] }],
+const without = rows.flatMap(([name, { line, withoutResult }]) =>
+  withoutResult === undefined ? [] : [{ name, line, said: withoutResult[0], text: withoutResult[1] }],
 );
 
 describe.each(without)('$name without a result', ({ line, said, text }) => {
@@ -233,7 +164,7 @@ it('what is sent again with its key, because its answer was lost, is the same pu
   const list = 'history list -f csv --columns state,charged,idempotency_key';
   for (const [given, code, record] of [
     ['', 8, 'unknown,maybe,mine'],
-    [ok(extractAnswer), 0, 'complete,yes,mine'],
+    [ok(answerKinds.extract.answer), 0, 'complete,yes,mine'],
   ] as const) {
     answer = given;
     expect((await at.run('extract x_followers ada --idempotency-key mine')).code).toBe(code);

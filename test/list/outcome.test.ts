@@ -159,11 +159,12 @@ describe('rows without a result', () => {
   });
 
   it.each([
-    [['Ada', 'nobody', 'nobody'], 0, '1 email found, 2 not found · 1 duplicate row, bought once'],
-    [['nobody', 'nobody2'], 7, '2 not found · charged'],
-    [['nobody', 'broken'], 3, '1 not found, 1 failed · charged'],
-  ])('of a contact were not found: %j', async (rows, code, came) => {
-    const result = await withRows('contact email', rows, '--exit-status');
+    ['email', ['Ada', 'nobody', 'nobody'], 0, '1 email found, 2 not found · 1 duplicate row, bought once'],
+    ['phone', ['Ada', 'Bo', 'nobody'], 0, '2 phone numbers found, 1 not found · charged'],
+    ['email', ['nobody', 'nobody2'], 7, '2 not found · charged'],
+    ['email', ['nobody', 'broken'], 3, '1 not found, 1 failed · charged'],
+  ])('of a contact were not found: %s of %j', async (type, rows, code, came) => {
+    const result = await withRows(`contact ${type}`, rows, '--exit-status');
     expect(result).toMatchObject({ code, stderr: expect.stringContaining(came) });
   });
 });

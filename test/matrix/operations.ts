@@ -1,4 +1,6 @@
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+import { answerKinds } from '../helpers/answer-kinds.ts';
+import { toWords } from '../helpers/words.ts';
 
 /** The columns of the matrix: free reads, create_task, single answers, extract, the stream. */
 export type Group = 'G' | 'C' | 'P' | 'X' | 'S';
@@ -19,10 +21,6 @@ type Args = readonly string[];
 
 const create = (objective: string): Args => ['task', 'create', 'company', objective, '--limit', '3'];
 const search = (objective: string): Args => ['search', 'company', objective, '--limit', '3'];
-const enrich = (who: string): Args => ['enrich', who, '--field', 'city=where it is'];
-const contact = (who: string): Args => ['contact', 'email', who];
-const list = ['extract', 'web2list', 'https://example.com/list', '--instruction'];
-const extract = (what: string): Args => [...list, what];
 
 /** The command of a free one is made with the task; of a paid one there are two, with different bodies. */
 const rows: readonly [
@@ -37,14 +35,20 @@ const rows: readonly [
   ['task status', 'G', 'status', 0, (task) => ['task', 'status', task]],
   ['task fetch', 'G', 'fetch', 0, (task) => ['task', 'fetch', task]],
   ['task create', 'C', 'createTask', 3, create('fintech'), create('fintech in Berlin')],
-  ['contact', 'P', 'contactSearch', 5, contact('Lena Weber'), contact('Kontora 1')],
-  ['research', 'P', 'deepSearch', 20, ['research', 'What is Nordlicht Pay?'], ['research', 'Who is Lena?']],
-  ['enrich', 'P', 'enrich', 2, enrich('Kontora 1'), enrich('Kontora 2')],
-  ['extract', 'X', 'extract', 1, extract('Kontora 1'), extract('Kontora 2')],
   ['search', 'S', 'search', 3, search('fintech'), search('fintech in Berlin')],
 ];
 
-export const operations = rows.map(([name, group, endpoint, price, args, otherArgs = []]): Operation => {
+const others = rows.map(([name, group, endpoint, price, args, otherArgs = []]): Operation => {
   const toArgs = typeof args === 'function' ? args : () => args;
   return { name, group, endpoint: endpoints[endpoint], args: toArgs, otherArgs, price };
 });
+
+const answers = Object.entries(answerKinds).map(([name, row]): Operation => {
+  const { line, otherLine, path, credits, mayReplay } = row;
+  const endpoint = Object.values(endpoints).find((one) => one.path === path);
+  if (endpoint === undefined) throw new Error(`the contract has no ${path}`);
+  const [args, otherArgs] = [toWords(line), toWords(otherLine)];
+  return { name, group: mayReplay ? 'X' : 'P', endpoint, args: () => args, otherArgs, price: credits };
+});
+
+export const operations = [...others, ...answers];

@@ -6,7 +6,7 @@ import { withoutGuards } from '../../files/table-records.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { type AnswerKind, type BodyOf, toRequest } from '../../operations/kinds/kinds.ts';
+import { type AnswerKind, type BodyOf, kinds, toRequest } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import { type ListRows, type RowOrder, requestedRows } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
@@ -118,9 +118,8 @@ export async function buyList(
       onlyMissing: options.onlyMissing,
       run,
       shard: shard && `${shard.index}/${shard.of}`,
-      // The history shows these.
-      ...('contact_type' in request ? { contact_type: request.contact_type } : {}),
-      ...('type' in request ? { type: request.type } : {}),
+      // The history shows it.
+      ...Object.fromEntries(Object.entries(request).filter(([name]) => name === kinds[request.kind].subject)),
     });
     const received = createReceived(list);
     const rows: ListRows = {

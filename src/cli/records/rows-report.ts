@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView, kindOf } from '../../json/text.ts';
+import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
@@ -132,7 +133,7 @@ function toLacking({ lacked, lacking }: Received): string {
 
 /** Pure: the result of a list. `price` is the most that a row costs. */
 export function toSummary(
-  list: Pick<ListOf, 'kind' | 'into'>,
+  list: ListOf,
   { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
   received: Received,
   price: WorstCase,
@@ -167,20 +168,19 @@ export function toSummary(
 
 /** Pure: `2 emails found, 1 not found, 1 failed`. */
 function toReceivedWords(
-  { into, kind }: Pick<ListOf, 'kind' | 'into'>,
+  { field, kind, sought }: ListOf,
   { done, failed, kept, withoutResult }: ListCounts,
   { found, records }: Received,
 ): string {
   if (done === 0) return '0 rows';
   const answers = done - failed - withoutResult - kept;
-  const sought = into === 'phone' ? 'phone number' : into;
   const receivedWords =
-    kind === 'contact'
+    sought !== undefined
       ? [answers > 0 && `${countOf(found, sought)} found`, answers > found && `${answers - found} not found`]
       : [
           answers > 0 &&
-            (kind === 'extract'
-              ? `${countOf(records, 'item')} of ${countOf(answers, 'target')}`
+            (kinds[kind].prints === 'list'
+              ? `${countOf(records, 'item')} of ${countOf(answers, field)}`
               : countOf(answers, 'answer')),
         ];
   const other = [withoutResult > 0 && `${withoutResult} without a result`, failed > 0 && `${failed} failed`];

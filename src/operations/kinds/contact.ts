@@ -26,6 +26,7 @@ export const contact = {
     toText: createIdentityText(),
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
     isFound: isContactFound,
+    sought: contact_type === 'phone' ? 'phone number' : contact_type,
     into: contact_type,
     records: 'contacts',
     ...joinWith(toContact, (into) => [

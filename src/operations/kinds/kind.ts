@@ -1,3 +1,4 @@
+import type { Client, FreeClient } from '../../client.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import type { Connection } from '../../connection/connection.ts';
 import { type JsonText, type JsonView, objectMembers } from '../../json/text.ts';
@@ -20,7 +21,7 @@ export interface Tariff {
  */
 export interface Kind<Body = never, Rows = never> {
   /** The request that is paid for; null where nothing is paid for. */
-  readonly endpoint: 'search' | 'createTask' | 'contactSearch' | 'deepSearch' | 'enrich' | 'extract' | null;
+  readonly endpoint: Exclude<keyof Client, keyof FreeClient> | null;
   /** What this machine stores of the answer. The leads of a task stay at the service. */
   readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
   /** Whether it is resumed where it was left, by `resume` or the same command. Others are only sent again, with their key. */

@@ -16,6 +16,8 @@ export interface RowKind<Body> {
   toBody(text: string, names: InputNames): Body;
   /** Whether an answer has found something; undefined where it always has. */
   readonly isFound?: (answer: JsonView) => boolean;
+  /** What is found or not found, such as `email`; undefined where answers or their items are counted. */
+  readonly sought?: string;
   /** Where the answer goes by default. */
   readonly into: string;
   readonly records: RecordsName;

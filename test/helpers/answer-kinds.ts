@@ -1,0 +1,96 @@
+import type { AnswerKind } from '../../src/operations/kinds/kinds.ts';
+
+/** What is expected of a purchase that brings one answer. It is written down: nothing of it is made by what is tested. */
+export interface AnswerKindRow {
+  /** Its command, and the same with another request. The leads of the demonstration and of ledger.ts have something for both. */
+  readonly line: string;
+  readonly otherLine: string;
+  /** Where `line` is sent, and what. */
+  readonly path: `/v1/${string}`;
+  readonly body: object;
+  /** The setting with its price. */
+  readonly setting: `price.${string}`;
+  /** The price of the local service, which charges it once for each of the lines. */
+  readonly credits: number;
+  /** The most that `line` can cost there, if that is more. */
+  readonly atMost?: number;
+  /** A good answer, and what the last line says that it brought. */
+  readonly answer: string;
+  readonly brought: string;
+  /** The records in it, if they are printed in place of the answer. */
+  readonly items?: readonly string[];
+  /** An answer that is paid for and has no result, and the words in it, as they are shown. */
+  readonly withoutResult?: readonly [answer: string, words: string];
+  /** Whether the service may give the answer again to the same key, so that it is asked a second time. */
+  readonly mayReplay?: true;
+}
+
+/** A row for each of them, in the order of the help. Every test that needs one of each takes them from here. */
+export const answerKinds: Readonly<Record<AnswerKind, AnswerKindRow>> = {
+  contact: {
+    line: 'contact email " CTO of Nordlicht Pay "',
+    otherLine: 'contact email "who founded Nordlicht Pay"',
+    path: '/v1/contact-search',
+    body: { contact_type: 'email', objective: 'CTO of Nordlicht Pay' },
+    setting: 'price.contact.email',
+    credits: 5,
+    answer:
+      '{"object":"contact_search_result","request":{"contact_type":"email","objective":"x"},"result":{"content":"a@b.example","reference":"https://b.example"},"created_at":"2026-01-31T09:00:00Z","id":12345678901234567890}',
+    brought: 'email found',
+  },
+  research: {
+    line: 'research "seed-stage fintech in Berlin"',
+    otherLine: 'research "What is Nordlicht Pay?"',
+    path: '/v1/deep-search',
+    body: { query: 'seed-stage fintech in Berlin' },
+    setting: 'price.research',
+    credits: 20,
+    answer: '{"success":true,"answer":{"Result":"Yes.","Citations":["https://a.example"]}}',
+    brought: 'answered, 1 citation',
+    withoutResult: [
+      '{"success":false,"answer":{"answer":"No result generated from deep search"}}',
+      'No result generated from deep search',
+    ],
+  },
+  enrich: {
+    line: 'enrich " Nordlicht Pay, Berlin " --field headcount:integer --field "city=where it is"',
+    otherLine: 'enrich "Nordlicht Pay" --field city',
+    path: '/v1/enrich',
+    body: {
+      entity_context: 'Nordlicht Pay, Berlin',
+      enrich_fields: {
+        type: 'object',
+        properties: { headcount: { type: 'integer' }, city: { type: 'string', description: 'where it is' } },
+      },
+    },
+    setting: 'price.enrich',
+    credits: 2,
+    answer: '{"success":true,"answer":{"headcount":12345678901234567890,"city":"Berlin"}}',
+    brought: '2 of 2 fields filled',
+    withoutResult: [
+      '{"success":false,"answer":{"answer":"No result generated from enrich"}}',
+      'No result generated from enrich',
+    ],
+  },
+  extract: {
+    line: 'extract web2list https://www.nordlicht-pay.example/team --instruction people',
+    otherLine: 'extract web2list https://www.nordlicht-pay.example/team --instruction CTO',
+    path: '/v1/extract',
+    body: { type: 'web2list', target: 'https://www.nordlicht-pay.example/team', instruction: 'people' },
+    setting: 'price.extract',
+    credits: 1,
+    // A page may have 100 items.
+    atMost: 100,
+    answer:
+      '{"success":true,"data":[{"id":12345678901234567890},{"login":"ada"}],"metadata":{"type":"web2list","target":"https://www.nordlicht-pay.example/team","instruction":"people","limit":100}}',
+    brought: '2 items',
+    items: ['{"id":12345678901234567890}', '{"login":"ada"}'],
+    withoutResult: [
+      '{"success":false,"data":"the page is\\u001b[2J private","metadata":{}}',
+      'the page is[2J private',
+    ],
+    mayReplay: true,
+  },
+};
+
+export const answerKindRows: readonly AnswerKindRow[] = Object.values(answerKinds);
