@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { answerKinds, toOwners } from '../helpers/answer-kinds.ts';
 import { creditBalance } from '../helpers/bodies.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -61,7 +62,7 @@ const mistakes = String.raw`
   -q => the command is missing\n | One of: search, task,
   search company x -n 5 => unknown option "-n"\n | Did you mean --limit?
   search company x -l 5 => unknown option "-l"\n | Did you mean --limit?
-  search company x --input f.csv => unknown option "--input"\n | It is an option of contact, research, enrich, extract.
+  search company x --input f.csv => unknown option "--input"\n | ${toOwners(Object.keys(answerKinds))}
   balance --limti 5 => unknown option "--limti"\n
   version => did you mean leadpipe --version?
   export a.csv => did you mean leadpipe history show -o leads.csv?

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { answerKindRows } from '../helpers/answer-kinds.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { command, type Result, resultOf, run } from '../helpers/run.ts';
 import { fixedTask, startFixedService } from '../terminal/fixed-service.ts';
@@ -13,11 +14,8 @@ const commands: readonly (readonly [line: string, withService: number, without: 
   [`task fetch ${fixedTask}`, 0, 78],
   [`task wait ${fixedTask}`, 0, 78],
   ['task list', 0, 0],
-  ['contact email x', 0, 78],
+  ...answerKindRows.map(({ line }) => [line, 0, 78] as const),
   ['contact phone nobody', 0, 78],
-  ['research x', 0, 78],
-  ['enrich x --field city', 0, 78],
-  ['extract github_repo_stargazers acme/rocket', 0, 78],
   ['balance', 0, 78],
   ['resume', 0, 0],
   ['history', 0, 0],

@@ -7,7 +7,7 @@ import { errorAnswer, jsonAnswer, searchFrames, wholeAnswer, wholeStream } from 
 import { machineWith } from '../helpers/machine.ts';
 import { resultOf } from '../helpers/run.ts';
 
-/** What contact, research, enrich and extract have in common: one paid request, one answer. */
+/** What all have in common that make one paid request, and get one answer. */
 
 /** What the service answers each request with. */
 let answer: string;

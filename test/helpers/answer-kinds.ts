@@ -94,3 +94,8 @@ export const answerKinds: Readonly<Record<AnswerKind, AnswerKindRow>> = {
 };
 
 export const answerKindRows: readonly AnswerKindRow[] = Object.values(answerKinds);
+
+/** The hint about an option that these commands have, and not the one that was typed: it names four of them at most. */
+export function toOwners(names: readonly string[]): string {
+  return `It is an option of ${names.slice(0, 4).join(', ')}${names.length > 4 ? ' and others' : ''}.`;
+}

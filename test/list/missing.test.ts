@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { answerKinds, toOwners } from '../helpers/answer-kinds.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
 import { contacts, cwd, ending, leadpipe, paid, read, serve, service, write } from '../helpers/lists.ts';
 import { makeWorkbook } from '../helpers/workbooks.ts';
+
+/** The commands whose answer becomes a part of its row. */
+const inTheirRows = Object.entries(answerKinds).flatMap(([name, { items }]) => (items ? [] : [name]));
 
 const onDisk = (name: string): string[] => readFileSync(join(cwd, name), 'utf8').trimEnd().split(/\r?\n/);
 
@@ -89,7 +93,7 @@ describe('--only-missing', () => {
   it.each([
     [['contact', 'email', '--into', 'mial'], 'list.csv has no column "mial"'],
     [['enrich', '--field', 'city', '--field', 'size'], 'list.csv has no column "city", "size"'],
-    [['extract', 'x_followers'], 'It is an option of contact, research, enrich.'],
+    [['extract', 'x_followers'], toOwners(inTheirRows)],
   ])('%j is refused', async (words, why) => {
     write('list.csv', 'objective,entity_context,email\nAda,Ada,\n');
     expect(await leadpipe([...words, '--input', 'list.csv', '--only-missing'])).toMatchObject(ending(2, why));
