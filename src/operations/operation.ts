@@ -138,6 +138,9 @@ export function fold(folder: string, entries: Entries) {
   let failed: Failed | undefined;
   let creditsAfter: number | undefined;
   let rows: string | undefined;
+  /** Of a list: the rows that runs have sent which are settled, and whether one is not. */
+  let sentBefore = 0;
+  let isOpen = true;
   const parts: Part[] = [];
   /** What earlier parts have received, and how they had ended. */
   let before = { delivered: 0, excluded: 0, end };
@@ -259,12 +262,18 @@ export function fold(folder: string, entries: Entries) {
       case 'balance':
         creditsAfter = entry.credits;
         break;
+      // What these cost is added up by the index.
       case 'reserved':
+        isOpen = true;
+        break;
       case 'spent':
-        // The index adds these up.
+        isOpen = false;
+        sentBefore = entry.sent_rows;
         break;
       case 'terminal': {
         const { charged, dropped, outcome } = entry;
+        isOpen = false;
+        sentBefore = entry.sent_rows ?? sentBefore;
         if (part !== undefined) Object.assign(part, { outcome, charged });
         // The rest was refused: what came before is as it was.
         if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
@@ -341,6 +350,8 @@ export function fold(folder: string, entries: Entries) {
     /** Its purchases, in their order; none for what is free, and for a list, whose rows are purchases. */
     parts: parts as readonly Readonly<Part>[],
     isSearch,
+    /** Of a list whose last run was killed: how many rows had been sent before it. */
+    openRun: isList && isOpen ? { sentBefore } : undefined,
     /** Whether the service may have received something of it. */
     isSent,
     isComplete,

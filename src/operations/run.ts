@@ -13,6 +13,7 @@ import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Journals } from './journal/journal-file.ts';
 import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
+import { settleKilledRun } from './killed-list.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Job, Order, Plan, PlanRequest } from './kinds/job.ts';
 import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
@@ -145,9 +146,12 @@ async function* resume<Kind extends Runnable>(
   let isOpen = true;
   try {
     checkSameBuyer(buyer, operation);
+    const isSettled = await settleKilledRun(journal, operation);
+    // The day has more room now.
+    const reader = isSettled ? createReader(context, place.reader.journals) : place.reader;
     // The .part holds what was written last, if that was not into another file.
     const isOurs = earlier.isOurs && operation.progress.output === place.output;
-    const planned = await planOf({ buyer, order, reader: place.reader, ...earlier, isOurs, warn });
+    const planned = await planOf({ buyer, order, reader, ...earlier, isOurs, warn });
     if ('why' in planned) return { left: planned };
     yield* warningsOf(warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };

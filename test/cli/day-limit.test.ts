@@ -143,6 +143,54 @@ describe('counts nothing', () => {
   });
 });
 
+describe.each([
+  ['a file', '40.txt', ''],
+  ['standard input', '-', Array.from({ length: 40 }, (_, nth) => `p${nth}\n`).join('')],
+])('a list from %s that was killed', (_from, input, stdin) => {
+  const again = `contact email --input ${input} -q -o out.csv --concurrency 1`;
+  it.each(input === '-' ? [again] : ['resume --yes', again])(
+    'counts with the rows that it had sent when it is resumed: %s',
+    async (resume) => {
+      const { gate, open } = createGate('p2');
+      service = await startRowService({ gate });
+      at = createMachine(service.url);
+      writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 90 });
+      list(40);
+      const child = at.start(again, {}, stdin);
+      await until(() => service.requests() === 3);
+      child.kill('SIGKILL');
+      await resultOf(child);
+      open();
+      // The answer of the row that was in doubt is lost.
+      expect((await at.leadpipe(resume, { stdin })).code).toBe(3);
+      expect(service.charged.size).toBe(40);
+      // The row that was in doubt counts twice: for the run that was killed, which may also have stored the next one to be sent, and for
+      // the one that has sent it again.
+      await refused(`${list(5)} --dry-run`);
+      await bought(`${list(3)} --dry-run`);
+    },
+  );
+
+  it('is settled once: a second death counts what was sent after the first', async () => {
+    const gates = [createGate('p2'), createGate('p6')];
+    service = await startRowService({ gate: (body) => gates.map(({ gate }) => gate(body)).find(Boolean) });
+    at = createMachine(service.url);
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 90 });
+    list(40);
+    for (const [nth, requests] of [3, 8].entries()) {
+      const child = at.start(again, {}, stdin);
+      await until(() => service.requests() === requests);
+      child.kill('SIGKILL');
+      await resultOf(child);
+      gates[nth]?.open();
+    }
+    expect((await at.leadpipe(again, { stdin })).code).toBe(3);
+    expect(service.charged.size).toBe(40);
+    await refused(`${list(5)} --dry-run`);
+    await bought(`${list(2)} --dry-run`);
+  });
+});
+
 it('counts the rows of a list that was dropped after several runs once', async () => {
   const rows = `${list(4)} -o out.csv`;
   await bought(`${rows} --first 2`);

@@ -251,7 +251,7 @@ describe('what has been received and written', () => {
     // Entries about money alone change nothing here.
     [
       'contact list',
-      [entry.reserved(time, { credits: 3 }), entry.spent({ credits: 2 }), entry.balance(9)],
+      [entry.reserved(time, { credits: 3 }), entry.spent({ credits: 2, sent_rows: 1 }), entry.balance(9)],
       { hasCounts: false },
     ],
   ])('%s %j', (command, entries, progress) => {
@@ -275,6 +275,17 @@ describe('what has been received and written', () => {
     expect(toRestarted(operation)).toMatchObject({ leadsSearchId: 'ls_1', hasOpened: true, position: 0 });
     expect(toRestarted(operation).hasPage).toBe(false);
   });
+});
+
+it.each<readonly [entries: readonly JournalEntry[], openRun: object | undefined]>([
+  [[], { sentBefore: 0 }],
+  [[entry.spent({ credits: 2, sent_rows: 1 })], undefined],
+  [[entry.spent({ credits: 2, sent_rows: 1 }), entry.reserved(time, { credits: 3 })], { sentBefore: 1 }],
+  [[entry.terminal('partial', { sent_rows: 4 })], undefined],
+  [[entry.terminal('partial', { sent_rows: 4 }), entry.reserved(time, { credits: 3 })], { sentBefore: 4 }],
+])('the last run of a list is open until it says what it cost: %j', (entries, openRun) => {
+  expect(read('contact list', entries).openRun).toEqual(openRun);
+  expect(read('search', entries).openRun).toBeUndefined();
 });
 
 describe('the purchases of an operation', () => {

@@ -126,8 +126,11 @@ export type JournalEntry =
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
       | { type: 'reserved'; time: string; credits: number; unknown?: UnknownCost; number?: number }
-      /** A list stopped early: what this run may have cost, in place of what was reserved for it. */
-      | { type: 'spent'; credits: number; unknown?: UnknownCost }
+      /**
+       * A list stopped early: what this run may have cost, in place of what was reserved for it. `sent_rows` is of all runs so far, as in
+       * `terminal`.
+       */
+      | { type: 'spent'; credits: number; unknown?: UnknownCost; sent_rows: number }
       /**
        * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
        * answer again.

@@ -140,6 +140,7 @@ async function* work(
     const isFree = buyer.connection.origin === 'local';
     const sent_rows = stored.sent();
     const charged = isFree ? 'no' : chargedIn(stored, counts);
+    const left = entry.spent({ ...spent, sent_rows });
     const terminal = (outcome: Outcome) =>
       entry.terminal(outcome, {
         leads: done - failed - counts.kept,
@@ -153,7 +154,7 @@ async function* work(
       // The reader of the output had what it wanted, so the list has ended.
       const isOver = stop.outcome === 'reader_closed';
       // If this can't be written, more counts for the day than was spent.
-      await journal.append(isOver ? terminal(stop.outcome) : entry.spent(spent)).catch(() => undefined);
+      await journal.append(isOver ? terminal(stop.outcome) : left).catch(() => undefined);
       throw toLeft(stop, end, kept, operationId);
     }
     let kept: string | undefined;
@@ -163,7 +164,7 @@ async function* work(
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, isFree);
     // A row that the service answered without a result has an answer. The next run of the list buys it again.
-    await journal.append(hasMore ? entry.spent(spent) : terminal(failed > 0 ? 'partial' : 'complete'));
+    await journal.append(hasMore ? left : terminal(failed > 0 ? 'partial' : 'complete'));
     const unseen = hasMore ? 0 : stored.unseen();
     return { counts, cost, operationId, isIdle, hasMore, unseen, missing };
   } catch (error) {
