@@ -105,6 +105,12 @@ function inWords({ is, cell, text }: Oddity, count: number): string {
       return `${isOne ? 'a number has' : `${count} numbers have`} over 15 digits, ${place}: ${text}. Excel keeps 15, so its last digits are probably wrong.`;
     case 'unstored':
       return `${isOne ? 'a formula has no stored result and counts' : `${count} formulas have no stored result and count`} as empty, ${place}. Open the file in Excel, and save it.`;
+    case 'hidden': {
+      const rows = isOne
+        ? `a row is hidden, and is read too: row ${text}`
+        : `${count} rows are hidden, and are read too; the first is row ${text}`;
+      return `${rows}. To leave out what a filter hides, copy the visible rows to another sheet.`;
+    }
     case 'error':
       return `${isOne ? 'a cell has an error' : `${count} cells have an error`}, ${place}: ${text}`;
   }

@@ -22,8 +22,8 @@ export interface SheetRow {
 }
 
 export interface Oddity {
-  /** An integer that Excel has rounded; a formula without its result; the name of an error. */
-  readonly is: 'rounded' | 'unstored' | 'error';
+  /** An integer that Excel has rounded; a formula without its result; the name of an error; the number of a row that is not shown. */
+  readonly is: 'rounded' | 'unstored' | 'error' | 'hidden';
   /** Such as C5. */
   readonly cell: string;
   readonly text: string;
@@ -217,6 +217,7 @@ function* readRows(
   let line = 0;
   let cells: string[] = [];
   let oddities: Oddity[] = [];
+  let isHidden = false;
   let column = -1;
   let type = 'n';
   let style = 0;
@@ -258,6 +259,7 @@ function* readRows(
         column = -1;
         cells = [];
         oddities = [];
+        isHidden = isTrue(attribute('hidden'));
       } else if (name === 'c') {
         column = columnOf(attribute('r')) ?? column + 1;
         type = attribute('t') ?? 'n';
@@ -283,6 +285,8 @@ function* readRows(
         cells[column] = text;
       } else if (name === 'row') {
         merged.fill(line, cells);
+        if (isHidden && cells.length > 0)
+          oddities.push({ is: 'hidden', cell: nameOf(0, line), text: String(line) });
         if (cells.length > 0 || oddities.length > 0) rows.push({ line, cells, oddities });
       }
     },

@@ -219,6 +219,18 @@ describe('a sheet', () => {
     else expect(found.note).toContain(note);
   });
 
+  it.each([
+    [[], []],
+    [[4], ['a row is hidden, and is read too: row 4']],
+    [[3, 5, 6], ['2 rows are hidden, and are read too; the first is row 3']],
+  ])('has a warning for rows that a person does not see: %j', async (hiddenRows, says) => {
+    const rows = [['name', 'city'], ['Ada', 'Rome'], ['Bob', 'Bonn'], ['Eve', 'Oslo'], ['Kim', 'Bern'], ['']];
+    const { records, warnings } = await read({ sheets: [{ name: 'A', rows, hiddenRows }] });
+    expect(records).toHaveLength(4);
+    const what = 'To leave out what a filter hides, copy the visible rows to another sheet.';
+    expect(warnings).toEqual(says.map((one) => `a.xlsx: ${one}. ${what}`));
+  });
+
   it('that is not there is refused with the names of those that are', async () => {
     await expect(read({ sheets: [leads, secret] }, 'X')).rejects.toMatchObject({
       message: 'a.xlsx has no sheet "X"',

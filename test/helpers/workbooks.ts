@@ -10,6 +10,8 @@ export interface MadeSheet {
   readonly rows: readonly (readonly MadeCell[])[];
   readonly firstRow?: number;
   readonly firstColumn?: string;
+  /** The numbers of rows that a filter hides. */
+  readonly hiddenRows?: readonly number[];
   /** What follows the rows, such as mergeCells; and what comes before them. */
   readonly after?: string;
   readonly before?: string;
@@ -84,7 +86,14 @@ export function makeWorkbook(made: MadeWorkbook): Buffer {
   );
 }
 
-function sheetXml({ rows, firstRow = 1, firstColumn = 'A', before = '', after = '' }: MadeSheet): string {
+function sheetXml({
+  rows,
+  firstRow = 1,
+  firstColumn = 'A',
+  hiddenRows = [],
+  before = '',
+  after = '',
+}: MadeSheet): string {
   const all = rows.map((cells, at) => {
     const line = firstRow + at;
     const made = cells.map((cell, column) => {
@@ -94,7 +103,9 @@ function sheetXml({ rows, firstRow = 1, firstColumn = 'A', before = '', after = 
         return `<c r="${name}" t="inlineStr"><is><t>${escaped(cell)}</t></is></c>`;
       return `<c r="${name}"${cell.attributes === undefined ? '' : ` ${cell.attributes}`}>${cell.xml}</c>`;
     });
-    return cells.length === 0 ? '' : `<row r="${line}">${made.join('')}</row>`;
+    return cells.length === 0
+      ? ''
+      : `<row r="${line}"${hiddenRows.includes(line) ? ' hidden="1"' : ''}>${made.join('')}</row>`;
   });
   return `${before}<sheetData>${all.join('')}</sheetData>${after}`;
 }
