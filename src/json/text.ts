@@ -38,27 +38,32 @@ export const isOf =
 
 /** The members of an object, each as it was written; for a repeated key the last one. Empty for any other kind. */
 export function objectMembers(text: JsonText): Map<string, JsonText> {
-  return new Map(allMembers(text));
+  const members = new Map<string, JsonText>();
+  takeMembers(text, (key, value) => members.set(key, value));
+  return members;
 }
 
 /** All members in their order, also those with a repeated key. */
 export function allMembers(text: JsonText): [key: string, value: JsonText][] {
   const members: [string, JsonText][] = [];
+  takeMembers(text, (key, value) => members.push([key, value]));
+  return members;
+}
+
+function takeMembers(text: JsonText, take: (key: string, value: JsonText) => void): void {
   let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== 0x7b) return members;
+  if (text.charCodeAt(at) !== 0x7b) return;
   at = skipSpace(text, at + 1);
   while (at < text.length && text.charCodeAt(at) === quote) {
     const keyEnd = endOfString(text, at);
     const name = text.slice(at + 1, keyEnd - 1);
-    const key = name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
-    members.push([key, text.slice(start, end)]);
+    take(name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name, text.slice(start, end));
     at = skipSpace(text, end);
     if (text.charCodeAt(at) !== 0x2c) break;
     at = skipSpace(text, at + 1);
   }
-  return members;
 }
 
 /** The items of an array, each as it was written. Empty for any other kind. */
