@@ -134,7 +134,10 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       heading: 'Before you buy',
       rows: [
         ['leadpipe balance', 'the credits that you have; with --require 50, exit code 5 if there are fewer'],
-        ['--dry-run', 'shows the request, what it costs at most and your balance; buys nothing'],
+        [
+          '--dry-run',
+          'shows what would be sent now (the rest, where an unfinished run is resumed), what it costs at most and your balance; buys nothing',
+        ],
         [
           '--max-credits 20',
           'stops a command that could cost more than 20, or more than you have, before it starts (exit code 5)',

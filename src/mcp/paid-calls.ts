@@ -10,6 +10,7 @@ import { LeadpipeError } from '../errors.ts';
 import { type JsonText, JsonView } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import { createJournals } from '../operations/journal/journal-file.ts';
+import { createReader } from '../operations/journal/operation-index.ts';
 import { recordsOf } from '../operations/kinds/kinds.ts';
 import { checkCovered, readBalanceSoon, type WorstCase } from '../operations/money.ts';
 import { readOperation } from '../operations/operation.ts';
@@ -194,7 +195,10 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const unbought = [...settled.values()].filter((one) => 'worst' in one);
     if (unbought.length > 0) {
       const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
-      if (buyer.spending !== undefined) await checkCovered(buyer, toCount, await readBalanceSoon(buyer));
+      if (buyer.spending !== undefined) {
+        const costs = { is: 'once', worst: toCount } as const;
+        await checkCovered(buyer, costs, await readBalanceSoon(buyer), createReader(buyer.context));
+      }
       const question = asker && (await ask(asker, call, sumOf(unbought)));
       if (question !== undefined) return { question };
       settled = await settleAll(buyer, call, true, report);

@@ -59,13 +59,13 @@ interface Asking {
 }
 
 /**
- * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists and agents all ask here. The caller holds the
- * lock of the output, so that nothing changes meanwhile. Throws LocalIoError, and ConfigurationError for a journal of the same order that
- * can't be read.
+ * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists, agents and previews all ask here. Who buys
+ * holds the lock of the output, so that nothing changes meanwhile. Writes nothing. Throws LocalIoError, and ConfigurationError for a journal
+ * of the same order that can't be read.
  */
 export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
-  if (!order.keep || order.isPreview || (!isPaid(order.kind) && !isList)) return noEarlierRun;
+  if (!order.keep || (!isPaid(order.kind) && !isList)) return noEarlierRun;
   const asking = await toAsking(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {

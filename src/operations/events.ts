@@ -3,6 +3,7 @@ import type { Charged, LeadpipeError } from '../errors.ts';
 import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
 import type { ListCounts } from './kinds/list-outcome.ts';
+import type { CountedRows } from './kinds/list-rows.ts';
 import type { RowFailure } from './kinds/row-outcome.ts';
 import type { WorstCase } from './money.ts';
 import type { Operation } from './operation.ts';
@@ -12,13 +13,8 @@ export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching'
 
 /** What happens while an operation runs. Its caller shows it. */
 export type OperationEvent =
-  /** Shown instead of sending: the request and its possible cost. `available` is the balance, if the service told it. */
-  | {
-      readonly is: 'preview';
-      readonly request: Preview;
-      readonly worst: WorstCase;
-      readonly available: number | undefined;
-    }
+  /** Shown instead of sending. */
+  | ({ readonly is: 'preview' } & Previewed)
   /** The request is stored and goes out. From now on the operation can be found by its ID, if it is recorded. */
   | {
       readonly is: 'begun';
@@ -66,6 +62,24 @@ export type OperationEvent =
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly received?: Received };
 
+/** What buying would do now. */
+export interface Previewed {
+  /** What would be sent, of a list the first request; undefined where nothing would be sent that can cost. */
+  readonly request: Preview | undefined;
+  readonly worst: WorstCase;
+  /** The balance, if the service told it. */
+  readonly available: number | undefined;
+  /** For a list. */
+  readonly rows: CountedRows | undefined;
+  /**
+   * What would be resumed. `isAgain`: by what was sent before, with its key. `isRunning`: another process is working on it, so it can't be
+   * resumed before that has ended.
+   */
+  readonly resumes:
+    | { readonly operation: Operation; readonly isAgain: boolean; readonly isRunning: boolean }
+    | undefined;
+}
+
 /** Earlier runs that look like an order, and that it does not resume. */
 export interface EarlierRuns {
   /** An unfinished operation that is only resumed when the user asks for it. */
@@ -89,7 +103,7 @@ export interface Resuming {
   /** How many of its leads are stored. */
   readonly stored?: number;
   /** For a list: how many of its rows are paid for, and how many there are. */
-  readonly rows?: { readonly done: number; readonly all: number } | undefined;
+  readonly rows?: Pick<CountedRows, 'done' | 'all'> | undefined;
   /** How many leads are bought at most; undefined where that is not known. */
   readonly rest?: number;
   /** The most that the rest can cost; undefined where that is not known. */

@@ -7,7 +7,7 @@ import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import type { UnknownCost } from './journal/entries.ts';
 import type { IndexLine } from './journal/index-lines.ts';
-import { type Admit, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
+import type { Admit, OperationIndex, Reader } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
@@ -179,6 +179,14 @@ export function worstOf(costs: Costs): WorstCase {
   return costs.is === 'nothing' ? { credits: 0 } : costs.is === 'once' ? costs.worst : costs.each;
 }
 
+/** Pure: the most that this many rows can cost. */
+export function worstOfRows(each: WorstCase, count: number): WorstCase {
+  if (count === 0) return { credits: 0 };
+  return each.credits === null
+    ? { ...each, units: count * each.units }
+    : { credits: exact(count * each.credits) };
+}
+
 /** The credits that are available; undefined where the service does not answer soon. */
 export async function readBalanceSoon(
   { connection, context }: Buyer,
@@ -213,18 +221,20 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `reserve` would, for these credits, this balance and the limit of the day. Reserves nothing. */
+/** Throws as `reserve` would for this balance, and `toAdmit` by what the `reader` finds. Without one, its day has counted it. Reserves nothing. */
 export async function checkCovered(
   buyer: Buyer,
-  worst: WorstCase,
+  costs: Costs,
   available: number | undefined,
+  reader: Reader | undefined,
 ): Promise<void> {
-  const { spending } = buyer;
-  toAdmit(buyer, worst)?.(await openIndex(buyer.context), worst.credits ?? 0);
-  if (spending === undefined) return;
-  const credits = reserveCredits(spending, worst);
-  spending.settle(credits, 0);
-  if (available !== undefined && credits > available) throw toNotCovered(credits, available);
+  if (costs.is === 'nothing') return;
+  const spending = costs.is === 'rows' ? costs.limit : buyer.spending;
+  if (spending !== undefined) spending.settle(toReserved(spending, costs), 0);
+  const { credits } = toCounted(costs);
+  const isLimited = buyer.spending !== undefined && available !== undefined;
+  if (isLimited && credits > available) throw toNotCovered(credits, available);
+  if (reader !== undefined) toAdmit(buyer, worstOf(costs))?.(await reader.openIndex(), credits);
 }
 
 function reserveCredits(spending: Spending, worst: WorstCase, what?: LimitedPurchase): number {
@@ -254,7 +264,7 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 /**
  * The limit for the rows of a list: that of the run or, where the day leaves less, what is counted for the day: `rest` rows, or all that is
  * left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
- * begin at the same time. Throws `credits` where the price of a row is not known.
+ * begin at the same time.
  */
 export async function toRowLimit(
   buyer: Buyer,
@@ -263,7 +273,8 @@ export async function toRowLimit(
   reader: Reader,
 ): Promise<Spending | undefined> {
   const { spending } = buyer;
-  const day = dayOf(buyer, worst);
+  // A price that is not known is refused by `toAdmit`.
+  const day = worst.credits === null ? undefined : dayOf(buyer, worst);
   if (day === undefined) return spending;
   const max = rest === undefined ? day.leftIn(await reader.openIndex()) : exact(rest * (worst.credits ?? 0));
   return spending !== undefined && spending.limit <= max

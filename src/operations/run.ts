@@ -1,7 +1,7 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
 import { digestOf } from '../digest.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
-import { type HeldLock, lockOutput, noLock } from '../files/folder-lock.ts';
+import { type HeldLock, isLocked, lockOutput, noLock } from '../files/folder-lock.ts';
 import { realPathOf } from '../files/target.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
@@ -13,15 +13,32 @@ import { folderOf } from './journal/folders.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Journals } from './journal/journal-file.ts';
 import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
-import { settleKilledRun } from './killed-list.ts';
+import { asSettled, settleKilledRun } from './killed-list.ts';
 import type { Bought } from './kinds/answer.ts';
 import type { Job, Order, Plan, PlanRequest } from './kinds/job.ts';
-import { type AnswerKind, isPaid, kindOf, type ListKind, type PaidKind, toRequest } from './kinds/kinds.ts';
+import {
+  type AnswerKind,
+  isPaid,
+  kindOf,
+  type ListKind,
+  type PaidKind,
+  rowsOf,
+  toRequest,
+} from './kinds/kinds.ts';
 import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
-import { checkCovered, readBalanceSoon, reserve, toAdmit, toCounted, withNumbers, worstOf } from './money.ts';
+import {
+  checkCovered,
+  readBalanceSoon,
+  reserve,
+  toAdmit,
+  toCounted,
+  withNumbers,
+  worstOf,
+  worstOfRows,
+} from './money.ts';
 import { type Operation, openOperation } from './operation.ts';
 import { type NewIntent, toIndexed } from './order-digests.ts';
 import { completeAdditionTo } from './output-owner.ts';
@@ -55,12 +72,13 @@ export async function* run<Kind extends Runnable>(
   find: (reader: Reader) => Promise<Earlier> = (reader) => findEarlier(buyer, order, reader),
   read?: Journals,
 ): Running<Results[Kind] | undefined> {
+  if (order.isPreview) return void (yield* preview(buyer, order, find));
   const { context } = buyer;
   const { output } = order.terms;
-  const isLocked = output !== null && !order.isPreview;
-  const lock = isLocked
-    ? await lockOutput(context, output).catch((error) => Promise.reject(toUnsent(error)))
-    : undefined;
+  const lock =
+    output === null
+      ? undefined
+      : await lockOutput(context, output).catch((error) => Promise.reject(toUnsent(error)));
   try {
     const reader = createReader(context, read);
     if (lock !== undefined && output !== null) await completeAdditionTo(context, reader, output);
@@ -82,7 +100,7 @@ export async function* run<Kind extends Runnable>(
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
     lock?.release();
-    if (order.keep && !order.isPreview) await pruneIfDue(context);
+    if (order.keep) await pruneIfDue(context);
   }
 }
 
@@ -95,6 +113,8 @@ interface Place {
   readonly lock: HeldLock;
 }
 
+const nothingBefore = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
+
 /** A run that nothing goes before. */
 async function* begin<Kind extends Runnable>(
   buyer: Buyer,
@@ -105,13 +125,11 @@ async function* begin<Kind extends Runnable>(
 ): Running<Results[Kind] | undefined> {
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
-  const nothing = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
-  const planRequest = { buyer, order, reader: place.reader, ...nothing, answers, warn };
+  const planRequest = { buyer, order, reader: place.reader, ...nothingBefore, answers, warn };
   const planned = (await planOf(planRequest)) as Plan<Results[Kind]>;
   yield* warningsOf(warnings);
-  if (order.isPreview) return void (yield* preview(buyer, order, planned));
   const { context } = buyer;
-  const idempotencyKey = order.idempotencyKey ?? context.ids.idempotencyKey();
+  const idempotencyKey = toKey(buyer, order, planned, undefined);
   const admit = isPaidOrder(order) ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
   const reservation = await reserve(buyer, planned.costs, idempotencyKey);
   let journal: Journal;
@@ -139,7 +157,6 @@ async function* resume<Kind extends Runnable>(
   earlier: Extract<Earlier, { is: 'resume' }>,
   journal: Journal,
 ): Running<{ readonly result: Results[Kind] | undefined } | { readonly left: LeftBehind }> {
-  const { context } = buyer;
   const { operation } = earlier;
   const warnings: string[] = [];
   const warn = (line: string): void => void warnings.push(line);
@@ -148,17 +165,17 @@ async function* resume<Kind extends Runnable>(
     checkSameBuyer(buyer, operation);
     const isSettled = await settleKilledRun(journal, operation);
     // The day has more room now.
-    const reader = isSettled ? createReader(context, place.reader.journals) : place.reader;
+    const reader = isSettled ? createReader(buyer.context, place.reader.journals) : place.reader;
     // The .part holds what was written last, if that was not into another file.
     const isOurs = earlier.isOurs && operation.progress.output === place.output;
     const planned = await planOf({ buyer, order, reader, ...earlier, isOurs, warn });
     if ('why' in planned) return { left: planned };
+    // What is sent again with its key has been counted for its day.
+    const isAgain = planned.purchase?.again !== undefined;
+    const admit = isAgain ? undefined : toAdmit(buyer, worstOf(planned.costs));
     yield* warningsOf(warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
-    const again = planned.purchase?.again;
-    const idempotencyKey = again ?? toFreeKey(order, operation) ?? context.ids.idempotencyKey();
-    // What is sent again with its key has been counted for its day.
-    const admit = again === undefined ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
+    const idempotencyKey = toKey(buyer, order, planned, operation);
     const reservation = await reserve(buyer, planned.costs, idempotencyKey);
     const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available);
     isOpen = false;
@@ -308,15 +325,42 @@ async function planOf(planRequest: PlanRequest): Promise<Plan<unknown> | LeftBeh
   }
 }
 
-/** Shows what would be sent, and what it can cost. Throws as buying it would. */
-async function* preview(buyer: Buyer, order: Order, planned: Plan<unknown>): Running<void> {
-  const { body = {} } = planned.purchase ?? {};
-  const worst = worstOf(planned.costs);
-  const key = order.idempotencyKey ?? buyer.context.ids.idempotencyKey();
-  const request = buyer.connection.preview(toRequest(order.kind as PaidKind, body as never, key));
+/**
+ * Shows what the same order would send now, and what that can cost. It looks for an earlier run and plans as buying does; it locks nothing and
+ * writes nothing, and asks for the balance alone. Throws as buying would.
+ */
+async function* preview(
+  buyer: Buyer,
+  order: Order,
+  find: (reader: Reader) => Promise<Earlier>,
+): Running<void> {
+  const found = createReader(buyer.context, undefined, false);
+  const earlier = await find(found);
+  const warnings: string[] = [];
+  const warn = (line: string): void => void warnings.push(line);
+  const { answers = [] } = 'answers' in earlier ? earlier : {};
+  let operation = earlier.is === 'resume' ? earlier.operation : undefined;
+  const reader = operation === undefined ? found : await asSettled(found, operation);
+  const fresh = { buyer, order, reader, ...nothingBefore, answers, warn };
+  let planned = await planOf({ ...fresh, operation });
+  if ('why' in planned) {
+    operation = undefined;
+    planned = (await planOf(fresh)) as Plan<unknown>;
+  }
+  yield* warningsOf(warnings);
+  const { costs, purchase, rows } = planned;
+  const key = toKey(buyer, order, planned, operation);
+  const kind = rowsOf(order.kind) ?? (order.kind as PaidKind);
+  const shownKey = costs.is === 'rows' ? 'a different key for each row' : key;
+  const request = purchase && buyer.connection.preview(toRequest(kind, purchase.body as never, shownKey));
+  const worst =
+    costs.is === 'rows' ? worstOfRows(costs.each, rows ? rows.all - rows.done : 0) : worstOf(costs);
   const available = await readBalanceSoon(buyer);
-  yield { is: 'preview', request, worst, available };
-  await checkCovered(buyer, worst, available);
+  const isAgain = purchase?.again !== undefined;
+  const resumes = operation && { operation, isAgain, isRunning: isLocked(operation.folder) };
+  yield { is: 'preview', request, worst, available, rows, resumes };
+  // What is sent again with its key has been counted for its day.
+  await checkCovered(buyer, costs, available, isAgain ? undefined : reader);
 }
 
 function isPaidOrder({ kind }: Order): boolean {
@@ -397,9 +441,18 @@ function toBeginning(
   ];
 }
 
-/** Pure: the key that the user chose, unless the operation has used it: another request under a used key would not be bought. */
-function toFreeKey({ idempotencyKey }: Order, { parts }: Operation): string | undefined {
-  return parts.some((part) => part.idempotencyKey === idempotencyKey) ? undefined : idempotencyKey;
+/**
+ * The key of what is sent: that of the same request, if it was sent before; else the one that the user chose, unless the operation has used
+ * it: another request under a used key would not be bought.
+ */
+function toKey(
+  { context: { ids } }: Buyer,
+  { idempotencyKey }: Order,
+  { purchase }: Plan<unknown>,
+  operation: Operation | undefined,
+): string {
+  const isUsed = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey);
+  return purchase?.again ?? (isUsed ? undefined : idempotencyKey) ?? ids.idempotencyKey();
 }
 
 /** Pure: why an operation that the user named can't be resumed. */

@@ -51,7 +51,7 @@ function foundNothing(contactType: string | undefined, objective: string): objec
   return { success: true, data: [], answer: { shoe: null, Result: '', Citations: [] } };
 }
 
-/** A service that looks up contacts, enriches and extracts, and keeps books. */
+/** A service that looks up contacts, researches, enriches and extracts, and keeps books. */
 export async function startRowService(options: RowServiceOptions = {}) {
   const { latencyMs = 1, mostAtOnce = 1000, credits = Number.POSITIVE_INFINITY } = options;
   const charged = new Map<string, string>();
@@ -113,9 +113,11 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (options.announces) response.writeContinue();
       if (options.garbled) return send(response, '<paid for>');
       if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
-      const { contact_type, objective, entity_context, target } = JSON.parse(body);
+      const { contact_type, objective, entity_context, target, query } = JSON.parse(body);
       if (options.nothing) return send(response, foundNothing(contact_type, objective));
       if (target !== undefined) return send(response, { success: true, data: [{ id: 1 }] });
+      if (query !== undefined)
+        return send(response, { success: true, answer: { Result: `of ${query}`, Citations: [] } });
       if (entity_context !== undefined) {
         // Of a city nothing is known about those with an x.
         const answer = { city: 'Berlin', ...(entity_context.includes('x') ? {} : { size: 3 }) };

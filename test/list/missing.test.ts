@@ -56,7 +56,7 @@ describe('--only-missing', () => {
     expect(onDisk('out.csv')).toEqual(lines);
     // Nothing is missing any more, but what only lacks a field.
     expect((await leadpipe([...words, '--input', 'out.csv', '--only-missing', '--dry-run'])).stderr).toMatch(
-      /^([01]) rows? would be sent/m,
+      /^(No|1) row would be sent/m,
     );
   });
 

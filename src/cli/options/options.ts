@@ -178,7 +178,10 @@ const paidOptions = under(groups.buying, [
     { defaultText: 'a new one each time' },
   ),
   createMaxCreditsOption('do not start if this could cost more than n credits, or more than your balance'),
-  new Option('--dry-run', 'print the request, what it costs at most, and your balance; buy nothing'),
+  new Option(
+    '--dry-run',
+    'print what would be sent now, what it costs at most, and your balance; buy nothing',
+  ),
   new Option(
     '--no-history',
     "store only the cost on this machine; the result can't be shown again or resumed",

@@ -5,16 +5,14 @@ import { UsageError } from '../../errors.ts';
 import { withoutGuards } from '../../files/table-records.ts';
 import { isSameFile } from '../../files/target.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
-import type { Buyer } from '../../operations/buyer.ts';
-import { type AnswerKind, type BodyOf, kinds, toRequest } from '../../operations/kinds/kinds.ts';
+import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import { type ListRows, type RowOrder, requestedRows } from '../../operations/kinds/list-rows.ts';
+import type { ListRows, RowOrder } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
-import { checkCovered, readBalanceSoon, toWorstCase } from '../../operations/money.ts';
+import { toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
-import { exact } from '../../operations/spending.ts';
-import { countOf, plural, shortened } from '../../operations/wording.ts';
+import { shortened } from '../../operations/wording.ts';
 import { textAt, toTemplate } from '../../requests/template.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
@@ -28,7 +26,6 @@ import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { columnsOf, layoutOf, withoutColumns } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
-import { printPreview } from './preview.ts';
 import { checkTemplate, checkUsable, csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
 import { createReceived, openErrors, toProgress, toSummary } from './rows-report.ts';
 
@@ -102,11 +99,6 @@ export async function buyList(
       records: list.records,
     };
     await checkColumns(options, layout);
-    if (options.dryRun) {
-      await previewList(context, options, buyer, rowOrder);
-      tellOfRows();
-      return undefined;
-    }
     const { inputFormat, sheet, table, headerRow, run } = options;
     const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
       input: options.input === '-' ? '-' : resolve(options.input),
@@ -134,8 +126,9 @@ export async function buyList(
       budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
       run,
     };
-    const order = { kind: `${list.kind} list`, body: request, keep: true, terms, rows } as const;
-    const isCounted = context.stderr.isTerminal && source.isRepeatable;
+    const isPreview = options.dryRun === true;
+    const order = { kind: `${list.kind} list`, body: request, keep: true, isPreview, terms, rows } as const;
+    const isCounted = context.stderr.isTerminal && source.isRepeatable && !isPreview;
     const total = isCounted ? await countRows(source, shard) : undefined;
     let errors: Awaited<ReturnType<typeof openErrors>> | undefined;
     const csv = csvLike(input);
@@ -167,10 +160,11 @@ export async function buyList(
       },
       ...more(order),
     };
-    const finished = (await runAndShow(context, options, buyer, order, shown).finally(() =>
-      errors?.end(),
-    )) as FinishedList;
+    const finished = (await runAndShow(context, options, buyer, order, shown).finally(() => errors?.end())) as
+      | FinishedList
+      | undefined;
     tellOfRows();
+    if (finished === undefined) return undefined;
     close(context, options, toSummary(list, finished, received, rowOrder.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) say(toRestHint(options, finished.operationId));
@@ -249,38 +243,4 @@ async function checkFiles({ input, errors, ...options }: Options): Promise<void>
       'Name another file for one of them.',
     );
   }
-}
-
-/** Prints the first request, the most that all rows can cost, and which rows can't be sent. */
-async function previewList(
-  context: Context,
-  options: PurchaseOptions,
-  buyer: Buyer,
-  order: RowOrder,
-): Promise<void> {
-  const notes = createNotes(context, options);
-  const { kind, source, worst } = order;
-  const counted = new Set<bigint>();
-  let first: BodyOf<AnswerKind> | undefined;
-  let flawed = 0;
-  let kept = 0;
-  for await (const one of requestedRows(order, source.take())) {
-    if (one.is === 'kept') kept++;
-    if (one.is === 'flawed' && flawed++ < 10) notes.warn(one.flaw);
-    if (one.is === 'sendable') {
-      counted.add(one.digest);
-      first ??= one.request;
-    }
-  }
-  const sent = counted.size;
-  const all = worst.credits === null ? worst : { credits: exact(sent * worst.credits) };
-  const available = await readBalanceSoon(buyer);
-  if (first !== undefined) {
-    const request = buyer.connection.preview(toRequest(kind, first, 'a different key for each row'));
-    printPreview(context, options, { request, worst: all, available });
-  }
-  notes.say(
-    `${countOf(sent, 'row')} would be sent${first === undefined ? '' : '; the first request is above'}${flawed === 0 ? '' : `; ${flawed} can't be sent`}${kept === 0 ? '' : `; ${countOf(kept, 'row')} left as ${plural(kept, 'it is', 'they are')}`}. Nothing was sent.`,
-  );
-  await checkCovered(buyer, all, available);
 }

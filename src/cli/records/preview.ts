@@ -1,41 +1,64 @@
 import type { Context } from '../../context.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
-import type { OperationEvent } from '../../operations/events.ts';
+import type { Previewed } from '../../operations/events.ts';
 import type { WorstCase } from '../../operations/money.ts';
-import { countOf } from '../../operations/wording.ts';
+import { countOf, plural } from '../../operations/wording.ts';
+import { timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/options.ts';
-
-/** The request and its possible cost. `available` is the balance, if the service told it. */
-type Previewed = Pick<Extract<OperationEvent, { is: 'preview' }>, 'request' | 'worst' | 'available'>;
 
 /** Prints a dry run as one JSON object: the request, and its cost. Indented on a terminal, else on one line. */
 export function printPreview(
   context: Context,
   options: Partial<ConnectionOptions>,
-  { request: { body, ...head }, worst, available }: Previewed,
+  { request, worst, available, rows, resumes }: Previewed,
 ): void {
   const { stream, isTerminal } = context.stdout;
+  const { body = 'null', ...head } = request ?? {};
   const cost = {
     worst_case: worst.credits,
     ...(worst.credits === null ? { needs_setting: worst.setting } : {}),
     available_credits: available ?? null,
+    ...(resumes === undefined ? {} : { resumes: resumes.operation.operationId }),
   };
   const members = Object.entries({ ...head, ...cost }).map(
     ([name, value]) => [name, JSON.stringify(value)] as const,
   );
   // The exact text of the request. Characters that a terminal would obey are escaped.
-  const shown = objectOf([...members, ['body', body ?? 'null']]);
+  const shown = objectOf([...members, ['body', body]]);
   const status = context.run.statusLine;
   status?.hold();
   stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
   status?.release();
-  if (context.stderr.isTerminal) createNotes(context, options).say(toSentence(worst, available));
+  const sentences = [
+    ...(resumes === undefined ? [] : [toResumed(resumes, worst, context)]),
+    ...(context.stderr.isTerminal ? [toCost(worst, available)] : []),
+  ];
+  const { say } = createNotes(context, options);
+  if (sentences.length > 0) say(sentences.join(' '));
+  if (rows !== undefined) say(toRows(rows));
+}
+
+/** Pure: what the command would resume. */
+function toResumed(
+  { operation, isAgain, isRunning }: NonNullable<Previewed['resumes']>,
+  worst: WorstCase,
+  context: Pick<Context, 'zone'>,
+): string {
+  const what = isAgain
+    ? 'The same request is sent again, so you are not charged twice.'
+    : worst.credits === 0
+      ? 'Nothing is left to buy.'
+      : 'Only the rest is bought.';
+  const running = isRunning
+    ? ' Another process is working on it now: as long as it does, this command stops with exit code 75.'
+    : '';
+  return `Without --dry-run, this command resumes ${operation.operationId}, started ${timeOf(context, operation)}. ${what}${running}`;
 }
 
 /** Pure: the cost, in words. */
-function toSentence(worst: WorstCase, available: number | undefined): string {
+function toCost(worst: WorstCase, available: number | undefined): string {
   const cost =
     worst.credits === null
       ? `leadpipe does not know what this can cost, because ${worst.setting} is not set`
@@ -46,4 +69,19 @@ function toSentence(worst: WorstCase, available: number | undefined): string {
   const next =
     worst.credits === null ? ` To set your price: leadpipe config set ${worst.setting} <credits>` : '';
   return `${cost}${balance}. Nothing was bought.${next}`;
+}
+
+/** Pure: what becomes of the rows of a list. */
+function toRows({ all, done, flawed, kept }: NonNullable<Previewed['rows']>): string {
+  const sent = all - done;
+  const parts = [
+    sent === 0
+      ? 'No row would be sent, so this costs nothing'
+      : `${countOf(sent, 'row')} would be sent; the first request is above`,
+    done > 0 &&
+      `${done} ${plural(done, 'was', 'were')} sent before, and ${plural(done, 'is', 'are')} not sent again`,
+    flawed > 0 && `${flawed} can't be sent`,
+    kept > 0 && `${countOf(kept, 'row')} left as ${plural(kept, 'it is', 'they are')}`,
+  ];
+  return `${parts.filter(Boolean).join('; ')}. Nothing was sent.`;
 }

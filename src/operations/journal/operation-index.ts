@@ -36,13 +36,15 @@ export interface Reader {
   readonly journals: Journals;
 }
 
-/** `journals` are those that were read before. */
+/** `journals` are those that were read before. `mayStore`: an index that has to be made again is stored. */
 export function createReader(
   context: IndexContext,
   journals: Journals = createJournals(context.directories.state),
+  mayStore = true,
 ): Reader {
   let opened: Promise<OperationIndex> | undefined;
-  return { openIndex: () => (opened ??= openIndex(context, journals)), journals };
+  const open = () => (mayStore ? openIndex(context, journals) : readIndex(journals));
+  return { openIndex: () => (opened ??= open()), journals };
 }
 
 /**
@@ -56,7 +58,12 @@ export async function openIndex(
   const stored = await readWhole(journals);
   if (stored !== undefined) return toIndex(stored);
   const made = changing(context, (lock) => readOrMake(journals, lock));
-  return toIndex(await made.catch(async () => ({ bytes: toBytes(await readJournals(journals)) })));
+  return await made.then(toIndex, () => readIndex(journals));
+}
+
+/** The same, and nothing is locked or stored. */
+async function readIndex(journals: Journals): Promise<OperationIndex> {
+  return toIndex((await readWhole(journals)) ?? { bytes: toBytes(await readJournals(journals)) });
 }
 
 /**
@@ -252,6 +259,20 @@ function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
     /** The lines with this value, newest first. */
     find: (key: IndexKey, value: string) => linesWith(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
     newest: () => linesWith(),
+  };
+}
+
+/** Pure: the index as it would be with one more line. */
+export function withLine(index: OperationIndex, line: IndexLine): OperationIndex {
+  return {
+    *find(key, value) {
+      if ((line as Partial<Record<IndexKey, string>>)[key] === value) yield line;
+      yield* index.find(key, value);
+    },
+    *newest() {
+      yield line;
+      yield* index.newest();
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Reader } from '../journal/operation-index.ts';
 import type { Costs } from '../money.ts';
 import type { Operation, OutputTerms, Progress } from '../operation.ts';
-import type { ListRows } from './list-rows.ts';
+import type { CountedRows, ListRows } from './list-rows.ts';
 import type { PollTimes } from './task-patience.ts';
 
 /** What is ordered: data, from which a run can be made now or later. `body` is the request, or what is sent for the rows of a list. */
@@ -23,7 +23,7 @@ export interface Order<Name extends string = string, Body extends object = objec
    * there are wanted.
    */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
-  /** Whether the request and its cost are only shown, and nothing is bought. */
+  /** Whether the request and its cost are only shown: nothing is bought, and no operation is locked. */
   readonly isPreview?: boolean;
   /** Whether it can be shown again and resumed. Otherwise only its cost is recorded. */
   readonly keep: boolean;
@@ -44,7 +44,7 @@ export interface ReadTerms {
   readonly positions: boolean;
 }
 
-/** What a kind is asked to plan: an order, and the operation that is resumed, if there is one. Its journal is locked. */
+/** What a kind is asked to plan: an order, and the operation that is resumed, if there is one. Planning writes nothing. */
 export interface PlanRequest<Body extends object = object> {
   readonly buyer: Buyer;
   readonly order: Order<string, Body>;
@@ -63,9 +63,14 @@ export interface PlanRequest<Body extends object = object> {
 
 /** What a run does, as its kind plans it before anything costs. */
 export interface Plan<Result> {
-  /** What is sent; undefined where nothing is left to buy, and for a list. `again`: the key with which exactly this was sent before. */
+  /**
+   * What is sent; undefined where nothing is left to buy, and for a list, of which a preview shows the first request. `again`: the key with
+   * which exactly this was sent before.
+   */
   readonly purchase?: { readonly body: object; readonly again?: string | undefined } | undefined;
   readonly costs: Costs;
+  /** For a list: its requests, where they could be counted. */
+  readonly rows?: CountedRows | undefined;
   /** What the intent of a new operation says, in addition. */
   readonly intent?: Partial<Intent>;
   /** What the entry of the rest says, in addition; undefined where a resumed operation buys nothing with another key. */

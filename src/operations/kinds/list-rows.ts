@@ -60,6 +60,18 @@ export type RequestedRow = { readonly row: InputRow } & (
   | { readonly is: 'kept' | 'beyond'; readonly digest?: undefined }
 );
 
+/** What becomes of the rows of a list, by what is known before anything is sent. Rows that ask for the same are one request. */
+export interface CountedRows {
+  /** Requests that were sent and are not sent again, and all of them. */
+  readonly done: number;
+  readonly all: number;
+  /** Rows that can't be sent, and rows that are passed on as they are. */
+  readonly flawed: number;
+  readonly kept: number;
+  /** The first request that would be sent. */
+  readonly first: BodyOf<AnswerKind> | undefined;
+}
+
 export type SendableRow = Extract<RequestedRow, { readonly is: 'sendable' }>;
 
 /** The rows of the shard that are wanted, with what is sent for each, and the first that is not wanted yet. */

@@ -10,7 +10,7 @@ import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
 import type { Job, Plan, PlanRequest } from './job.ts';
 import { chargedIn, type ListEnd, toLeft, toMissing } from './list-outcome.ts';
-import { findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
+import { type CountedRows, findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
 import { type RowRequest, toRowRequestText } from './row-request.ts';
 
@@ -34,7 +34,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   const { credits } = rows.worst;
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
-  const isCounted = isLimited || operation !== undefined;
+  const isCounted = isLimited || operation !== undefined || order.isPreview === true;
   const known = await countBefore(planRequest, rows, others, isCounted);
   const { rest } = known;
   const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.reader);
@@ -49,55 +49,67 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
       row_request: toRowRequestText(order.body as RowRequest),
       ...(credits === null && { row_price: { setting: rows.worst.setting, units: rows.worst.units } }),
     },
+    ...(known.rows && {
+      rows: known.rows,
+      ...(order.isPreview && known.rows.first && { purchase: { body: known.rows.first } }),
+    }),
     ...(operation === undefined ? {} : { resuming: { operation, credits: open, rows: known.rows } }),
     perform: (job) => work(job, planRequest, rows, limit, others),
   };
 }
 
+/** How many rows a preview names that can't be sent. */
+const maxNamed = 10;
+
 /** What is known of the rows before anything is sent. */
-interface CountedRows {
+interface KnownBefore {
   /** Rows that this operation has sent. */
   readonly sent: number;
   /** Requests that are still to be paid for; undefined where the rows can't be counted. */
   readonly rest: number | undefined;
   /** Requests besides these that may have been sent and have no answer: they are sent again with their keys, and are counted already. */
   readonly inDoubt: number;
-  /** Requests that are paid for, and all of them; undefined where they can't be counted. */
-  readonly rows?: { readonly done: number; readonly all: number };
+  /** Undefined where they can't be counted. */
+  readonly rows?: CountedRows;
   /** Whether the input has a row that the operation has sent; undefined where it has sent none. */
   readonly hasRow: boolean | undefined;
 }
 
 async function countBefore(
-  { operation }: PlanRequest,
+  { operation, order: { isPreview = false }, warn }: PlanRequest,
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
-): Promise<CountedRows> {
+): Promise<KnownBefore> {
   const own = operation && (await openRowsOfOther(operation.folder));
   const opened: KnownRows[] = [];
   try {
     const hasRow = own === undefined || own.isEmpty() ? undefined : await hasAny(rows, own);
     const sent = own?.sent() ?? 0;
-    if (!isCounted || !rows.source.isRepeatable) return { sent, rest: undefined, inDoubt: 0, hasRow };
+    const isReadable = isPreview || rows.source.isRepeatable;
+    if (!isCounted || !isReadable) return { sent, rest: undefined, inDoubt: 0, hasRow };
     for (const { folder } of others) {
       const found = await openRowsOfOther(folder);
       if (found !== undefined) opened.push(found);
     }
     const all = [own, ...opened];
     const counted = new Set<bigint>();
-    let rest = 0;
-    let inDoubt = 0;
-    for await (const { digest } of requestedRows(rows, rows.source.look())) {
-      if (digest === undefined || counted.has(digest)) continue;
-      counted.add(digest);
-      const known = findKnown(digest, all);
-      const isPaid = known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown);
+    let [rest, inDoubt, flawed, kept] = [0, 0, 0, 0];
+    let first: CountedRows['first'];
+    // After a preview, no one takes the rows.
+    for await (const row of requestedRows(rows, isPreview ? rows.source.take() : rows.source.look())) {
+      if (row.is === 'kept') kept++;
+      if (row.is === 'flawed' && flawed++ < maxNamed && isPreview) warn(row.flaw);
+      if (row.is !== 'sendable' || counted.has(row.digest)) continue;
+      counted.add(row.digest);
+      const known = findKnown(row.digest, all);
+      if (known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown)) continue;
+      first ??= row.request;
       if (known?.state === 'sent' && known.at === 0) inDoubt++;
-      else if (!isPaid) rest++;
+      else rest++;
     }
     const done = counted.size - rest - inDoubt;
-    return { sent, rest, inDoubt, rows: { done, all: counted.size }, hasRow };
+    return { sent, rest, inDoubt, rows: { done, all: counted.size, flawed, kept, first }, hasRow };
   } finally {
     await Promise.all([own, ...opened].map((one) => one?.close()));
   }
