@@ -29,7 +29,7 @@ interface Piece {
   readonly before?: string;
 }
 
-export async function toAddition(at: number, rows: Required<Omit<Piece, 'to'>>): Promise<Addition> {
+export async function readAddition(at: number, rows: Required<Omit<Piece, 'to'>>): Promise<Addition> {
   const { from, before } = rows;
   return { at, from, before, ...(await measure(rows)) };
 }

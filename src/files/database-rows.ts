@@ -6,7 +6,7 @@ import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../error
 import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
-import { type Addition, toAddition } from './addition.ts';
+import { type Addition, readAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
@@ -61,7 +61,7 @@ export async function openDatabaseAddition(target: string, path: string, lock: H
       adding: (addition: Addition) => Promise<void>,
     ): Promise<void> {
       const note = randomUUID();
-      await adding({ ...(await toAddition(0, { file: part, from: 0, before: '' })), note });
+      await adding({ ...(await readAddition(0, { file: part, from: 0, before: '' })), note });
       await addToDatabase(path, target, note, lock);
     },
   };
@@ -117,7 +117,7 @@ export async function completeDatabaseAddition(
   const target = await targetOf(path);
   const part = await open(`${target}.part`).catch(() => undefined);
   try {
-    const found = part && (await toAddition(0, { file: part, from: 0, before: '' }));
+    const found = part && (await readAddition(0, { file: part, from: 0, before: '' }));
     const isSame = found?.length === length && found.digest === digest;
     if ((await readHeader(target, path)) !== undefined && (await hasNote(target, note))) {
       // A .part with other rows belongs to a later run.

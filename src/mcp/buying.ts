@@ -106,7 +106,7 @@ async function settleAs(
   begun = (): void => {},
   read?: Journals,
 ): Promise<Bought | Unbought> {
-  if (earlier.is === 'stored') return await toStored(buyer, earlier);
+  if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
   const isFree = buyer.connection.origin === 'local';
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
   const { kind, body } = wanted;
@@ -197,7 +197,7 @@ function toOrder({ kind, body, onlyNew }: Wanted): Order<ToolKind, BodyOf<ToolKi
 }
 
 /** What was bought before, again and for free. Throws `no_result` where the service had finished without a result. */
-async function toStored(
+async function readBoughtBefore(
   { context }: Buyer,
   { operation }: Extract<Earlier, { is: 'stored' }>,
 ): Promise<Bought> {

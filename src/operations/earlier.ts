@@ -13,7 +13,7 @@ import type { Order } from './kinds/job.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { toRowRequestText } from './kinds/row-request.ts';
 import { type Failed, type Operation, readOperation } from './operation.ts';
-import { type OrderDigests, type Ordered, toDigests } from './order-digests.ts';
+import { digestsOf, type OrderDigests, type Ordered } from './order-digests.ts';
 import { isPartOf, replacedBy } from './output-owner.ts';
 
 export type Earlier =
@@ -66,7 +66,7 @@ interface Asking {
 export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
   if (!order.keep || (!isPaid(order.kind) && !isList)) return noEarlierRun;
-  const asking = await toAsking(buyer, order, reader);
+  const asking = await openAsking(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
@@ -91,16 +91,16 @@ export async function findNamed(
   const isOurs = isSameOutput && (await isPartOf(reader, operation, elsewhere));
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await toAsking(buyer, order, reader), 'run')) answers.push(one);
+    for await (const one of operationsBy(await openAsking(buyer, order, reader), 'run')) answers.push(one);
   }
   return { is: 'resume', operation, isSameOutput, isOurs, answers, mayStartOver: false };
 }
 
-async function toAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
+async function openAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
-  const [digests, index] = [{ ...(await toDigests(ordered)), key }, await reader.openIndex()];
+  const [digests, index] = [{ ...(await digestsOf(ordered)), key }, await reader.openIndex()];
   return { buyer, order, ordered, digests, index, reader };
 }
 

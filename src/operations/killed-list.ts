@@ -10,7 +10,7 @@ import type { Operation } from './operation.ts';
  * Until a list ends, all the rows that its run could buy count for the day. Where that run was killed, this is what it can have bought, in
  * place of that. Undefined where there was no such run. Throws LocalIoError.
  */
-async function toSpent({ folder, intent, openRun }: Operation): Promise<EntryOf<'spent'> | undefined> {
+async function countSpent({ folder, intent, openRun }: Operation): Promise<EntryOf<'spent'> | undefined> {
   const { row_price, worst_case = null } = intent;
   const each = worst_case === null ? row_price && { credits: null, ...row_price } : { credits: worst_case };
   if (openRun === undefined || each === undefined) return undefined;
@@ -23,14 +23,14 @@ async function toSpent({ folder, intent, openRun }: Operation): Promise<EntryOf<
  * Throws LocalIoError.
  */
 export async function settleKilledRun(journal: Journal, operation: Operation): Promise<boolean> {
-  const spent = await toSpent(operation);
+  const spent = await countSpent(operation);
   if (spent !== undefined) await journal.append(spent);
   return spent !== undefined;
 }
 
 /** What would be read once that is written down. Throws LocalIoError. */
 export async function asSettled(reader: Reader, operation: Operation): Promise<Reader> {
-  const spent = await toSpent(operation);
+  const spent = await countSpent(operation);
   const line = spent && toIndexLine(operation.operationId, spent, operation.intent);
   if (line === undefined) return reader;
   return { ...reader, openIndex: async () => withLine(await reader.openIndex(), line) };

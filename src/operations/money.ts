@@ -266,7 +266,7 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
  * left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
  * begin at the same time.
  */
-export async function toRowLimit(
+export async function findRowLimit(
   buyer: Buyer,
   worst: WorstCase,
   rest: number | undefined,

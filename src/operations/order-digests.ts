@@ -11,13 +11,13 @@ export type Ordered = Pick<
 > &
   Partial<Pick<Intent, 'row_request'>>;
 
-export type OrderDigests = Awaited<ReturnType<typeof toDigests>>;
+export type OrderDigests = Awaited<ReturnType<typeof digestsOf>>;
 
 /** The options that shape an output. With other values, it is another output. */
 const form = ['format', 'append', 'columns', 'csv_raw', 'delimiter', 'positions', 'into', 'shard'];
 
 /** An unfinished order is resumed if all of this is the same. */
-export async function toDigests(order: Ordered) {
+export async function digestsOf(order: Ordered) {
   const { command, options, origin, output } = order;
   const request = [command, origin, requestOf(order)];
   const path = output === null ? undefined : await realPathOf(output);
@@ -54,12 +54,12 @@ function requestOf(order: Ordered): string {
 export type NewIntent = Omit<Intent, 'index' | 'number'>;
 
 /** The same intent with what the index holds of it: the journal stores it, and does not know what is bought. */
-export async function toIndexed(intent: NewIntent): Promise<Intent> {
+export async function withDigests(intent: NewIntent): Promise<Intent> {
   const { command, idempotency_key: key, leads_search_id, reserved, unknown, worst_case } = intent;
   // The worst case of a list is that of one row.
   const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : 0);
   const index: Indexed = {
-    ...(await toDigests(intent)),
+    ...(await digestsOf(intent)),
     key: key === undefined ? undefined : digestOf(key),
     task: leads_search_id,
     worst: worst || undefined,

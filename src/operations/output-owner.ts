@@ -5,7 +5,7 @@ import { realPathOf } from '../files/target.ts';
 import { entry } from './journal/entries.ts';
 import type { IndexContext, Reader } from './journal/operation-index.ts';
 import { type Operation, readOperation, withOperation } from './operation.ts';
-import { toDigests } from './order-digests.ts';
+import { digestsOf } from './order-digests.ts';
 
 /**
  * If the last run of this file was killed while it added rows, adds the rest, so that each row is there once. Where this machine's records
@@ -40,7 +40,7 @@ export async function replacedBy(
   { journals, openIndex }: Reader,
   { intent, operationId }: Operation,
 ): Promise<string | undefined> {
-  const { output = '' } = await toDigests(intent);
+  const { output = '' } = await digestsOf(intent);
   for (const line of (await openIndex()).find('output', output)) {
     const { op } = line;
     // A journal that can't be read may belong to an operation that opened it.

@@ -40,7 +40,7 @@ import {
   worstOfRows,
 } from './money.ts';
 import { type Operation, openOperation } from './operation.ts';
-import { type NewIntent, toIndexed } from './order-digests.ts';
+import { type NewIntent, withDigests } from './order-digests.ts';
 import { completeAdditionTo } from './output-owner.ts';
 import { pruneIfDue } from './prune-if-due.ts';
 
@@ -144,7 +144,7 @@ async function* begin<Kind extends Runnable>(
     journal = { ...noJournal, confirm: place.lock.confirm };
   }
   const intent = toIntent(buyer, order, journal, planned, idempotencyKey, reservation.available);
-  const beginning = [await toIndexed(order.keep ? intent : toCostAlone(intent))];
+  const beginning = [await withDigests(order.keep ? intent : toCostAlone(intent))];
   const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit, earlier };
   return yield* work(buyer, order, planned, place, begun);
 }

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
-import { type Addition, addRows, blocksOf, toAddition } from '../files/addition.ts';
+import { type Addition, addRows, blocksOf, readAddition } from '../files/addition.ts';
 import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import type { HeldLock } from '../files/folder-lock.ts';
@@ -55,7 +55,7 @@ export async function openAppend(
       const from = now.delimiter === undefined ? 0 : (await headOf(part, now.delimiter)).below;
       if (at > 0 && from === length) return await rm(`${target}.part`);
       const rows = { file: part, from, before };
-      await adding(await toAddition(at, rows));
+      await adding(await readAddition(at, rows));
       await addRows(path, target, rows, at, lock);
     },
   };

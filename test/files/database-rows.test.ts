@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { toAddition } from '../../src/files/addition.ts';
+import { readAddition } from '../../src/files/addition.ts';
 import { addToDatabase, completeDatabaseAddition, makeDatabase } from '../../src/files/database-rows.ts';
 import { noLock } from '../../src/files/folder-lock.ts';
 import { execute, rowsOf } from '../helpers/databases.ts';
@@ -18,7 +18,7 @@ async function adding() {
   execute(path, "CREATE TABLE leads (name); INSERT INTO leads VALUES ('old')");
   writeFileSync(part, rows);
   const file = await open(part);
-  const addition = { ...(await toAddition(0, { file, from: 0, before: '' })), note: 'run 1' };
+  const addition = { ...(await readAddition(0, { file, from: 0, before: '' })), note: 'run 1' };
   await file.close();
   return { path, part, addition, names: () => rowsOf(path, 'leads').map(({ name }) => name) };
 }

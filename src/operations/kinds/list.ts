@@ -4,7 +4,7 @@ import { statOrNothing } from '../../files/target.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
-import { times, toRowLimit } from '../money.ts';
+import { findRowLimit, times } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
@@ -37,7 +37,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
   const isCounted = isLimited || operation !== undefined || order.isPreview === true;
   const known = await countBefore(planRequest, rows, others, isCounted);
   const { rest } = known;
-  const limit = await toRowLimit(buyer, rows.worst, rest, planRequest.reader);
+  const limit = await findRowLimit(buyer, rows.worst, rest, planRequest.reader);
   // What earlier runs have sent was counted on its day.
   const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
   if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);

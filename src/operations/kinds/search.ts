@@ -9,7 +9,7 @@ import { type LeftBehind, type Running, warningsOf } from '../events.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 import { createStoredLeads } from '../journal/leads.ts';
 import { toWorstCase } from '../money.ts';
-import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
+import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
 import { identityOf } from '../only-new/identity.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
 import type { Job, Plan, PlanRequest } from './job.ts';
@@ -31,7 +31,7 @@ export async function plan(
 ): Promise<Plan<BoughtSearch> | LeftBehind> {
   const { buyer, order, operation, isOurs, isSameOutput, warn } = planRequest;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, planRequest.reader, warn);
+    const { body, list, intent } = await excludeKnown(buyer, order, planRequest.reader, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
@@ -77,7 +77,13 @@ export async function plan(
       perform: (job) => complete(job, rest, list, opening, isSameOutput),
     };
   }
-  const { body, list } = await toListed(buyer, { ...order, body: request }, planRequest.reader, warn, rest);
+  const { body, list } = await excludeKnown(
+    buyer,
+    { ...order, body: request },
+    planRequest.reader,
+    warn,
+    rest,
+  );
   const others = await listOf(buyer, operation, warn);
   const worst = toWorstCase('search', body, buyer.connection);
   return {

@@ -9,7 +9,7 @@ import type { BoughtTask, Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { toWorstCase } from '../money.ts';
-import { type Listed, listOf, openFilter, type RunOfList, toListed } from '../only-new/filter.ts';
+import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
 import { type Operation, type OutputTerms, type Progress, toRestarted } from '../operation.ts';
 import { provesNothingBought, toDoubtful } from './failed.ts';
 import type { Job, Plan, PlanRequest, ReadTerms } from './job.ts';
@@ -31,7 +31,7 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<BoughtTask | 
 async function planCreation(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
   const { buyer, operation, order, warn } = planRequest;
   const sent = operation?.parts.at(-1);
-  const listed = sent === undefined ? await toListed(buyer, order, planRequest.reader, warn) : undefined;
+  const listed = sent === undefined ? await excludeKnown(buyer, order, planRequest.reader, warn) : undefined;
   const list = listed?.list ?? (operation && (await listOf(buyer, operation, warn)));
   const body: CreateTaskRequest = listed?.body ?? JSON.parse(sent?.body ?? '{}');
   return {
@@ -132,7 +132,7 @@ export async function createTask(
 async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
   const { buyer, operation, order, warn } = planRequest;
   if (operation === undefined) {
-    const { body, list, intent } = await toListed(buyer, order, planRequest.reader, warn);
+    const { body, list, intent } = await excludeKnown(buyer, order, planRequest.reader, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },

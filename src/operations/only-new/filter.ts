@@ -53,7 +53,7 @@ const nothingKnown = createKnown([]);
  * The request as it is sent, without the leads of the list where only new ones are wanted; the list as it is now; and what the journal
  * holds of both. Throws LocalIoError.
  */
-export async function toListed<
+export async function excludeKnown<
   Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
 >(
   buyer: Buyer,

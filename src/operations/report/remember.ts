@@ -18,7 +18,7 @@ export async function rememberCosts(
 ): Promise<void> {
   const added: PastPurchase[] = [];
   for (const op of operationIds) {
-    const one = await toPastPurchase(context, op);
+    const one = await readPastPurchase(context, op);
     if (one !== undefined) added.push(one);
   }
   const now = context.clock.now().getTime();
@@ -30,7 +30,7 @@ export async function rememberCosts(
 }
 
 /** Undefined for what is no purchase, and for what can't be read: nothing is known of that. */
-async function toPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
+async function readPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
   const operation = await readOperation(createJournals(context.directories.state), op).catch(
     (error: unknown) => {
       if (!(error instanceof LeadpipeError)) throw error;

@@ -5,7 +5,7 @@ import { lockFolder } from '../../../src/files/folder-lock.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
 import { createReader, openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/known-operations.ts';
-import { toIndexed } from '../../../src/operations/order-digests.ts';
+import { withDigests } from '../../../src/operations/order-digests.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
@@ -25,7 +25,7 @@ async function begin(operationId: string, time: string, ...more: object[]): Prom
     idempotency_key: `key of ${operationId}`,
     body: '{"entity_type":"company","objective":"x"}',
   });
-  await journal.append(await toIndexed(intent), { type: 'sent', time }, ...(more as []));
+  await journal.append(await withDigests(intent), { type: 'sent', time }, ...(more as []));
   await journal.close();
 }
 
@@ -148,7 +148,7 @@ describe('the index of operations', () => {
       // Its folder is there, and nothing was stored: nothing was sent.
       expect(await begun()).toEqual(['op_a']);
       expect(stored()).toBe(before);
-      await journal.append(await toIndexed(intentOf()));
+      await journal.append(await withDigests(intentOf()));
       const index = stored();
       expect(await begun()).toEqual(['op_a', 'op_b']);
       expect(stored()).toBe(index);
