@@ -263,6 +263,16 @@ describe('a search that was left', () => {
   });
 });
 
+it('of --local costs nothing, and says that something is left to buy', async () => {
+  const at = createMachine();
+  at.write('list.txt', people(4));
+  const line = 'contact email --input list.txt --local -o out.csv';
+  expect((await at.leadpipe(`${line} --first 3`)).code).toBe(0);
+  const { stderr } = await at.leadpipe(`${line} --dry-run`);
+  expect(stderr).toSay('Only the rest is bought.');
+  expect(stderr).toSay('1 row would be sent');
+});
+
 describe('a task that was left', () => {
   const line = 'task run company x --limit 45 --poll-interval 0.01 -o leads.csv';
 

@@ -32,7 +32,7 @@ export function printPreview(
   stream.write(`${isTerminal ? [...indented(shown)].join('') : toLine(shown)}\n`);
   status?.release();
   const sentences = [
-    ...(resumes === undefined ? [] : [toResumed(resumes, worst, context)]),
+    ...(resumes === undefined ? [] : [toResumed(resumes, request !== undefined, context)]),
     ...(context.stderr.isTerminal ? [toCost(worst, available)] : []),
   ];
   const { say } = createNotes(context, options);
@@ -43,14 +43,14 @@ export function printPreview(
 /** Pure: what the command would resume. */
 function toResumed(
   { operation, isAgain, isRunning }: NonNullable<Previewed['resumes']>,
-  worst: WorstCase,
+  isSent: boolean,
   context: Pick<Context, 'zone'>,
 ): string {
   const what = isAgain
     ? 'The same request is sent again, so you are not charged twice.'
-    : worst.credits === 0
-      ? 'Nothing is left to buy.'
-      : 'Only the rest is bought.';
+    : isSent
+      ? 'Only the rest is bought.'
+      : 'Nothing is left to buy.';
   const running = isRunning
     ? ' Another process is working on it now: as long as it does, this command stops with exit code 75.'
     : '';
