@@ -158,9 +158,10 @@ export interface Counted {
 export function toCounted(costs: Costs): Counted {
   if (costs.is === 'nothing') return { credits: 0 };
   if (costs.is === 'once') return times(costs.worst, 1);
-  const { each, limit, rest } = costs;
+  const { each, limit, rest, sent } = costs;
   if (rest !== undefined) return times(each, rest);
-  if (limit !== undefined) return { credits: limit.limit };
+  // Of a limit for all runs of the list, earlier ones have used a part, which is counted already.
+  if (limit !== undefined) return { credits: exact(Math.max(0, limit.limit - sent * (each.credits ?? 0))) };
   return each.credits === 0 ? { credits: 0 } : { credits: 0, unknown: 'rows' };
 }
 
@@ -262,21 +263,21 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 }
 
 /**
- * The limit for the rows of a list: that of the run or, where the day leaves less, what is counted for the day: `rest` rows, or all that is
- * left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
+ * The limit for the rows of a list, those that earlier runs have sent too: that of the run or, where the day leaves less, what is counted for
+ * the day: `rest` rows, or all that is left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
  * begin at the same time.
  */
 export async function findRowLimit(
   buyer: Buyer,
-  worst: WorstCase,
-  rest: number | undefined,
+  { each, sent, rest }: Pick<Extract<Costs, { is: 'rows' }>, 'each' | 'sent' | 'rest'>,
   reader: Reader,
 ): Promise<Spending | undefined> {
   const { spending } = buyer;
   // A price that is not known is refused by `toAdmit`.
-  const day = worst.credits === null ? undefined : dayOf(buyer, worst);
-  if (day === undefined) return spending;
-  const max = rest === undefined ? day.leftIn(await reader.openIndex()) : exact(rest * (worst.credits ?? 0));
+  const day = each.credits === null ? undefined : dayOf(buyer, each);
+  if (day === undefined || each.credits === null) return spending;
+  const left = rest === undefined ? day.leftIn(await reader.openIndex()) : rest * each.credits;
+  const max = exact(sent * each.credits + left);
   return spending !== undefined && spending.limit <= max
     ? spending
     : createSpending(max, 'max_credits_per_day');

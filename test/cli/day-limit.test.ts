@@ -191,6 +191,20 @@ describe.each([
   });
 });
 
+it.each([
+  ['a file', '--input 10.txt', 4],
+  ['standard input, bought up to the limit', '--input -', 7],
+])('leaves --max-credits as it is, which is one for all runs of a list: %s', async (_, input, most) => {
+  await bought('config set max_credits_per_day 22');
+  list(10);
+  const stdin = at.read('10.txt');
+  const rows = `contact email ${input} -q -o out.csv --concurrency 1`;
+  await at.leadpipe(`${rows} --first 4`, { stdin });
+  const run = async (limit: number) => (await at.leadpipe(`${rows} --max-credits ${limit}`, { stdin })).code;
+  expect({ code: await run(15), rows: service.charged.size }).toEqual({ code: 5, rows: most });
+  expect({ code: await run(20), rows: service.charged.size }).toEqual({ code: 0, rows: 10 });
+});
+
 it('counts the rows of a list that was dropped after several runs once', async () => {
   const rows = `${list(4)} -o out.csv`;
   await bought(`${rows} --first 2`);

@@ -36,10 +36,8 @@ export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
   const isCounted = isLimited || operation !== undefined || order.isPreview === true;
   const known = await countBefore(planRequest, rows, others, isCounted);
-  const { rest } = known;
-  const limit = await findRowLimit(buyer, rows.worst, rest, planRequest.reader);
-  // What earlier runs have sent was counted on its day.
-  const sent = limit?.setting === 'max_credits_per_day' ? 0 : known.sent;
+  const { rest, sent } = known;
+  const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, planRequest.reader);
   if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);
   // What may have been sent can cost from now on, too: no one knows whether it was.
   const open = rest === undefined || credits === null ? undefined : exact((rest + known.inDoubt) * credits);
