@@ -274,8 +274,9 @@ export async function findRowLimit(
 ): Promise<Spending | undefined> {
   const { spending } = buyer;
   // A price that is not known is refused by `toAdmit`.
-  const day = each.credits === null ? undefined : dayOf(buyer, each);
-  if (day === undefined || each.credits === null) return spending;
+  if (each.credits === null) return spending;
+  const day = dayOf(buyer, each);
+  if (day === undefined) return spending;
   const left = rest === undefined ? day.leftIn(await reader.openIndex()) : rest * each.credits;
   const max = exact(sent * each.credits + left);
   return spending !== undefined && spending.limit <= max
