@@ -1,7 +1,10 @@
-import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
+import { type Charged, type ErrorDetails, isStop, LeadpipeError, type Outcome } from '../../errors.ts';
+import { entry, type JournalEntry } from '../journal/entries.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
+import { times } from '../money.ts';
 import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
+import type { RowOrder } from './list-rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
@@ -63,7 +66,36 @@ export interface ListEnd {
   readonly hasMore: boolean;
 }
 
-export function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
+/** What the journal says at the end of a run: how the list ended, or what it has cost where it can go on. */
+export function toLastEntry(
+  { worst }: Pick<RowOrder, 'worst'>,
+  stored: StoredRows,
+  end: ListEnd,
+  isFree: boolean,
+): JournalEntry {
+  const { done, failed, kept } = end.counts;
+  const spent = times(worst, end.cost.bought);
+  const sent_rows = stored.sent();
+  const outcome = outcomeOf(end);
+  if (outcome === undefined) return entry.spent({ ...spent, sent_rows });
+  return entry.terminal(outcome, {
+    leads: done - failed - kept,
+    charged: isFree ? 'no' : chargedIn(stored, end.counts),
+    sent_rows,
+    spent: spent.credits,
+    ...(spent.unknown && { unknown: spent.unknown }),
+  });
+}
+
+/** Pure: how a list has ended; undefined where it has not. */
+function outcomeOf({ counts, hasMore, stop }: ListEnd): Outcome | undefined {
+  // The reader of the output had what it wanted.
+  if (stop !== undefined) return stop.outcome === 'reader_closed' ? stop.outcome : undefined;
+  // A row that the service answered without a result has an answer. The next run of the list buys it again.
+  return hasMore ? undefined : counts.failed > 0 ? 'partial' : 'complete';
+}
+
+function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
   if (stored.sent() === 0) return 'no';
   return stored.answered() > withoutResult ? 'yes' : 'maybe';
 }

@@ -111,19 +111,29 @@ export async function* requestedRows(
   }
 }
 
-/** Which of these knows most about a request: one that has its answer, else one that may have sent it. `at` is its place among them. */
-export function findKnown(digest: bigint, all: readonly (KnownRows | undefined)[]) {
-  let found:
-    | { readonly rows: KnownRows; readonly at: number; readonly state: 'answered' | 'sent' | 'unknown' }
-    | undefined;
-  for (const [at, rows] of all.entries()) {
+/** A request that was answered or may have been sent, by this operation itself or by another one. */
+export interface Known {
+  readonly rows: KnownRows;
+  readonly isOwn: boolean;
+  readonly state: 'answered' | 'sent' | 'unknown';
+  /** Whether it is not sent again. */
+  readonly isFinal: boolean;
+}
+
+/** What is known of a request: its answer, else that it may have been sent. The first of `all` are the rows of this operation. */
+export function findKnown(
+  digest: bigint,
+  all: readonly (KnownRows | undefined)[],
+  { retryUnknown }: ListRows,
+): Known | undefined {
+  const found = all.flatMap((rows, at): readonly Known[] => {
     const state = rows?.stateOf(digest);
-    if (rows === undefined || state === undefined) continue;
-    if (state === 'answered') return { rows, at, state };
     // A request that was refused at no cost is sent as if for the first time.
-    if (state !== 'failed') found ??= { rows, at, state };
-  }
-  return found;
+    if (rows === undefined || state === undefined || state === 'failed') return [];
+    const isFinal = state === 'answered' || (state === 'unknown' && !retryUnknown);
+    return [{ rows, isOwn: at === 0, state, isFinal }];
+  });
+  return found.find(({ state }) => state === 'answered') ?? found[0];
 }
 
 /** Whether the rows ask for something that is known, those that are not wanted yet too. */

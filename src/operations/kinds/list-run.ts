@@ -1,6 +1,4 @@
-import { setMaxListeners } from 'node:events';
-import { type Charged, LeadpipeError, StoppedError } from '../../errors.ts';
-import { LockLostError } from '../../files/folder-lock.ts';
+import { type Charged, LeadpipeError } from '../../errors.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
@@ -10,7 +8,15 @@ import { toOverLimit } from '../money.ts';
 import type { AddedRows } from './added-rows.ts';
 import { kinds } from './kinds.ts';
 import { type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
-import { findKnown, type ListRows, type RequestedRow, requestedRows, type SendableRow } from './list-rows.ts';
+import {
+  findKnown,
+  type Known,
+  type ListRows,
+  type RequestedRow,
+  requestedRows,
+  type SendableRow,
+} from './list-rows.ts';
+import { createStop, graceSeconds } from './list-stop.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
 /** What is known of a list besides its order. */
@@ -18,239 +24,251 @@ interface KnownList {
   /** The keys of the rows are derived from this, the row and its request. */
   readonly keyBase: string;
   readonly stored: StoredRows;
-  readonly others: readonly KnownRows[];
+  /** These, and those of other operations. */
+  readonly all: readonly KnownRows[];
   readonly added: AddedRows;
 }
 
+/** A row that was read and is not written yet. */
 interface Item {
   readonly row: RequestedRow;
   result?: RowResult;
 }
 
+type Ended = Required<Item>;
+
+type Work = ReturnType<typeof createWork>;
+
 /** How many lines a sentence can name. */
 const maxLines = 5;
-/** How long to wait for answers when the run is stopped. */
-const graceSeconds = 10;
 
 /**
- * Works through a list. Each row is sent when its intent is on the disk, and written, in the order of the input, when its answer is. Rows
- * that have an answer already are not sent. Never throws because of one row; an error that concerns the whole list is in the result. Throws
- * LocalIoError.
+ * Works through a list. At the same time `readAhead` reads rows, no more than memory shall hold; `resultOf` buys those that have no answer; and
+ * this function, nothing else, writes what has ended, in the order of the input. On the disk, the intent of a row comes before it is sent, and
+ * its answer before it is written. After a stop (`list-stop.ts`) nothing more is read or sent, and what is in progress is stored and written.
+ * Never throws because of one row; an error that concerns the whole list is in the result.
  */
 export async function* workThrough(
   buyer: Buyer,
   rows: ListRows,
-  { keyBase, stored, others, added }: KnownList,
+  known: KnownList,
   delivery: Pick<Delivery, 'write'>,
   toClient: ToClient,
 ): Running<ListEnd> {
-  const { connection, spending } = buyer;
-  const { clock, signal } = buyer.context;
-  const counts = { ...noRows };
-  const cost = { sent: 0, bought: 0, charged: 'no' as Charged };
-  const flawedLines: number[] = [];
-  const all = [stored, ...others];
-  const isFree = connection.origin === 'local';
-  const window = Math.max(256, 16 * rows.concurrency);
-  const items: Item[] = [];
-  const inProgress = new Map<bigint, Promise<RowResult>>();
-  const credits = rows.worst.credits ?? 0;
-  const late = new AbortController();
-  const halt = new AbortController();
-  // Each request adds a listener, which is no leak.
-  setMaxListeners(0, late.signal, halt.signal);
-  let stop: LeadpipeError | undefined;
-  /** How many answers are waited for after a stop, until that has been reported. */
+  const { signal } = buyer.context;
+  const work = createWork(buyer, rows, known, toClient);
+  const { changes, stop } = work;
   let awaited = 0;
-  let isRead = false;
-  let hasMore = false;
-  /** What is sent for the first row is told before anything is sent. */
-  let toTell: SendableRow | undefined;
-  let isFirst = true;
-  let tell = (): void => {};
-  const told = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
-  const waiting: (() => void)[] = [];
-  /** Resolves when a row, or the list, has changed. */
-  const change = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve));
-  const changed = (): void => {
-    for (const next of waiting.splice(0)) next();
-  };
-  const stopWith = (error: unknown): void => {
-    stop ??=
-      error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error });
-    halt.abort();
-    // The answers belong to the run that has taken over.
-    if (error instanceof LockLostError) late.abort();
-    changed();
-  };
   const stopped = (): void => {
-    // Requests that are in progress are paid for.
-    awaited = slots.used;
-    stopWith(new StoppedError(signal));
-    clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
+    // Before the stop lets those go that wait for a slot.
+    awaited = work.purchases.pending();
+    stop.byUser();
   };
-  const { slots, room, buy } = createRowPurchases(
-    buyer,
-    rows,
-    { keyBase, stored },
-    toClient,
-    late.signal,
-    halt.signal,
-    stopWith,
-  );
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
-
-  async function settle(row: RequestedRow): Promise<RowResult> {
-    if (row.is === 'flawed')
-      return { state: 'flawed', outcome: { failure: { message: row.flaw, charged: 'no' } } };
-    if (row.is !== 'sendable') return { state: 'kept' };
-    const { digest } = row;
-    const sameNow = inProgress.get(digest);
-    if (sameNow !== undefined) {
-      counts.duplicates++;
-      return await sameNow;
-    }
-    const known = findKnown(digest, all);
-    if (known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown)) {
-      if (known.rows.see(digest)) counts.duplicates++;
-      else if (known.state === 'answered') counts.earlier++;
-      return toResult(rows.kind, await known.rows.endOf(digest));
-    }
-    // No await before this: another row may ask for the same.
-    const end = buyReserved(row, known).finally(() => inProgress.delete(digest));
-    inProgress.set(digest, end);
-    return await end;
-  }
-
-  async function buyReserved(row: SendableRow, known: ReturnType<typeof findKnown>): Promise<RowResult> {
-    const isOwn = known?.at === 0;
-    // Its possible cost is counted already, and stays this row's own.
-    if (known?.state === 'sent' && isOwn) {
-      spending?.settle(0, -credits);
-      spending?.reserve(credits);
-    } else await reserve();
-    if (isFirst) {
-      isFirst = false;
-      toTell = row;
-      changed();
-    }
-    await told;
-    const isLost = known?.state === 'unknown';
-    const before = known && { isOwn, isLost, key: await known.rows.keyOf(row.digest) };
-    cost.sent++;
-    let charged: Charged = 'no';
-    try {
-      const result = toResult(rows.kind, await buy(row, before));
-      charged = result.outcome.failure?.charged ?? 'yes';
-      return result;
-    } catch (error) {
-      if (!(error instanceof LeadpipeError && error.details.charged === 'no')) charged = 'maybe';
-      throw error;
-    } finally {
-      if (charged !== 'no') cost.bought++;
-      if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
-      spending?.settle(credits, charged === 'no' ? 0 : undefined);
-      changed();
-    }
-  }
-
-  /** Reserves the cost of this row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
-  async function reserve(): Promise<void> {
-    while (spending !== undefined && !spending.reserve(credits)) {
-      if (stop !== undefined) throw stop;
-      if (spending.reserved === 0) {
-        stopWith(toOverLimit(credits, spending, 'the next row'));
-        throw stop;
-      }
-      await change();
-    }
-  }
-
-  async function read(): Promise<void> {
-    for await (const row of requestedRows(rows, rows.source.take())) {
-      while (items.length >= window && stop === undefined) await change();
-      await room();
-      if (stop !== undefined) return;
-      if (row.is === 'beyond') {
-        hasMore = true;
-        break;
-      }
-      const item: Item = { row };
-      items.push(item);
-      settle(row).then((result) => {
-        item.result = result;
-        changed();
-      }, stopWith);
-    }
-    isRead = true;
-    changed();
-  }
-
-  async function* write(some: readonly Item[]): Running<void> {
-    const ended = some.map(({ row, result }) => ({ ...row, ...(result as RowResult) }));
-    const records = ended.flatMap(({ row, digest, state, outcome }) => {
-      const made = outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome);
-      // A row that can't be sent is identified by its content.
-      const id = digest ?? toRowId(`${state} ${row.record ?? row.flaw}`);
-      const isThere = added.take(id, state === 'answered' || state === 'kept');
-      if (isThere) counts.there++;
-      return isThere ? [] : made;
-    });
-    if (records.length > 0) await delivery.write(records);
-    for (const { row, state, outcome } of ended) {
-      counts.done++;
-      if (outcome === undefined) counts.kept++;
-      const failure = outcome?.failure;
-      if (failure === undefined) continue;
-      if (state === 'answered') counts.withoutResult++;
-      else counts.failed++;
-      if (state === 'unknown') counts.unknown++;
-      if (state === 'flawed' && ++counts.flawed <= maxLines) flawedLines.push(row.line);
-      yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
-    }
-    yield { is: 'rows', counts };
-  }
-
-  read().catch(stopWith);
+  readAhead(work).catch(stop.because);
   let canWrite = true;
   try {
     for (;;) {
       if (awaited > 0) yield { is: 'stopping', answers: awaited, seconds: graceSeconds };
       awaited = 0;
-      if (toTell !== undefined) {
-        yield { is: 'first_row', row: toTell.row, sends: sentIn(rows.kind, toTell) };
-        toTell = undefined;
-        tell();
+      if (work.first !== undefined) {
+        const { row, told } = work.first;
+        work.first = undefined;
+        yield { is: 'first_row', row: row.row, sends: sentIn(rows.kind, row) };
+        told();
       }
-      const ready = canWrite ? takeReady(items) : [];
+      const ready = canWrite ? takeReady(work.items) : [];
       if (ready.length > 0) {
-        changed();
-        // Answers that are in progress are paid for, and so are stored even if they can't be written.
+        changes.tell();
         try {
-          yield* write(ready);
+          yield* write(work, delivery, ready);
         } catch (error) {
+          // Answers that are in progress are paid for, and so are stored even if they can't be written.
           canWrite = false;
-          stopWith(error);
+          stop.because(error);
         }
-      } else if (stop === undefined ? isRead && items.length === 0 : inProgress.size === 0) {
-        return { counts, cost, flawedLines, stop, hasMore };
-      } else await change();
+      } else if (hasEnded(work)) {
+        const { counts, cost, flawedLines, hasMore } = work;
+        return { counts, cost, flawedLines, hasMore, stop: stop.error };
+      } else await changes.next();
     }
   } finally {
     signal.removeEventListener('abort', stopped);
   }
 }
 
-/** Pure: the text that is sent for a row. */
-function sentIn(kind: ListRows['kind'], { body }: SendableRow): string {
-  return stringOf(new JsonView(body).member(kinds[kind].about)) ?? '';
+/** What those who read, buy and write share. They go on at the same time, and wait for each other's changes. */
+function createWork(buyer: Buyer, rows: ListRows, known: KnownList, toClient: ToClient) {
+  const changes = createChanges();
+  const stop = createStop(buyer.context, changes.tell);
+  return {
+    buyer,
+    isFree: buyer.connection.origin === 'local',
+    rows,
+    known,
+    changes,
+    stop,
+    purchases: createRowPurchases(buyer, rows, known, toClient, stop),
+    /** Rows that were read and not written yet, in the order of the input: no others are in memory. */
+    items: [] as Item[],
+    isRead: false,
+    /** Requests whose end is awaited: another row may ask for the same. */
+    inProgress: new Map<bigint, Promise<RowResult>>(),
+    /** The first row that is bought, until it is told. All rows wait for that, in their order. */
+    first: undefined as { readonly row: SendableRow; told(): void } | undefined,
+    told: undefined as Promise<void> | undefined,
+    /** What `ListEnd` says. */
+    counts: { ...noRows },
+    cost: { sent: 0, bought: 0, charged: 'no' as Charged },
+    flawedLines: [] as number[],
+    hasMore: false,
+  };
+}
+
+function createChanges() {
+  const waiting: (() => void)[] = [];
+  return {
+    next: (): Promise<void> => new Promise((resolve) => void waiting.push(resolve)),
+    tell(): void {
+      for (const resolve of waiting.splice(0)) resolve();
+    },
+  };
+}
+
+/** After a stop, rows behind one without a result are not written: the next run needs them in their order. */
+function hasEnded({ inProgress, isRead, items, stop }: Work): boolean {
+  return stop.error === undefined ? isRead && items.length === 0 : inProgress.size === 0;
+}
+
+/** Reads rows and sets off what each needs. Waits while too many of them are in memory, or wait to be sent. */
+async function readAhead(work: Work): Promise<void> {
+  const { changes, items, purchases, rows, stop } = work;
+  const most = Math.max(256, 16 * rows.concurrency);
+  for await (const row of requestedRows(rows, rows.source.take())) {
+    while (items.length >= most && stop.error === undefined) await changes.next();
+    await purchases.room();
+    if (stop.error !== undefined) return;
+    if (row.is === 'beyond') {
+      work.hasMore = true;
+      break;
+    }
+    const item: Item = { row };
+    items.push(item);
+    resultOf(work, row).then((result) => {
+      item.result = result;
+      changes.tell();
+    }, stop.because);
+  }
+  work.isRead = true;
+  changes.tell();
+}
+
+/** The result of a row: what is known, what arrives for another row that asks for the same, or what is bought. */
+async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
+  const { counts, inProgress, rows } = work;
+  if (row.is === 'flawed')
+    return { state: 'flawed', outcome: { failure: { message: row.flaw, charged: 'no' } } };
+  if (row.is !== 'sendable') return { state: 'kept' };
+  const { digest } = row;
+  const sameNow = inProgress.get(digest);
+  if (sameNow !== undefined) {
+    counts.duplicates++;
+    return await sameNow;
+  }
+  const known = findKnown(digest, work.known.all, rows);
+  if (known?.isFinal) {
+    if (known.rows.see(digest)) counts.duplicates++;
+    else if (known.state === 'answered') counts.earlier++;
+    return toResult(rows.kind, await known.rows.endOf(digest));
+  }
+  // No await before this: another row may ask for the same.
+  const bought = buyWithinLimit(work, row, known).finally(() => inProgress.delete(digest));
+  inProgress.set(digest, bought);
+  return await bought;
+}
+
+/** Buys a row when the limit covers it. */
+async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undefined): Promise<RowResult> {
+  await reserve(work, known);
+  work.told ??= new Promise((told) => {
+    work.first = { row, told };
+    work.changes.tell();
+  });
+  await work.told;
+  const keyBefore = await known?.rows.keyOf(row.digest);
+  work.cost.sent++;
+  let charged: Charged = 'maybe';
+  try {
+    const result = toResult(work.rows.kind, await work.purchases.buy(row, known, keyBefore));
+    charged = result.outcome.failure?.charged ?? 'yes';
+    return result;
+  } catch (error) {
+    if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
+    throw error;
+  } finally {
+    countCost(work, charged);
+  }
+}
+
+/** Reserves the cost of a row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
+async function reserve({ buyer, changes, rows, stop }: Work, known: Known | undefined): Promise<void> {
+  const { spending } = buyer;
+  if (spending === undefined) return;
+  const credits = rows.worst.credits ?? 0;
+  // Its possible cost is counted already, and stays this row's own.
+  const isCounted = known?.isOwn && known.state === 'sent';
+  if (isCounted) spending.settle(0, -credits);
+  while (!spending.reserve(credits) && !isCounted) {
+    if (stop.error === undefined && spending.reserved === 0)
+      stop.because(toOverLimit(credits, spending, 'the next row'));
+    if (stop.error !== undefined) throw stop.error;
+    await changes.next();
+  }
+}
+
+/** Counts what a row has cost. What it did not cost can be spent for others. */
+function countCost({ buyer, changes, cost, isFree, rows }: Work, charged: Charged): void {
+  if (charged !== 'no') cost.bought++;
+  if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
+  buyer.spending?.settle(rows.worst.credits ?? 0, charged === 'no' ? 0 : undefined);
+  changes.tell();
 }
 
 /** The rows that can be written now: those that have ended, from the first on. */
-function takeReady(items: Item[]): Item[] {
+function takeReady(items: Item[]): Ended[] {
   const open = items.findIndex(({ result }) => result === undefined);
-  return items.splice(0, open === -1 ? items.length : open);
+  return items.splice(0, open === -1 ? items.length : open) as Ended[];
+}
+
+/** Writes rows and, once they are written, counts them. */
+async function* write(work: Work, delivery: Pick<Delivery, 'write'>, items: readonly Ended[]): Running<void> {
+  const { counts, flawedLines, isFree, known, rows } = work;
+  const ended = items.map(({ row, result }) => ({ ...row, ...result }));
+  const records = ended.flatMap(({ row, digest, state, outcome }) => {
+    const made = outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome);
+    // A row that can't be sent is identified by its content.
+    const id = digest ?? toRowId(`${state} ${row.record ?? row.flaw}`);
+    const isThere = known.added.take(id, state === 'answered' || state === 'kept');
+    if (isThere) counts.there++;
+    return isThere ? [] : made;
+  });
+  if (records.length > 0) await delivery.write(records);
+  for (const { row, state, outcome } of ended) {
+    counts.done++;
+    if (outcome === undefined) counts.kept++;
+    const failure = outcome?.failure;
+    if (failure === undefined) continue;
+    if (state === 'answered') counts.withoutResult++;
+    else counts.failed++;
+    if (state === 'unknown') counts.unknown++;
+    if (state === 'flawed' && ++counts.flawed <= maxLines) flawedLines.push(row.line);
+    yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
+  }
+  yield { is: 'rows', counts };
+}
+
+/** Pure: the text that is sent for a row. */
+function sentIn(kind: ListRows['kind'], { body }: SendableRow): string {
+  return stringOf(new JsonView(body).member(kinds[kind].about)) ?? '';
 }

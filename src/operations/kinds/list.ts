@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LeadpipeError, type Outcome, UsageError } from '../../errors.ts';
+import { LeadpipeError, UsageError } from '../../errors.ts';
 import { statOrNothing } from '../../files/target.ts';
+import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
@@ -9,7 +10,7 @@ import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
 import type { Job, Plan, PlanRequest } from './job.ts';
-import { chargedIn, type ListEnd, toLeft, toMissing } from './list-outcome.ts';
+import { type ListEnd, toLastEntry, toLeft, toMissing } from './list-outcome.ts';
 import { type CountedRows, findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
 import { type RowRequest, toRowRequestText } from './row-request.ts';
@@ -86,10 +87,7 @@ async function countBefore(
     const sent = own?.sent() ?? 0;
     const isReadable = isPreview || rows.source.isRepeatable;
     if (!isCounted || !isReadable) return { sent, rest: undefined, inDoubt: 0, hasRow };
-    for (const { folder } of others) {
-      const found = await openRowsOfOther(folder);
-      if (found !== undefined) opened.push(found);
-    }
+    await openOthers(others, opened);
     const all = [own, ...opened];
     const counted = new Set<bigint>();
     let [rest, inDoubt, flawed, kept] = [0, 0, 0, 0];
@@ -100,10 +98,10 @@ async function countBefore(
       if (row.is === 'flawed' && flawed++ < maxNamed && isPreview) warn(row.flaw);
       if (row.is !== 'sendable' || counted.has(row.digest)) continue;
       counted.add(row.digest);
-      const known = findKnown(row.digest, all);
-      if (known?.state === 'answered' || (known?.state === 'unknown' && !rows.retryUnknown)) continue;
+      const known = findKnown(row.digest, all, rows);
+      if (known?.isFinal) continue;
       first ??= row.request;
-      if (known?.state === 'sent' && known.at === 0) inDoubt++;
+      if (known?.isOwn && known.state === 'sent') inDoubt++;
       else rest++;
     }
     const done = counted.size - rest - inDoubt;
@@ -113,70 +111,48 @@ async function countBefore(
   }
 }
 
-/** Opens the stored rows and the output, new or where an earlier run stopped, and buys the rows. */
+/** Buys the rows, and puts the output into its place. */
 async function* work(
   job: Job,
-  { isOurs, isSameOutput, operation, order }: PlanRequest,
+  planRequest: PlanRequest,
   rows: ListRows,
   limit: Spending | undefined,
   otherOperations: readonly Operation[],
 ): Running<FinishedList> {
   const { buyer, journal, operationId = '', folder = '' } = job;
-  const { terms } = order;
+  const { operation, order } = planRequest;
+  const isFree = buyer.connection.origin === 'local';
   const others: KnownRows[] = [];
   let stored: StoredRows | undefined;
   let end: ListEnd | undefined;
   try {
-    const replaces = await isFilled(terms);
-    const isPart = operation !== undefined && isSameOutput && isOurs;
-    const delivery = await job.open(isPart ? { at: 0 } : 'new');
-    if (operation !== undefined && !isSame(operation.terms.options, terms.options)) {
-      await journal.append(entry.restarted(terms.options));
-    }
+    const replaces = await isFilled(order.terms);
+    const delivery = await openOutput(job, planRequest);
     const toClient = yield* job.begin();
     stored = await openStoredRows(folder, journal);
-    for (const other of otherOperations) {
-      const known = await openRowsOfOther(other.folder);
-      if (known !== undefined) others.push(known);
-    }
-    const added = await readAddedRows(operation, otherOperations, terms);
-    const state = { keyBase: rows.run ?? operationId, stored, others, added };
-    end = yield* workThrough({ ...buyer, spending: limit }, rows, state, delivery, toClient);
+    await openOthers(otherOperations, others);
+    const added = await readAddedRows(operation, otherOperations, order.terms);
+    const known = { keyBase: rows.run ?? operationId, stored, all: [stored, ...others], added };
+    end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
     const { counts, cost, stop, hasMore } = end;
-    const { done, failed, withoutResult } = counts;
-    const spent = times(rows.worst, cost.bought);
-    const known = spent.unknown === undefined ? spent.credits : null;
-    yield { is: 'rows_ended', counts, credits: known, charged: cost.charged };
-    const isFree = buyer.connection.origin === 'local';
-    const sent_rows = stored.sent();
-    const charged = isFree ? 'no' : chargedIn(stored, counts);
-    const left = entry.spent({ ...spent, sent_rows });
-    const terminal = (outcome: Outcome) =>
-      entry.terminal(outcome, {
-        leads: done - failed - counts.kept,
-        charged,
-        sent_rows,
-        spent: spent.credits,
-        ...(spent.unknown && { unknown: spent.unknown }),
-      });
+    const { credits, unknown } = times(rows.worst, cost.bought);
+    yield { is: 'rows_ended', counts, credits: unknown ? null : credits, charged: cost.charged };
+    const last = toLastEntry(rows, stored, end, isFree);
     if (stop !== undefined) {
       const kept = await delivery.cut();
-      // The reader of the output had what it wanted, so the list has ended.
-      const isOver = stop.outcome === 'reader_closed';
       // If this can't be written, more counts for the day than was spent.
-      await journal.append(isOver ? terminal(stop.outcome) : left).catch(() => undefined);
+      await journal.append(last).catch(() => undefined);
       throw toLeft(stop, end, kept, operationId);
     }
+    const { done, failed, withoutResult } = counts;
     let kept: string | undefined;
     if (replaces && done > 0 && done === failed + withoutResult) kept = await delivery.cut();
     // An empty input is an oversight, and no answer.
     else await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
+    await journal.append(last);
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, isFree);
-    // A row that the service answered without a result has an answer. The next run of the list buys it again.
-    await journal.append(hasMore ? left : terminal(failed > 0 ? 'partial' : 'complete'));
-    const unseen = hasMore ? 0 : stored.unseen();
-    return { counts, cost, operationId, isIdle, hasMore, unseen, missing };
+    return { counts, cost, operationId, isIdle, hasMore, unseen: hasMore ? 0 : stored.unseen(), missing };
   } catch (error) {
     // What was bought before it is bought.
     throw end !== undefined && error instanceof LeadpipeError
@@ -185,6 +161,27 @@ async function* work(
   } finally {
     await stored?.close();
     await Promise.all(others.map((known) => known.close()));
+  }
+}
+
+/** Opens the output, which is written from its start; a journal that has begun says where its form has changed. */
+async function openOutput(
+  { journal, open }: Job,
+  { isOurs, isSameOutput, operation, order: { terms } }: PlanRequest,
+): Promise<Delivery> {
+  const isPart = operation !== undefined && isSameOutput && isOurs;
+  const delivery = await open(isPart ? { at: 0 } : 'new');
+  if (operation !== undefined && !isSame(operation.terms.options, terms.options)) {
+    await journal.append(entry.restarted(terms.options));
+  }
+  return delivery;
+}
+
+/** Opens the rows of operations that have some. Those in `opened` must be closed, even when this throws. */
+async function openOthers(operations: readonly Operation[], opened: KnownRows[]): Promise<void> {
+  for (const { folder } of operations) {
+    const found = await openRowsOfOther(folder);
+    if (found !== undefined) opened.push(found);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, toMinutes, wait, type Zone } from '../../clock.ts';
+import { toMinutes, wait, type Zone } from '../../clock.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { digestOf } from '../../digest.ts';
 import { LeadpipeError } from '../../errors.ts';
@@ -8,17 +8,28 @@ import type { WaitListener } from '../../transport/retry.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import { kinds } from './kinds.ts';
-import type { ListRows, SendableRow } from './list-rows.ts';
+import type { Known, ListRows, SendableRow } from './list-rows.ts';
+import type { Stop } from './list-stop.ts';
+import { createSlots } from './request-slots.ts';
 
 export type ToClient = (waits?: WaitListener) => PayingClient;
 
-/** How a row was sent before, by this operation or another one of the same run. */
-interface SentBefore {
-  readonly isOwn: boolean;
-  /** Its answer was lost, and it is bought again with another key. Otherwise it may have been sent, and is sent again with the same key. */
-  readonly isLost: boolean;
+/** A row that is being bought. */
+interface Purchase {
+  readonly row: SendableRow;
   readonly key: string;
+  /** How it was sent before, by this operation or another one of the same run. */
+  readonly known: Known | undefined;
+  /** Whether what is sent is on the disk, with its key. */
+  isIntended: boolean;
+  /** What the attempts of this run may have cost that brought no answer. */
+  charged: 'no' | 'maybe';
 }
+
+/** What an attempt brought: the end of the row, once that is stored; or the refusal of a service that had no room for it. */
+type Attempt =
+  | { readonly end: Promise<RowEnd>; readonly busy?: undefined }
+  | { readonly busy: RequestError; readonly end?: undefined };
 
 /** How often a row can be put back because the service had no room for it. */
 const maxAttempts = 30;
@@ -30,127 +41,135 @@ const longestPauseMs = 30_000;
  * seem to be sent although they were not; the run that resumes the list sends them with their keys.
  */
 const maxAhead = 8;
-const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
-/**
- * `late` ends the requests that are in progress. After `halt`, nothing more is sent. `stopWith` is called with an error that concerns all
- * rows; nothing more is sent after it.
- */
+/** Buys rows, with as many requests at once as the order and the service allow, until the list is stopped. */
 export function createRowPurchases(
   { connection, context: { clock, random, zone } }: Buyer,
   { budgetMs, concurrency, kind }: ListRows,
   { keyBase, stored }: { readonly keyBase: string; readonly stored: StoredRows },
   toClient: ToClient,
-  late: AbortSignal,
-  halt: AbortSignal,
-  stopWith: (error: unknown) => void,
+  stop: Stop,
 ) {
   const { endpoint } = kinds[kind];
   const isFree = connection.origin === 'local';
-  const slots = createSlots(clock, concurrency, halt);
-  const ahead = createSlots(clock, concurrency + Math.min(concurrency, maxAhead), halt);
+  const slots = createSlots(clock, concurrency, stop);
+  const ahead = createSlots(clock, concurrency + Math.min(concurrency, maxAhead), stop);
   // A row that the service has no room for is put back, and tried later.
   const client = toClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
   let answered = 0;
 
   /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */
-  async function buy(
-    { row: { number, line }, request, body, digest }: SendableRow,
-    before: SentBefore | undefined,
-  ): Promise<RowEnd> {
-    const again = before?.isLost === true;
-    const first = before?.key ?? toKey(JSON.stringify([keyBase, endpoint, number, body]));
+  async function buy(row: SendableRow, known: Known | undefined, keyBefore?: string): Promise<RowEnd> {
+    const first = keyBefore ?? toKey(JSON.stringify([keyBase, endpoint, row.row.number, row.body]));
     // All rows that have lost the same answer get the same new key, so that it is bought again only once.
-    const key = again ? toKey(first) : first;
-    let isIntended = before?.isOwn === true && !again;
-    /** What the attempts of this run may have cost that brought no answer. */
-    let charged: 'no' | 'maybe' = 'no';
-    const isInDoubt = (): boolean => before !== undefined || charged !== 'no';
-    // This refusal cost nothing, but an earlier attempt may have been charged.
-    const inDoubt = (end: RowEnd): RowEnd =>
-      isInDoubt() && end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
-    const intend = async (): Promise<void> => {
-      if (!isIntended) await stored.intend(digest, { number, line }, key, body);
-      isIntended = true;
-    };
-    /** Stores how the request ended. When this returns, it survives this process; when it resolves, a power cut. */
-    const settle = async (found: RowEnd): Promise<RowEnd> => {
-      const end = inDoubt(found);
-      await stored.settle(digest, number, end.state === 'unknown' ? { ...end, key } : end);
-      return end;
-    };
+    const key = isLost(known) ? toKey(first) : first;
+    const isIntended = known?.isOwn === true && !isLost(known);
+    const purchase: Purchase = { row, key, known, isIntended, charged: 'no' };
     const answeredBefore = answered;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
-      let ended: Promise<RowEnd> | undefined;
-      let busy: RequestError | undefined;
-      await ahead.take();
-      try {
-        if (halt.aborted) throw notSent;
-        // For a row that is bought again, the earlier entry stays valid until it is sent.
-        if (!again) await intend();
-        await slots.take();
-        const since = clock.monotonic();
-        try {
-          if (halt.aborted) throw notSent;
-          await intend();
-          const { text, requestId } = await send(request, key, late);
-          answered++;
-          ended = settle({ state: 'answered', answer: text, requestId });
-        } catch (error) {
-          if (!isOfRow(error)) {
-            // Before there is room for the next row.
-            stopWith(error);
-            throw error;
-          }
-          if (error.fault === 'busy') {
-            busy = error;
-            slots.busy(since);
-            // No one waits an hour without being told, and it concerns all rows.
-            if ((error.retryAfterMs ?? 0) > budgetMs) stopWith(toLongWait(error, clock.now(), zone));
-          } else ended = settle(toFailed(error, isFree));
-        } finally {
-          slots.free();
-        }
-        // The service accepted an earlier attempt, whose answer was lost.
-        if (busy !== undefined && busy.details.charged !== 'no') charged = 'maybe';
-        if (busy !== undefined && halt.aborted) throw notSent;
-      } catch (error) {
-        stopWith(error);
-        if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') throw error;
-        if (isIntended && !isInDoubt()) {
-          // So that it does not seem to be charged. Where this can't be written, the next run sends it as one that has been counted.
-          await stored.settle(digest, number, toFailed(error, isFree)).catch(() => {
-            charged = 'maybe';
-          });
-        }
-        throw error.with({ charged });
-      } finally {
-        ahead.free();
-      }
-      if (busy === undefined) return await (ended as Promise<RowEnd>);
+      const { busy, end } = await attemptOnce(purchase);
+      if (busy === undefined) return await end;
       const ms = busy.retryAfterMs ?? random() * Math.min(longestPauseMs, pauseMs * 2 ** (attempt - 1));
       waited += ms;
-      if (attempt < maxAttempts && waited <= budgetMs) {
-        await wait(clock, ms, halt);
+      const isGivenUp = attempt >= maxAttempts || waited > budgetMs;
+      // After a stop, the next attempt throws that the row was not sent.
+      if (!isGivenUp || stop.halt.aborted) {
+        await wait(clock, ms, stop.halt);
         continue;
       }
       // No row was answered in all that time, so others would not be either.
-      if (answered === answeredBefore) stopWith(busy);
-      const end = toFailed(busy, isFree);
+      if (answered === answeredBefore) stop.because(busy);
+      const failed = toFailed(busy, isFree);
       // A row that may have been sent before stays in doubt.
-      return isInDoubt() ? inDoubt(end) : await settle(end);
+      return isInDoubt(purchase) ? toDoubtful(failed) : await settle(purchase, failed);
     }
   }
 
-  /** Resolves when the next row can be stored, or when nothing more is sent: rows that wait take memory. */
-  async function room(): Promise<void> {
-    await ahead.take();
-    ahead.free();
+  /** Sends the row once: when its intent is on the disk, and there is a slot. */
+  async function attemptOnce(purchase: Purchase): Promise<Attempt> {
+    try {
+      return await ahead.use(async () => {
+        // For a row that is bought again, the earlier entry stays valid until it is sent.
+        if (!isLost(purchase.known)) await intend(purchase);
+        return await slots.use(async () => {
+          await intend(purchase);
+          return await request(purchase);
+        });
+      });
+    } catch (error) {
+      throw await takeBack(purchase, error);
+    }
   }
 
-  return { slots, room, buy };
+  async function intend(purchase: Purchase): Promise<void> {
+    const { row, digest, body } = purchase.row;
+    if (!purchase.isIntended) await stored.intend(digest, row, purchase.key, body);
+    purchase.isIntended = true;
+  }
+
+  /** Does not wait until the end is stored, so that the slot is free for the next row. Throws an error that concerns all rows. */
+  async function request(purchase: Purchase): Promise<Attempt> {
+    const since = clock.monotonic();
+    try {
+      const { text, requestId } = await send(purchase.row.request, purchase.key, stop.late);
+      answered++;
+      return { end: settle(purchase, { state: 'answered', answer: text, requestId }) };
+    } catch (error) {
+      if (!isOfRow(error)) throw error;
+      if (error.fault !== 'busy') return { end: settle(purchase, toFailed(error, isFree)) };
+      slots.busy(since);
+      // The service accepted an earlier attempt, whose answer was lost.
+      if (error.details.charged !== 'no') purchase.charged = 'maybe';
+      // No one waits an hour without being told, and it concerns all rows.
+      if ((error.retryAfterMs ?? 0) > budgetMs) stop.because(toLongWait(error, clock.now(), zone));
+      return { busy: error };
+    }
+  }
+
+  /** Stores how the request ended. When this returns, it survives this process; when it resolves, a power cut. */
+  async function settle(purchase: Purchase, found: RowEnd): Promise<RowEnd> {
+    const { row, digest } = purchase.row;
+    const end = isInDoubt(purchase) ? toDoubtful(found) : found;
+    await stored.settle(digest, row.number, end.state === 'unknown' ? { ...end, key: purchase.key } : end);
+    return end;
+  }
+
+  /** For a row that was not sent, or that cost nothing. Returns its error, with what earlier attempts may have cost. */
+  async function takeBack(purchase: Purchase, error: unknown): Promise<unknown> {
+    if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') return error;
+    if (purchase.isIntended && !isInDoubt(purchase)) {
+      // So that it does not seem to be charged. Where this can't be written, the next run sends it as one that has been counted.
+      await settle(purchase, toFailed(error, isFree)).catch(() => {
+        purchase.charged = 'maybe';
+      });
+    }
+    return error.with({ charged: purchase.charged });
+  }
+
+  return {
+    buy,
+    /** Resolves when the next row can be stored, or when nothing more is sent: rows that wait take memory. */
+    room: ahead.room,
+    /** How many requests are in progress. */
+    pending: slots.used,
+  };
+}
+
+/** Whether its answer was lost: it is bought again with another key. Otherwise it may have been sent, and is sent again with the same key. */
+function isLost(known: Known | undefined): boolean {
+  return known?.state === 'unknown';
+}
+
+/** Whether an earlier attempt may have been charged. */
+function isInDoubt({ known, charged }: Purchase): boolean {
+  return known !== undefined || charged !== 'no';
+}
+
+/** Pure: the end of a row in doubt. A refusal cost nothing, but an earlier attempt may have been charged. */
+function toDoubtful(end: RowEnd): RowEnd {
+  return end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
 }
 
 /** Pure: the error of a service that asks for a longer wait than any row may have. */
@@ -205,53 +224,4 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
   const lost = `its answer was lost${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };
-}
-
-/** After this many milliseconds without a refusal, one more request is allowed. */
-const quietMs = 2000;
-
-/**
- * How many requests may be in progress at once. `max` was asked for, and is never exceeded. The number is halved by a refusal, and then
- * grows by one at a time.
- */
-function createSlots(clock: Clock, max: number, halt: AbortSignal) {
-  const waiting: (() => void)[] = [];
-  let allowed = max;
-  let used = 0;
-  let changed = clock.monotonic();
-
-  function admit(): void {
-    if (allowed < max && clock.monotonic() - changed >= quietMs) {
-      allowed++;
-      changed = clock.monotonic();
-    }
-    while ((used < allowed || halt.aborted) && waiting.length > 0) {
-      used++;
-      waiting.shift()?.();
-    }
-  }
-
-  halt.addEventListener('abort', admit);
-  return {
-    /** Resolves when there is room, which the caller must free, or when nothing more is sent. */
-    take: () =>
-      new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        admit();
-      }),
-    free(): void {
-      used--;
-      admit();
-    },
-    /** The service had too many requests at once, and refused one that began at this time (monotonic). */
-    busy(since: number): void {
-      // Requests that were sent before the last change say nothing about it.
-      if (since < changed && allowed < max) return;
-      allowed = Math.max(1, Math.floor(allowed / 2));
-      changed = clock.monotonic();
-    },
-    get used() {
-      return used;
-    },
-  };
 }
