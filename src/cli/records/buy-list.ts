@@ -1,24 +1,23 @@
 import { resolve } from 'node:path';
 import { defaults } from '../../config/defaults.ts';
+import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { withoutGuards } from '../../files/table-records.ts';
 import { isSameFile } from '../../files/target.ts';
-import { type JsonText, JsonView } from '../../json/text.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import type { ListRows, RowOrder } from '../../operations/kinds/list-rows.ts';
+import type { ListRows, RowOrder, Shard } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { toWorstCase } from '../../operations/money.ts';
+import type { OutputTerms } from '../../operations/operation.ts';
 import type { Order } from '../../operations/run.ts';
 import { shortened } from '../../operations/wording.ts';
-import { textAt, toTemplate } from '../../requests/template.ts';
+import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
-
 import { tellAtEnd, tellOfInput } from '../options/inputs.ts';
 import { fileOf, inputNames, toFormat } from '../options/options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
@@ -26,13 +25,10 @@ import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { columnsOf, layoutOf, withoutColumns } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
-import { checkTemplate, checkUsable, csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
-import { createReceived, openErrors, toProgress, toSummary } from './rows-report.ts';
+import { csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
+import { createErrors, createReceived, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
-
-/** A text for an example request: for the worst case, the text does not matter. */
-const anyText = 'https://example.com';
 
 /**
  * Buys an answer for each row of `--input` and prints it, joined to the row. Returns the result, undefined after `--dry-run`. Throws as
@@ -50,126 +46,113 @@ export async function buyList(
   const request = { ...asked, template: options.template };
   const list = toListOf(request);
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
-  const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
-  const textIn = (record: JsonText): string => {
-    if (template !== undefined) return template.fill(record);
-    const text = textAt(new JsonView(record), list.field);
-    return text === '' ? (list.toText?.(record) ?? '') : text;
-  };
-  const wanted = template?.paths ?? [list.field];
-  const input = await openRows(context, options, list.field, wanted, (head, columns) => {
-    const last = head.at(-1)?.record;
-    const text = last === undefined ? '' : textIn(last);
-    return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
-  });
-  // Only text of CSV has apostrophes before formulas.
-  const isGuarded = options.csvRaw === true && input.delimiter !== undefined;
-  const toText = (record: JsonText): string => textIn(isGuarded ? withoutGuards(record) : record);
-  if (template !== undefined) checkTemplate(input, template);
-  else checkUsable(input, list, toText);
-  const { head, source } = input;
-  const { warn, say } = createNotes(context, options);
-  tellOfInput({ warn, say }, input);
-  const tellOfRows = (): void => {
-    tellAtEnd({ say }, input);
-    const unfound = head.length === 0 ? [] : (template?.unfound() ?? []);
-    for (const path of unfound) warn(`--template: "${path}" is empty in every row`);
-  };
+  const input = await openRows(context, options, list);
+  const notes = createNotes(context, options);
+  tellOfInput(notes, input);
   return await withConnection(context, options, async (connection) => {
-    const { settings } = connection;
-    const buyer = toBuyer(context, options, connection);
-    const into = options.into ?? list.into;
-    const fill = options.onlyMissing ? toFill(list, into, input) : undefined;
-    const rowOrder = {
-      kind: list.kind,
-      toBody: (record: JsonText) => list.toBody(toText(record), inputNames),
-      source,
-      shard,
-      isKept: fill?.isKept,
-      first: options.first,
-      worst: toWorstCase(list.kind, list.toBody(anyText, inputNames), connection),
-    };
-    const own = namesIn(input);
-    const base = columnsOf(input, head[0]?.record);
-    const headers = base.columns.map(({ header }) => header);
-    const join = fill ?? list.join(into, new Set([...own, ...headers]));
-    const shownColumns = withoutColumns(base, fill?.replaces ?? []);
-    const layout = list.layout ?? {
-      ...layoutOf(shownColumns, join.columns, join.members),
-      records: list.records,
-    };
-    await checkColumns(options, layout);
-    const { inputFormat, sheet, table, headerRow, run } = options;
-    const terms = toTerms(options, toFormat(options, context.stdout.isTerminal, settings.format), {
-      input: options.input === '-' ? '-' : resolve(options.input),
-      inputFormat,
-      sheet,
-      table,
-      headerRow,
-      into,
-      onlyMissing: options.onlyMissing,
-      run,
-      shard: shard && `${shard.index}/${shard.of}`,
-      // The history shows it.
-      ...Object.fromEntries(Object.entries(request).filter(([name]) => name === kinds[request.kind].subject)),
-    });
+    const joined = toJoined(options, list, input);
     const received = createReceived(list);
-    const rows: ListRows = {
-      ...rowOrder,
-      toRecords(row, outcome) {
-        const records = join.toRecords(row, outcome, toText);
-        if (outcome.answer !== undefined) received.add(outcome.answer, records);
-        return records;
-      },
-      concurrency: options.concurrency ?? defaultConcurrency,
-      retryUnknown: options.retryUnknown === true,
-      budgetMs: 1000 * (settings['retry.budget'] ?? defaults['retry.budget']),
-      run,
-    };
+    const rows = toRows(options, connection, list, input, shard, joined, received);
+    await checkColumns(options, joined.layout);
+    const format = toFormat(options, context.stdout.isTerminal, connection.settings.format);
+    const terms = toListTerms(options, format, request, joined.into, shard);
     const isPreview = options.dryRun === true;
     const order = { kind: `${list.kind} list`, body: request, keep: true, isPreview, terms, rows } as const;
-    const isCounted = context.stderr.isTerminal && source.isRepeatable && !isPreview;
-    const total = isCounted ? await countRows(source, shard) : undefined;
-    let errors: Awaited<ReturnType<typeof openErrors>> | undefined;
+    const isCounted = context.stderr.isTerminal && rows.source.isRepeatable && !isPreview;
+    const total = isCounted ? await countRows(rows) : undefined;
     const csv = csvLike(input);
+    const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
       label: `reading ${input.what}`,
-      printed: () => ({ shape: 'list', layout, csv }),
-      async opened(delivery, lock) {
-        const opened = await openErrors(context, options.errors, base, own, csv, lock);
-        errors = opened;
-        return {
-          ...delivery,
-          get length() {
-            return delivery.length;
-          },
-          // The run ends its output with this in any case, while it has the lock. What fails here is thrown at the end of the run.
-          async cut() {
-            const kept = await delivery.cut();
-            await opened.end().catch(() => undefined);
-            return kept;
-          },
-        };
-      },
+      printed: () => ({ shape: 'list', layout: joined.layout, csv }),
+      opened: errors.openBeside,
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnLater) {
-        if (event.is === 'first_row') {
-          say(`sent for row ${event.row.number}: ${shortened(event.sends)}`);
-        }
-        if (event.is === 'row_failed') await errors?.write(event.row, event.failure, warnLater);
+        if (event.is === 'first_row')
+          notes.say(`sent for row ${event.row.number}: ${shortened(event.sends)}`);
+        if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
       },
       ...more(order),
     };
-    const finished = (await runAndShow(context, options, buyer, order, shown).finally(() => errors?.end())) as
+    const buyer = toBuyer(context, options, connection);
+    const finished = (await runAndShow(context, options, buyer, order, shown).finally(errors.end)) as
       | FinishedList
       | undefined;
-    tellOfRows();
+    tellAtEnd(notes, input);
+    for (const path of input.unfound()) notes.warn(`--template: "${path}" is empty in every row`);
     if (finished === undefined) return undefined;
-    close(context, options, toSummary(list, finished, received, rowOrder.worst, options.errors));
+    close(context, options, toSummary(list, finished, received, rows.worst, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
-    if (finished.hasMore) say(toRestHint(options, finished.operationId));
-    else if (finished.isIdle) say(startOver);
+    if (finished.hasMore) notes.say(toRestHint(options, finished.operationId));
+    else if (finished.isIdle) notes.say(startOver);
     return { found: received.found, operationId: finished.operationId };
+  });
+}
+
+/** How answers are joined to their rows, and how these are printed. Throws UsageError where there is nothing to fill in. */
+function toJoined(options: Options, list: ListOf, input: RowInput) {
+  const into = options.into ?? list.into;
+  const fill = options.onlyMissing ? toFill(list, into, input) : undefined;
+  const base = columnsOf(input, input.head[0]?.record);
+  const own = [...namesIn(input), ...base.columns.map(({ header }) => header)];
+  const join = fill ?? list.join(into, new Set(own));
+  const shown = withoutColumns(base, fill?.replaces ?? []);
+  const layout = list.layout ?? { ...layoutOf(shown, join.columns, join.members), records: list.records };
+  return { into, base, join, isKept: fill?.isKept, layout };
+}
+
+/** What is sent for which rows, and how. */
+function toRows(
+  options: Options,
+  connection: Connection,
+  list: ListOf,
+  { source, toText }: RowInput,
+  shard: Shard | undefined,
+  { isKept, join }: ReturnType<typeof toJoined>,
+  received: ReturnType<typeof createReceived>,
+): ListRows {
+  return {
+    kind: list.kind,
+    toBody: (record) => list.toBody(toText(record), inputNames),
+    source,
+    shard,
+    isKept,
+    first: options.first,
+    // For the worst case, the text does not matter.
+    worst: toWorstCase(list.kind, list.toBody('https://example.com', inputNames), connection),
+    toRecords(row, outcome) {
+      const records = join.toRecords(row, outcome, toText);
+      if (outcome.answer !== undefined) received.add(outcome.answer, records);
+      return records;
+    },
+    concurrency: options.concurrency ?? defaultConcurrency,
+    retryUnknown: options.retryUnknown === true,
+    budgetMs: 1000 * (connection.settings['retry.budget'] ?? defaults['retry.budget']),
+    run: options.run,
+  };
+}
+
+/** Pure: what a later run needs, to read the same rows and print them in the same form. */
+function toListTerms(
+  options: Options,
+  format: Format,
+  request: RowRequest,
+  into: string,
+  shard: Shard | undefined,
+): OutputTerms {
+  const { input, inputFormat, sheet, table, headerRow, onlyMissing, run } = options;
+  return toTerms(options, format, {
+    input: input === '-' ? '-' : resolve(input),
+    inputFormat,
+    sheet,
+    table,
+    headerRow,
+    into,
+    onlyMissing,
+    run,
+    shard: shard && `${shard.index}/${shard.of}`,
+    // The history shows it.
+    ...Object.fromEntries(Object.entries(request).filter(([name]) => name === kinds[request.kind].subject)),
   });
 }
 
@@ -203,7 +186,7 @@ function toRestHint(options: Options, operationId: string): string {
 }
 
 /** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
-async function countRows(source: RowOrder['source'], shard: RowOrder['shard']): Promise<number> {
+async function countRows({ source, shard }: RowOrder): Promise<number> {
   let count = 0;
   for await (const { number } of source.look()) {
     if (shard === undefined || number % shard.of === shard.index) count++;

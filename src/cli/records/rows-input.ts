@@ -1,13 +1,14 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { nameIn } from '../../files/reading.ts';
-import { JsonView, objectMembers, objectOf } from '../../json/text.ts';
+import { withoutGuards } from '../../files/table-records.ts';
+import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
-import { containerIn, hasPath, headsOf, type Template, textAt } from '../../requests/template.ts';
+import { containerIn, hasPath, headsOf, type Template, textAt, toTemplate } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RecordOptions } from '../options/options.ts';
@@ -22,6 +23,10 @@ export interface RowInput
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
+  /** What is sent for a row; empty where that is nothing. */
+  readonly toText: ToRowText;
+  /** The names in --template that no row so far had. */
+  unfound(): readonly string[];
 }
 
 const maxLooked = 100;
@@ -31,21 +36,43 @@ export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimite
   return { delimiter: delimiter === ';' ? delimiter : undefined, mark: hasMark && format === 'csv' };
 }
 
-/** Opens an input. From a pipe, it only waits for as many rows as `isEnough` needs. Throws UsageError. */
-export async function openRows(
+type InputOptions = RowsOptions & Pick<RecordOptions, 'csvRaw'> & { readonly input: string };
+
+/** Opens the rows of a list. Throws UsageError where there would be nothing to send for any of them. */
+export async function openRows(context: Context, options: InputOptions, list: ListOf): Promise<RowInput> {
+  const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
+  const textIn = (record: JsonText): string => {
+    if (template !== undefined) return template.fill(record);
+    const text = textAt(new JsonView(record), list.field);
+    return text === '' ? (list.toText?.(record) ?? '') : text;
+  };
+  const wanted = template?.paths ?? [list.field];
+  const opened = await openHead(context, options, list.field, wanted, ({ record }, columns) => {
+    const text = record === undefined ? '' : textIn(record);
+    return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
+  });
+  // Only text of CSV has apostrophes before formulas.
+  const isGuarded = options.csvRaw === true && opened.delimiter !== undefined;
+  const toText: ToRowText = (record) => textIn(isGuarded ? withoutGuards(record) : record);
+  if (template !== undefined) checkTemplate(opened, template);
+  else checkUsable(opened, list, toText);
+  return {
+    ...opened,
+    toText,
+    unfound: () => (opened.head.length === 0 ? [] : (template?.unfound() ?? [])),
+  };
+}
+
+type OpenedRows = Omit<RowInput, 'toText' | 'unfound'>;
+
+/** Opens an input, and reads its first rows. From a pipe, it only waits for those up to one that `isEnough`. Throws UsageError. */
+async function openHead(
   context: Context,
-  {
-    input: name,
-    inputFormat: format,
-    sheet,
-    table,
-    headerRow,
-    csvRaw,
-  }: RowsOptions & Pick<RecordOptions, 'csvRaw'> & { readonly input: string },
+  { input: name, inputFormat: format, sheet, table, headerRow, csvRaw }: InputOptions,
   field: string,
   wanted: readonly string[],
-  isEnough: (head: readonly InputRow[], columns: Input['columns']) => boolean,
-): Promise<RowInput> {
+  isEnough: (row: InputRow, columns: Input['columns']) => boolean,
+): Promise<OpenedRows> {
   const isInput = name === '-';
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
@@ -59,7 +86,7 @@ export async function openRows(
   const head: InputRow[] = [];
   for await (const row of look()) {
     head.push(row);
-    if (head.length === maxLooked || (!isRepeatable && isEnough(head, opened.columns))) break;
+    if (head.length === maxLooked || (!isRepeatable && isEnough(row, opened.columns))) break;
   }
   const lookAgain = async function* (): AsyncGenerator<InputRow> {
     yield* (await open()).rows;
@@ -101,8 +128,8 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
 }
 
 /** Throws UsageError, before anything is sent, where no row has something to send. */
-export function checkUsable(
-  input: RowInput,
+function checkUsable(
+  input: OpenedRows,
   { field, toExample }: Pick<ListOf, 'field' | 'toExample'>,
   toText: ToRowText,
 ): void {
@@ -129,7 +156,7 @@ export function checkUsable(
 }
 
 /** Throws UsageError for a template with a name that no row has: everything would be sent without it. */
-export function checkTemplate(input: RowInput, { paths }: Template): void {
+function checkTemplate(input: OpenedRows, { paths }: Template): void {
   const { columns, format, head } = input;
   const records = head.flatMap(({ record }) => record ?? []);
   if (columns === undefined && records.length === 0) return;

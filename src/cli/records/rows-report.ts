@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
 import { type JsonText, JsonView, kindOf } from '../../json/text.ts';
+import type { Delivery } from '../../operations/delivery.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
@@ -23,37 +24,50 @@ const aboutFailure = ['line', 'error', 'request_id', 'charged'];
 const maxFields = 5;
 const barWidth = 20;
 
-/** Opens the file of `--errors` for failed rows. Without one, `warn` prints them. Throws as `openRecords`. */
-export async function openErrors(
+/** The failed rows of a list. They go into the file of `--errors`; without one, `warn` prints them. */
+export function createErrors(
   context: Context,
   file: string | undefined,
   base: RecordColumns,
   own: readonly string[],
   csv: Pick<WriterOptions, 'delimiter' | 'mark'>,
-  lock: HeldLock,
 ) {
   const names = aboutFailure.map(uniqueNames(own, aboutFailure));
   const added = names.map((header) => ({ header, from: [[header]] }));
-  const output =
-    file === undefined
-      ? undefined
-      : await openRecords(context, {
-          format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
-          shape: 'list',
-          layout: layoutOf(base, added, names),
-          file,
-          lock,
-          append: false,
-          // What a killed run has written is written again.
-          opening: { at: 0 },
-          csvRaw: false,
-          ...csv,
-          width: undefined,
-          warn: () => {},
-        });
+  let output: Awaited<ReturnType<typeof openRecords>> | undefined;
   let failed = false;
   let ended: Promise<unknown> | undefined;
-  return {
+  const errors = {
+    /** Opens the file. Returns the output of the list, which ends it where it is cut, while the run has the lock. Throws as `openRecords`. */
+    async openBeside(delivery: Delivery, lock: HeldLock): Promise<Delivery> {
+      if (file === undefined) return delivery;
+      output = await openRecords(context, {
+        format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
+        shape: 'list',
+        layout: layoutOf(base, added, names),
+        file,
+        lock,
+        append: false,
+        // What a killed run has written is written again.
+        opening: { at: 0 },
+        csvRaw: false,
+        ...csv,
+        width: undefined,
+        warn: () => {},
+      });
+      return {
+        ...delivery,
+        get length() {
+          return delivery.length;
+        },
+        async cut() {
+          const kept = await delivery.cut();
+          // What fails here is thrown at the end of the run.
+          await errors.end().catch(() => undefined);
+          return kept;
+        },
+      };
+    },
     async write(
       { number, line, record = '{}' }: InputRow,
       { message, requestId, charged }: RowFailure,
@@ -80,6 +94,7 @@ export async function openErrors(
       await ended;
     },
   };
+  return errors;
 }
 
 /** Pure: the progress: a bar, if the number of rows is known and there is room for it, the speed, and the time that is left. */
