@@ -1,7 +1,7 @@
 import { type Argument, Command, type Option } from 'commander';
 import type { Context } from '../context.ts';
 import { addHelp, type CommandHelp } from './help.ts';
-import { addSharedOptions, type SharedOptions } from './options/options.ts';
+import { addSharedOptions, type SharedOptions } from './options/shared-options.ts';
 
 /** The help of a command or a group, above its options. */
 interface Described extends CommandHelp {

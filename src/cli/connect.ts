@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import type { Fault } from '../transport/policy.ts';
 import type { RequestError } from '../transport/request-error.ts';
 import { createNotes, openStatusLine, waitedFor } from './messages/status-line.ts';
-import type { ConnectionOptions } from './options/options.ts';
+import type { ConnectionOptions } from './options/shared-options.ts';
 
 /**
  * Runs `work` with the connection that the options of a command mean; see connection/connection.ts. On stderr it shows what is waited for,

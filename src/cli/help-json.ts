@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../errors.ts';
 import { checkOneOf } from '../requests/within-limits.ts';
-import { sharedOptions } from './options/options.ts';
+import { sharedOptions } from './options/shared-options.ts';
 import { findPackageFile } from './package-file.ts';
 
 /** What `help --json` prints, as scripts/reference.ts makes it in the build. */

@@ -5,7 +5,7 @@ import { prepareEndFile } from '../files/end-file.ts';
 import { isSameFile } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
-import { fileOf } from './options/options.ts';
+import { fileOf } from './options/record-options.ts';
 import { factsOf } from './run-facts.ts';
 
 const text = { type: ['string', 'null'] };

@@ -5,8 +5,8 @@ import { type Format, formats } from '../output/writer.ts';
 import { exitCodes } from './exit-codes.ts';
 import { groups, type Topic, type TopicName } from './help.ts';
 import { toOptionText } from './options/facts.ts';
-import { sharedOptions } from './options/options.ts';
 import { createRowsOptions } from './options/rows-options.ts';
+import { sharedOptions } from './options/shared-options.ts';
 import { summaryMembers } from './summary.ts';
 
 const textOrNull = { type: ['string', 'null'] };

@@ -5,13 +5,9 @@ import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { tellUsedToday } from '../messages/used-today.ts';
-import {
-  anyCredits,
-  type ConnectionOptions,
-  numberIn,
-  option,
-  type RecordOptions,
-} from '../options/options.ts';
+import { numberIn, option } from '../options/option-builders.ts';
+import type { RecordOptions } from '../options/record-options.ts';
+import { anyCredits, type ConnectionOptions } from '../options/shared-options.ts';
 import { withOutput } from '../records/record-output.ts';
 
 interface BalanceOptions extends ConnectionOptions, RecordOptions {

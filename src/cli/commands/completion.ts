@@ -15,7 +15,7 @@ import { checkOneOf } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { isShared, topics } from '../help.ts';
 import { optionsBelow, takesValue } from '../options/leading.ts';
-import { argumentOf } from '../options/options.ts';
+import { argumentOf } from '../options/option-builders.ts';
 import { findPackageFile } from '../package-file.ts';
 
 /** The shells, with the ends of the names of their scripts. */

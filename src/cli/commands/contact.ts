@@ -6,7 +6,7 @@ import { kinds } from '../../operations/kinds/kinds.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
-import { argumentOf } from '../options/options.ts';
+import { argumentOf } from '../options/option-builders.ts';
 import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 

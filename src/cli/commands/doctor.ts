@@ -31,7 +31,8 @@ import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
 import { toHint } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
-import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import type { RecordOptions } from '../options/record-options.ts';
+import type { ConnectionOptions } from '../options/shared-options.ts';
 import { withOutput } from '../records/record-output.ts';
 
 const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', failure: 'red' };

@@ -5,7 +5,7 @@ import { kindOf } from '../../json/text.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
-import { collect, option, under } from '../options/options.ts';
+import { collect, option, under } from '../options/option-builders.ts';
 import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 

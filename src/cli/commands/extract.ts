@@ -5,8 +5,8 @@ import { countOf } from '../../operations/wording.ts';
 import { checkExtractionType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { readTextArgument } from '../options/inputs.ts';
-import { argumentOf, inputNames, numberIn, option, under } from '../options/options.ts';
+import { inputNames, readTextArgument } from '../options/inputs.ts';
+import { argumentOf, numberIn, option, under } from '../options/option-builders.ts';
 import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 

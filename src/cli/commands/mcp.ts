@@ -15,7 +15,8 @@ import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { withFacts } from '../options/facts.ts';
-import { type ConnectionOptions, createMaxCreditsOption, under } from '../options/options.ts';
+import { under } from '../options/option-builders.ts';
+import { type ConnectionOptions, createMaxCreditsOption } from '../options/shared-options.ts';
 import { foundLayout } from './task/task-layout.ts';
 
 interface McpCommandOptions extends ConnectionOptions {

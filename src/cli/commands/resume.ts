@@ -21,16 +21,14 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { checkNotDropped, toName } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
+import { toId } from '../options/option-builders.ts';
+import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
+import { type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
-  fileOf,
   type PaidOptions,
-  type RecordOptions,
-  toFormat,
-  toId,
-} from '../options/options.ts';
-import { type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+} from '../options/shared-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
 import type { Shown } from '../run-and-show.ts';
 import { buySearch } from './search.ts';

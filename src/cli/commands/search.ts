@@ -12,7 +12,7 @@ import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
-import { inputNames } from '../options/options.ts';
+import { inputNames } from '../options/inputs.ts';
 import {
   createEntityArguments,
   createEntityOptions,

@@ -5,7 +5,7 @@ import { localKeys } from '../../local-service/keys.ts';
 import { switchTable } from '../../local-service/switches.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { collect, numberIn, option, toFileName } from '../options/options.ts';
+import { collect, numberIn, option, toFileName } from '../options/option-builders.ts';
 
 interface ServeOptions {
   readonly port: number;

@@ -7,7 +7,8 @@ import { makeFolder } from '../../files/private-folder.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { option, type ReportOptions, toFileName } from '../options/options.ts';
+import { option, toFileName } from '../options/option-builders.ts';
+import type { ReportOptions } from '../options/shared-options.ts';
 import { findPackageFile } from '../package-file.ts';
 
 interface SkillOptions extends ReportOptions {

@@ -7,7 +7,7 @@ import { isTask, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { toCommandWords, toSubject } from '../../operations/report/history.ts';
 import { countOf } from '../../operations/wording.ts';
-import type { ReportOptions } from '../options/options.ts';
+import type { ReportOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 

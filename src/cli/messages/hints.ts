@@ -1,7 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import type { Facts, LeadpipeError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
-import type { ConnectionOptions, RecordOptions } from '../options/options.ts';
+import type { RecordOptions } from '../options/record-options.ts';
+import type { ConnectionOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
 
 /** The command that ran, which the hint must suit. */

@@ -3,7 +3,7 @@ import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { createSpinner } from '../../output/spinner.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
-import type { ReportOptions } from '../options/options.ts';
+import type { ReportOptions } from '../options/shared-options.ts';
 
 /** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
 type StatusText = () => string | undefined;

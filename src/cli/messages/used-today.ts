@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { openIndex } from '../../operations/journal/operation-index.ts';
 import { usedToday } from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
-import type { ReportOptions } from '../options/options.ts';
+import type { ReportOptions } from '../options/shared-options.ts';
 import { createNotes } from './status-line.ts';
 
 /** Says on a terminal how much of the limit of the day is used, where there is one. */

@@ -6,6 +6,22 @@ import { UsageError } from '../../errors.ts';
 import { nameIn, type Records } from '../../files/reading.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
+import type { InputNames } from '../../requests/within-limits.ts';
+
+/** The names of the requests' inputs on the command line. */
+export const inputNames: InputNames = {
+  objective: 'the objective',
+  limit: '--limit',
+  enrich_fields: '--enrich-fields',
+  dedup_service_leads: '--dedup-service-leads',
+  dedup_custom_leads: '--dedup-custom-leads',
+  enable_web_search: '--enable-web-search',
+  query: 'the query',
+  entity_context: 'the entity context',
+  target: 'the target',
+  instruction: '--instruction',
+  idempotency_key: '--idempotency-key',
+};
 
 /** Names by which a program finds its own standard input. */
 const inputFiles = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];

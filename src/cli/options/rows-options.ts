@@ -7,7 +7,7 @@ import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { groups } from '../help.ts';
 import { withFacts } from './facts.ts';
 import { checkFileName, isInput } from './inputs.ts';
-import { choice, numberIn, once, option, under } from './options.ts';
+import { choice, numberIn, once, option, under } from './option-builders.ts';
 
 export interface RowsOptions {
   readonly input?: string;

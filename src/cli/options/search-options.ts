@@ -8,17 +8,9 @@ import { UsageError } from '../../errors.ts';
 import type { Order } from '../../operations/run.ts';
 import { checkTaskEntityType, contactFieldsIn, toCreateTaskRequest } from '../../requests/entity-search.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { readList, readTextArgument } from './inputs.ts';
-import {
-  argumentOf,
-  collect,
-  inputNames,
-  numberIn,
-  option,
-  type PaidOptions,
-  type ReportOptions,
-  under,
-} from './options.ts';
+import { inputNames, readList, readTextArgument } from './inputs.ts';
+import { argumentOf, collect, numberIn, option, under } from './option-builders.ts';
+import type { PaidOptions, ReportOptions } from './shared-options.ts';
 
 /** The description of leads in helps. */
 export const leadShape = [

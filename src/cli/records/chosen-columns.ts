@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
 import { headsOf } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
-import { type RecordOptions, toNames } from '../options/options.ts';
+import { type RecordOptions, toNames } from '../options/record-options.ts';
 
 /**
  * Throws UsageError for a name of --columns that no record will have, before anything is bought. Where a service may send more than is known,

@@ -13,13 +13,8 @@ import type { Format } from '../../output/writer.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { createNotes, type Notes } from '../messages/status-line.ts';
-import {
-  type ConnectionOptions,
-  fileOf,
-  type PaidOptions,
-  type RecordOptions,
-  toFormat,
-} from '../options/options.ts';
+import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
+import type { ConnectionOptions, PaidOptions } from '../options/shared-options.ts';
 import { runAndShow } from '../run-and-show.ts';
 import { factsOf } from '../run-facts.ts';
 

@@ -6,7 +6,7 @@ import type { WorstCase } from '../../operations/money.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
-import type { ConnectionOptions } from '../options/options.ts';
+import type { ConnectionOptions } from '../options/shared-options.ts';
 
 /** Prints a dry run as one JSON object: the request, and its cost. Indented on a terminal, else on one line. */
 export function printPreview(

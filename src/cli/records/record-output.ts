@@ -16,12 +16,12 @@ import {
   checkPositions,
   fileOf,
   type RecordOptions,
-  type ReportOptions,
   toDelimiter,
   toFormat,
   toFormatNote,
   toNames,
-} from '../options/options.ts';
+} from '../options/record-options.ts';
+import type { ReportOptions } from '../options/shared-options.ts';
 import { toUnfound } from './chosen-columns.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */

@@ -11,7 +11,7 @@ import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, headsOf, type Template, textAt, toTemplate } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
-import type { RecordOptions } from '../options/options.ts';
+import type { RecordOptions } from '../options/record-options.ts';
 import type { RowsOptions } from '../options/rows-options.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */

@@ -1,7 +1,7 @@
 import type { Connection, RouteStart } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { withConnection } from '../../connect.ts';
-import type { ConnectionOptions } from '../../options/options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 
 /** The credits. The answer also shows whether the key is accepted. */
 export async function readBalance(context: Context, options: ConnectionOptions, known: RouteStart['known']) {

@@ -8,7 +8,8 @@ import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { RecordOptions, ReportOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ReportOptions } from '../../options/shared-options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { readProfiles } from './profiles.ts';
 

@@ -16,7 +16,7 @@ import { freeOutcomes } from '../../exit-codes.ts';
 import { flagOf, toHint } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { readInput } from '../../options/inputs.ts';
-import type { ConnectionOptions } from '../../options/options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 import { readBalance } from './key-check.ts';
 
 /** How often to ask again for something that can't be used. */

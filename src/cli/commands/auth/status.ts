@@ -10,7 +10,8 @@ import { toMaskedKey } from '../../../requests/api-key.ts';
 import { defineCommand } from '../../command.ts';
 import { addressOf } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
-import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { readBalance } from './key-check.ts';
 

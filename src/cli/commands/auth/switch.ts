@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { ReportOptions } from '../../options/options.ts';
+import type { ReportOptions } from '../../options/shared-options.ts';
 import { checkIsThere, profileArgument } from './profiles.ts';
 
 export const createAuthSwitch = defineCommand({

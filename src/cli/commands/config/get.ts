@@ -4,7 +4,7 @@ import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
-import type { ProfileOptions } from '../../options/options.ts';
+import type { ProfileOptions } from '../../options/shared-options.ts';
 import { settingArgument } from './setting-argument.ts';
 import { defaultOf } from './setting-default.ts';
 

@@ -14,7 +14,8 @@ import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { ProfileOptions, RecordOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ProfileOptions } from '../../options/shared-options.ts';
 import { printRecords } from '../../records/record-output.ts';
 import { defaultOf } from './setting-default.ts';
 

@@ -7,7 +7,7 @@ import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { readNamedFile } from '../../options/inputs.ts';
-import type { ProfileOptions } from '../../options/options.ts';
+import type { ProfileOptions } from '../../options/shared-options.ts';
 import { settingArgument } from './setting-argument.ts';
 
 export const createConfigSet = defineCommand({

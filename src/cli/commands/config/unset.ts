@@ -2,7 +2,7 @@ import { changeSetting, profileInUse, type SettingName } from '../../../config/s
 import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
-import type { ProfileOptions } from '../../options/options.ts';
+import type { ProfileOptions } from '../../options/shared-options.ts';
 import { settingArgument } from './setting-argument.ts';
 
 export const createConfigUnset = defineCommand({

@@ -13,7 +13,8 @@ import { localOutcomes } from '../../exit-codes.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
 import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import { type ReportOptions, toId } from '../../options/options.ts';
+import { toId } from '../../options/option-builders.ts';
+import type { ReportOptions } from '../../options/shared-options.ts';
 
 export const createHistoryDrop = defineCommand({
   name: 'drop',

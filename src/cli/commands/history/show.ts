@@ -30,7 +30,9 @@ import { close } from '../../messages/closing-line.ts';
 import { inDoubt } from '../../messages/hints.ts';
 import { shellWord } from '../../messages/quoted.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import { type RecordOptions, type ReportOptions, toId } from '../../options/options.ts';
+import { toId } from '../../options/option-builders.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ReportOptions } from '../../options/shared-options.ts';
 import { checkColumns } from '../../records/chosen-columns.ts';
 import { withOutput } from '../../records/record-output.ts';
 

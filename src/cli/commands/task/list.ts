@@ -16,7 +16,8 @@ import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 import { printRecords, timeColumn, zoned } from '../../records/record-output.ts';
 
 interface TaskListOptions extends RecordOptions, ConnectionOptions {

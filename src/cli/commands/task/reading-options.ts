@@ -3,15 +3,10 @@ import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { ReadTerms } from '../../../operations/kinds/job.ts';
-import {
-  type ConnectionOptions,
-  numberIn,
-  option,
-  type RecordOptions,
-  seconds,
-  under,
-} from '../../options/options.ts';
+import { numberIn, option, seconds, under } from '../../options/option-builders.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
 import { leadColumns, leadShape } from '../../options/search-options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 
 export interface ReadOptions extends ConnectionOptions, RecordOptions {
   readonly num?: number;

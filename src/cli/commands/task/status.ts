@@ -4,7 +4,8 @@ import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
-import type { ConnectionOptions, RecordOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
+import type { ConnectionOptions } from '../../options/shared-options.ts';
 import { withOutput } from '../../records/record-output.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
 

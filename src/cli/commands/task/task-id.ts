@@ -5,7 +5,7 @@ import { limits } from '../../../contract/limits.ts';
 import { LeadpipeError } from '../../../errors.ts';
 import { readOfTask } from '../../../operations/known-operations.ts';
 import { checkText } from '../../../requests/within-limits.ts';
-import { toId } from '../../options/options.ts';
+import { toId } from '../../options/option-builders.ts';
 
 export const taskArgument = new Argument(
   '<leads-search-id>',

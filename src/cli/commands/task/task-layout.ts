@@ -1,7 +1,7 @@
 import { entityLayout } from '../../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../../columns/layout.ts';
 import { enrichFieldsOf } from '../../../operations/kinds/task-reading.ts';
-import type { RecordOptions } from '../../options/options.ts';
+import type { RecordOptions } from '../../options/record-options.ts';
 
 /**
  * The columns of a task that someone else may have created: its first page shows which enrich fields it has. A file that rows are added to

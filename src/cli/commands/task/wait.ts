@@ -2,7 +2,7 @@ import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
-import { toFormat } from '../../options/options.ts';
+import { toFormat } from '../../options/record-options.ts';
 import { toTerms } from '../../records/orders.ts';
 import { checkFound, readAndReport } from './read-and-report.ts';
 import {
