@@ -27,7 +27,7 @@ const allowed = table(`
   event-loop: errors
   context: clock
   columns: json event-loop
-  requests: contract files json errors
+  requests: columns contract files json errors
   sqlite:
   files: clock digest event-loop json sqlite errors context
   transport: contract json clock errors context

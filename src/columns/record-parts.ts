@@ -1,5 +1,7 @@
 import {
   arrayItems,
+  eachText,
+  isFilled,
   isOf,
   type JsonText,
   JsonView,
@@ -27,17 +29,34 @@ export function enriched(
 }
 
 /**
- * The links of a lead. For a company the website comes first, then its LinkedIn page; for a person the other way round; then the others in
- * their order. One may come twice. `links` that are no object are one.
+ * The links of a lead, from its `links` in any form. For a company the website comes first, then its LinkedIn page; for a person the other way
+ * round; then the others in their order. One may come twice.
  */
-export function linksOf(record: JsonView): JsonText[] {
-  const links = record.inner('links');
-  if (links === undefined) return [];
-  if (kindOf(links.text) !== 'object') return [links.text];
-  const all = objectMembers(links.text);
-  const known = [all.get('website'), all.get('linkedin_url')];
-  if (/\/in\//.test(stringOf(known[1]) ?? '')) known.reverse();
-  return [...known, ...all.values()].filter(isOf('string'));
+export function linksIn(links: JsonText = 'null'): JsonText[] {
+  const members = new JsonView(links);
+  const [website = [], profile = []] = ['website', 'linkedin_url'].map((name) =>
+    textsIn(members.member(name)),
+  );
+  const known = profile.some((text) => stringOf(text)?.includes('/in/'))
+    ? [profile, website]
+    : [website, profile];
+  const texts = [...known.flat(), ...textsIn(links)];
+  const addresses = texts.filter(isAddress);
+  if (addresses.length > 0) return addresses;
+  // Handles. Deeper down a text may only say of what kind another is, and many leads have that in common.
+  const own = [...objectMembers(links).values()].filter((value) => isOf('string')(value) && isFilled(value));
+  return own.length > 0 ? own : texts.length > 0 ? [links] : [];
+}
+
+function textsIn(value: JsonText = 'null'): JsonText[] {
+  return [...eachText(value)].filter(isFilled);
+}
+
+/** Whether a text is an address or a handle, and no word beside one, such as the kind of a link. */
+function isAddress(value: JsonText): boolean {
+  const text = stringOf(value)?.trim() ?? '';
+  if (/^[a-z][a-z\d+.-]*:\/\/\S/i.test(text)) return true;
+  return !/\s/.test(text) && /^@\w|[\p{L}\p{N}]\.\p{L}{2}/u.test(text);
 }
 
 /** The text of a research answer, and its sources; `other` is an answer in another form. */

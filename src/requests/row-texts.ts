@@ -1,5 +1,6 @@
+import { linksIn } from '../columns/record-parts.ts';
 import type { ExtractionType } from '../contract/types.ts';
-import { type JsonText, JsonView } from '../json/text.ts';
+import { type JsonText, JsonView, stringOf } from '../json/text.ts';
 import { columnsWith, joinName, type Meaning } from './column-meanings.ts';
 import { containerIn, textAt } from './template.ts';
 
@@ -35,6 +36,16 @@ function pathsOf(names: Iterable<string>): readonly string[] {
 function lineAt(view: JsonView, path: string): string {
   const whole = textAt(view, path);
   const text = containerIn(whole) === undefined ? whole : textAt(view, `${path}.name`);
+  return toLine(text);
+}
+
+/** The same for an address: of a list or an object the first link in it. */
+function addressAt(view: JsonView, path: string): string {
+  const inside = containerIn(textAt(view, path));
+  return inside === undefined ? lineAt(view, path) : toLine(stringOf(linksIn(inside)[0]) ?? '');
+}
+
+function toLine(text: string): string {
   return nothing.test(text) ? '' : text.replace(/\s+/g, ' ').trim();
 }
 
@@ -48,15 +59,16 @@ export function createIdentityText(): ToRowText {
     const view = new JsonView(record);
     const columns = find(pathsOf(view.names()));
     /** Of several columns the first in which something stands. */
-    const read = (meaning: Meaning): string => {
+    const read = (meaning: Meaning, textIn = lineAt): string => {
       for (const path of columns(meaning)) {
-        const text = lineAt(view, path);
+        const text = textIn(view, path);
         if (text !== '') return text;
       }
       return '';
     };
     const { name, company } = toNames(read('name'), read('first'), read('last'), read('company'));
-    const [website, profile] = [read('website'), read('profile')];
+    const website = read('website', addressAt);
+    const profile = read('profile', addressAt) || otherLink(view);
     const who = name === '' ? [] : [name, read('title')];
     const where = company !== '' && website !== '' ? [`${company} (${website})`] : [company, website];
     if (![...who, ...where, profile].some(Boolean)) return '';
@@ -65,6 +77,11 @@ export function createIdentityText(): ToRowText {
     const isBare = parts.length === 1 && website === '' && profile === '';
     return [...parts, isBare ? read('description') : ''].filter(Boolean).join(', ');
   };
+}
+
+/** The first link of a lead that has no website and no profile. */
+function otherLink(view: JsonView): string {
+  return containerIn(textAt(view, 'links')) === undefined ? '' : addressAt(view, 'links');
 }
 
 /** Pure: the person, or whoever has the one name that stands there, and the company beside it. */
@@ -120,7 +137,7 @@ export function createTargetText(type: ExtractionType): ToRowText {
     const view = new JsonView(record);
     const columns = find(pathsOf(view.names()));
     const [path] = meanings.flatMap(columns);
-    const text = path === undefined ? '' : lineAt(view, path);
+    const text = path === undefined ? '' : addressAt(view, path);
     // A domain alone is no URL.
     return type === 'web2list' && text !== '' && !URL.canParse(text) ? `https://${text}` : text;
   };

@@ -127,6 +127,32 @@ describe('a run that finds nothing new', () => {
   });
 });
 
+describe('a namesake with another link', () => {
+  it.each<[(link: string) => string]>([
+    [(link) => `{"website":["${link}"]}`],
+    [(link) => `["${link}"]`],
+    [(link) => `{"social":{"x":"${link}"}}`],
+    [(link) => `[{"type":"website","url":"${link}"}]`],
+  ])('is another lead, in the form %s too', async (linksOf) => {
+    const john = (link: string) => `{"name":"John Smith","links":${linksOf(link)}}`;
+    const [one, other] = ['https://a.example', 'https://totally-other.example'].map(john);
+    await serve([one as string], [other as string], [other as string]);
+    await search('--limit 1');
+    expect(await onlyNew('--limit 1 -f jsonl')).toMatchObject({ code: 0, stdout: `${other}\n` });
+    expect(await onlyNew('--limit 1 -f jsonl')).toMatchObject({
+      ...ending(0, '0 leads · 1 left out (delivered before)'),
+      stdout: '',
+    });
+    const { stdout } = await at.leadpipe('history lists company -f csv --columns name,link');
+    expect(stdout.split('\r\n').sort()).toEqual([
+      '',
+      'John Smith,https://a.example',
+      'John Smith,https://totally-other.example',
+      'name,link',
+    ]);
+  });
+});
+
 describe('a daily job', () => {
   it.each([
     ['search with --append: no lead twice, and the header once', 'search', () => 'leads.csv --append'],

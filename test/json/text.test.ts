@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   arrayItems,
+  eachText,
   type JsonKind,
   JsonView,
   kindOf,
@@ -35,6 +36,25 @@ describe('kinds', () => {
     ['false', 'boolean'],
     ['null', 'null'],
   ])('%j is %s', (text, kind) => expect(kindOf(text)).toBe(kind));
+});
+
+it('finds each text at any depth, and no name of a member', () => {
+  const textsOf = (value: unknown): unknown[] =>
+    typeof value === 'string'
+      ? [value]
+      : value !== null && typeof value === 'object'
+        ? Object.values(value).flatMap(textsOf)
+        : [];
+  fc.assert(
+    fc.property(source, (text) => {
+      expect([...eachText(text)].map(stringOf)).toEqual(textsOf(JSON.parse(text)));
+    }),
+  );
+  fc.assert(
+    fc.property(hostile, (text) => {
+      expect([...eachText(text)].length).toBeLessThanOrEqual(text.length);
+    }),
+  );
 });
 
 describe('parts', () => {

@@ -78,6 +78,17 @@ describe('a table', () => {
     expect(await of(60)).toEqual(['Ada', 'linkedin.example/in/ada', 'acme.example', '']);
   });
 
+  it.each([
+    [{ website: ['https://acme.example'] }],
+    [['https://acme.example']],
+    [{ social: { x: 'https://acme.example' } }],
+    [[{ type: 'website', url: 'https://acme.example' }]],
+  ])('has the link in %j', async (links) => {
+    const of = async (width: number) => (await shown([{ name: 'Ada', links }], { width })).split('\n');
+    expect((await of(120))[2]).toMatch(/^Ada +acme\.example$/);
+    expect(await of(60)).toEqual(['Ada', 'acme.example', '']);
+  });
+
   it('never breaks a word, and cuts between two', async () => {
     const description = `Reconciliation ${'internationalisation '.repeat(9)}`;
     const record = { name: `Donau${'dampf'.repeat(9)} GmbH`, description };

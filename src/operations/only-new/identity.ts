@@ -1,4 +1,4 @@
-import { linksOf } from '../../columns/record-parts.ts';
+import { linksIn } from '../../columns/record-parts.ts';
 import { digestTo } from '../../digest.ts';
 import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
 
@@ -24,7 +24,7 @@ const maxLinks = 20;
 export function identityOf(lead: JsonText): Identity | undefined {
   const record = new JsonView(lead);
   const name = (stringOf(record.member('name')) ?? '').trim();
-  const texts = linksOf(record).map(stringOf);
+  const texts = linksIn(record.member('links')).map((link) => stringOf(link) ?? link);
   const links = new Set(texts.map(bareLink));
   links.delete('');
   if (name === '' && links.size === 0) return undefined;
