@@ -90,6 +90,95 @@ describe('--only-missing', () => {
     );
   });
 
+  describe.each([
+    [
+      ['contact', 'email'],
+      '{"objective":"Ann","email":"ann@x"}\n{"objective":"Bo","email":"bo@x"}\n{"objective":"Cy","email":""}\n{"objective":"Di"}\n',
+      'objective,email,email_reference,email_error,other',
+    ],
+    [
+      ['contact', 'email'],
+      '{"objective":"Cy","email":""}\n{"objective":"Di"}\n',
+      'objective,email,email_reference,email_error,other',
+    ],
+    [
+      ['research'],
+      '{"query":"Ann","research":"It is."}\n{"query":"Cy","research":null}\n{"query":"Di"}\n',
+      'query,research,research_citations,research_error,other',
+    ],
+    [
+      ['enrich', '--field', 'city', '--field', 'shoe'],
+      '{"entity_context":"Ann","city":"Rome","shoe":"9"}\n{"entity_context":"Cy"}\n{"entity_context":"Di","city":""}\n',
+      'entity_context,city,shoe,enrich_error,other',
+    ],
+  ])('%j with answers as texts', (words, list, header) => {
+    const fill = (input: string, output: string) =>
+      leadpipe([...words, '--input', input, '--only-missing', '-o', output]);
+
+    it.each(['csv', 'json', 'jsonl', 'md', 'xlsx', 'db'])('buys nothing twice by way of %s', async (form) => {
+      await serve({ nothing: true });
+      write('crm.jsonl', list);
+      await fill('crm.jsonl', 'one.jsonl');
+      expect(service.requests()).toBe(2);
+      await fill('crm.jsonl', `own.${form}`);
+      expect(service.requests()).toBe(4);
+      await fill('one.jsonl', `two.${form}`);
+      await fill(`two.${form}`, 'three.csv');
+      await fill(`own.${form}`, 'other.csv');
+      await fill('three.csv', 'four.jsonl');
+      await fill('four.jsonl', 'five.csv');
+      expect((await fill('five.csv', 'six.csv')).code).toBe(0);
+      expect(service.requests()).toBe(4);
+      const [first, ...rows] = onDisk('three.csv');
+      expect(first).toBe(header);
+      expect(rows.filter((row) => row.endsWith(',not found,'))).toHaveLength(2);
+      // Nothing is in the last column.
+      expect(rows.filter((row) => !row.endsWith(','))).toEqual([]);
+      expect(onDisk('other.csv')).toEqual(onDisk('three.csv'));
+    });
+
+    it('has the same columns for what is found', async () => {
+      write('crm.jsonl', list);
+      await fill('crm.jsonl', 'one.jsonl');
+      await fill('one.jsonl', 'two.csv');
+      await fill('crm.jsonl', 'own.csv');
+      expect(onDisk('two.csv')[0]).toBe(header);
+      expect(onDisk('own.csv')).toEqual(onDisk('two.csv'));
+    });
+  });
+
+  it('leaves alone a field of the row that is called like one of the answer beside it', async () => {
+    const row = '{"entity_context":"Ann","city":"Rome","enrich":null,"enrich_error":"its answer was lost"}';
+    write('list.jsonl', `${row}\n{"entity_context":"Bo","city":"Rome"}\n`);
+    await leadpipe('enrich --field city --input list.jsonl --only-missing -o out.csv'.split(' '));
+    expect(paid()).toEqual(['Ann', 'Bo']);
+    expect(onDisk('out.csv')).toEqual([
+      'entity_context,city,city_2,enrich_error,other',
+      'Ann,Rome,Berlin,,',
+      'Bo,Rome,Berlin,,',
+    ]);
+  });
+
+  it('knows an answer in either form, in whatever record it comes', async () => {
+    const lines = [
+      '{"objective":"Ann"}',
+      '{"objective":"Bo","email":"bo@x"}',
+      '{"objective":"Cy","email":{"content":"cy@x","reference":"r"}}',
+      '{"objective":"Di","email":["di@x"]}',
+    ];
+    for (const order of [lines, lines.toReversed()]) {
+      await serve({});
+      // From a pipe, the first record alone is known when the form is chosen.
+      const args = ['contact', 'email', '--input', '-', '--only-missing'];
+      const { stdout } = await leadpipe([...args, '-f', 'jsonl'], order.join('\n'));
+      expect(paid()).toEqual(['Ann']);
+      for (const line of lines.slice(1)) expect(stdout.split('\n')).toContain(line);
+      const csv = (await leadpipe([...args, '-f', 'csv'], order.join('\n'))).stdout.split('\r\n');
+      expect(csv[0]).toBe('objective,email,email_reference,email_error,other');
+      expect(csv).toEqual(expect.arrayContaining(['Bo,bo@x,,,', 'Cy,cy@x,r,,']));
+    }
+  });
+
   it.each([
     [['contact', 'email', '--into', 'mial'], 'list.csv has no column "mial"'],
     [['enrich', '--field', 'city', '--field', 'size'], 'list.csv has no column "city", "size"'],

@@ -9,7 +9,6 @@ import {
   kindOf,
   objectMembers,
   objectOf,
-  type Path,
   stringOf,
 } from '../../json/text.ts';
 import { decidingIn, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
@@ -43,94 +42,93 @@ export function fillWith(
   const own = (name: string): string => nameIn(names, name) ?? name;
   const [member, error] = [own(into), own(`${into}_error`)];
   const deciding = decidingIn(parts);
-  const isThere = [into, ...deciding.map(([header]) => header)].some(
-    (name) => nameIn(names, name) !== undefined,
+  const flatNames = parts.map(([header]) => own(header));
+  /** The form that records get which show none. */
+  const isNestedByDefault = !isTable && isNestedIn(head, member, flatNames);
+  const replaces = isTable ? [] : [...new Set([member, error, ...(isNestedByDefault ? [] : flatNames)])];
+  const others = names.filter((name) => !replaces.includes(name));
+  const members = [...new Set([...(isTable ? [] : [member]), ...flatNames, error])].filter(
+    (name) => !others.includes(name),
   );
-  /** JSON has an answer as one object under its name, unless it has texts there. */
-  const isNested =
-    !isTable &&
-    (nameIn(names, into) === undefined
-      ? !deciding.some(([header]) => nameIn(names, header) !== undefined)
-      : !head.some((record) => isScalar(new JsonView(record).member(member))));
-  /** Where the part stands in a record. */
-  const pathsOf = ([header, paths]: Parts[number]): readonly Path[] =>
-    isNested ? paths.map((path) => [member, ...path]) : [[own(header)]];
-
-  function isKept(record: JsonText): boolean {
-    const view = new JsonView(record);
-    const note = stringOf(view.member(error))?.trim() ?? '';
-    return lastNotes.includes(note) || deciding.every((part) => isFilled(view.find(pathsOf(part))));
-  }
+  const free = uniqueNames(
+    others,
+    parts.map(([name]) => name),
+  );
+  const columns: Column[] = parts.map((part, at) => ({
+    header: isNestedByDefault ? free(part[0]) : (flatNames[at] ?? part[0]),
+    ...(part[2]?.keeps === undefined ? {} : { keeps: part[2].keeps }),
+    from: (record) => partOf(record, part),
+  }));
+  columns.push({ header: error, inTable: 'spare', from: [[error]] });
 
   return {
-    isThere,
-    isKept,
-    ...(isNested ? nested() : flat()),
+    isThere: [into, ...deciding.map(([header]) => header)].some((name) => nameIn(names, name) !== undefined),
+    isKept(record) {
+      const view = new JsonView(record);
+      const note = stringOf(view.member(error))?.trim() ?? '';
+      return lastNotes.includes(note) || deciding.every((part) => isFilled(partOf(view, part)));
+    },
+    columns: isTable ? columns.filter(({ header }) => !names.includes(header)) : columns,
+    members,
+    replaces,
+    toRecords({ record = '{}' }, outcome) {
+      const view = new JsonView(record);
+      const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
+      const why = whyNone(deciding, value, outcome);
+      // A table keeps the cell of a note that is no longer true, and it is empty.
+      const note = why ?? (isNested(view) || view.member(error) === undefined ? undefined : '');
+      const filled = isNested(view)
+        ? [[member, merged(view.member(member), value)] as const]
+        : missingIn(view, value);
+      return [withSet(record, [...filled, [error, note === undefined ? undefined : JSON.stringify(note)]])];
+    },
   };
 
-  function nested(): Join & Pick<Fill, 'replaces'> {
-    const replaces = [member, error];
-    const others = new Set(names.filter((name) => !replaces.includes(name)));
-    const header = uniqueNames(
-      others,
-      parts.map(([name]) => name),
-    );
-    const columns: Column[] = parts.map((part) => ({
-      header: header(part[0]),
-      ...(part[2]?.keeps === undefined ? {} : { keeps: part[2].keeps }),
-      from: pathsOf(part),
-    }));
-    columns.push({ header: error, inTable: 'spare', from: [[error]] });
-    return {
-      columns,
-      members: replaces,
-      replaces,
-      toRecords({ record = '{}' }, outcome) {
-        const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
-        const old = new JsonView(record).member(member);
-        const why = whyNone(deciding, value, outcome);
-        return [
-          withSet(record, [
-            [member, merged(old, value)],
-            [error, why === undefined ? undefined : JSON.stringify(why)],
-          ]),
-        ];
-      },
-    };
+  /** JSON may have an answer as one object under its name; in a table each part has a column. Any record of JSON may have either form. */
+  function isNested(record: JsonView): boolean {
+    const whole = record.member(member);
+    if (isTable || isFilled(whole)) return !isTable && kindOf(whole ?? 'null') === 'object';
+    return isNestedByDefault && !deciding.some(([header]) => isFilled(flatPart(record, header)));
   }
 
-  function flat(): Join & Pick<Fill, 'replaces'> {
-    const added = [...parts.map(([header]) => header), `${into}_error`].filter(
-      (header) => nameIn(names, header) === undefined,
-    );
-    return {
-      columns: added.map((header) => ({ header, from: [[header]] })),
-      members: added,
-      replaces: [],
-      toRecords({ record = '{}' }, outcome) {
-        const view = new JsonView(record);
-        const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
-        const found = value === undefined ? undefined : new JsonView(value);
-        const changes = parts
-          .filter((part) => !isFilled(view.find(pathsOf(part))))
-          .map(([header, paths]) => [own(header), found?.find(paths)] as const)
-          .filter(([, text]) => isFilled(text));
-        const why = whyNone(deciding, value, outcome);
-        // An empty cell, where the table has the column.
-        const note = why ?? (view.member(error) === undefined ? undefined : '');
-        const last = note === undefined ? [] : [[error, JSON.stringify(note)] as const];
-        return [withSet(record, [...changes, ...last])];
-      },
-    };
+  /** A member that all records have beside the object is no part of the answer. */
+  function flatPart(record: JsonView, header: string): JsonText | undefined {
+    return members.includes(own(header)) ? record.member(own(header)) : undefined;
   }
+
+  function partOf(record: JsonView, [header, paths]: Parts[number]): JsonText | undefined {
+    return isNested(record) ? record.inner(member)?.find(paths) : record.member(own(header));
+  }
+
+  /** The parts of an answer that a flat record lacks. */
+  function missingIn(
+    record: JsonView,
+    value: JsonText = 'null',
+  ): (readonly [string, JsonText | undefined])[] {
+    const found = new JsonView(value);
+    return parts
+      .filter((part) => !isFilled(partOf(record, part)))
+      .map(([header, paths]) => [own(header), found.find(paths)] as const)
+      .filter(([, text]) => isFilled(text));
+  }
+}
+
+/** Pure: whether these records have their answers as objects, or no answers at all. `flatNames` are the names of the parts elsewhere. */
+function isNestedIn(records: readonly JsonText[], member: string, flatNames: readonly string[]): boolean {
+  const views = records.map((record) => new JsonView(record));
+  const wholes = views.flatMap((view) => view.member(member) ?? []);
+  if (wholes.some((whole) => isFilled(whole) && kindOf(whole) !== 'object')) return false;
+  const isSaid = flatNames.includes(member)
+    ? wholes.some((whole) => kindOf(whole) === 'object')
+    : wholes.length > 0;
+  return (
+    isSaid ||
+    !views.some((view) => flatNames.some((name) => name !== member && view.member(name) !== undefined))
+  );
 }
 
 /** The notes of rows for which the service had no answer: they are not asked for again. */
 const lastNotes: readonly string[] = [notFound, ...Object.values(noResultTexts)];
-
-function isScalar(value: JsonText | undefined): boolean {
-  return isFilled(value) && !['object', 'array'].includes(kindOf(value ?? 'null'));
-}
 
 /** Pure: an answer with what stood there before. */
 function merged(old: JsonText | undefined, value: JsonText | undefined): JsonText {
