@@ -196,7 +196,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     work.changes.tell();
   });
   await work.told;
-  const keyBefore = await known?.rows.keyOf(row.digest);
+  const keyBefore = known && (await known.rows.keyOf(row.digest));
   work.cost.sent++;
   let charged: Charged = 'maybe';
   try {

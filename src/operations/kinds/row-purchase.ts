@@ -88,19 +88,16 @@ export function createRowPurchases(
   }
 
   /** Sends the row once: when its intent is on the disk, and there is a slot. */
-  async function attemptOnce(purchase: Purchase): Promise<Attempt> {
-    try {
-      return await ahead.use(async () => {
-        // For a row that is bought again, the earlier entry stays valid until it is sent.
+  function attemptOnce(purchase: Purchase): Promise<Attempt> {
+    return ahead
+      .use(async () => {
+        // Until a row that is bought again is sent, its earlier entry stays valid.
         if (!isLost(purchase.known)) await intend(purchase);
-        return await slots.use(async () => {
-          await intend(purchase);
-          return await request(purchase);
-        });
+        return await slots.use(() => request(purchase));
+      })
+      .catch(async (error: unknown) => {
+        throw await takeBack(purchase, error);
       });
-    } catch (error) {
-      throw await takeBack(purchase, error);
-    }
   }
 
   async function intend(purchase: Purchase): Promise<void> {
@@ -111,6 +108,7 @@ export function createRowPurchases(
 
   /** Does not wait until the end is stored, so that the slot is free for the next row. Throws an error that concerns all rows. */
   async function request(purchase: Purchase): Promise<Attempt> {
+    if (isLost(purchase.known)) await intend(purchase);
     const since = clock.monotonic();
     try {
       const { text, requestId } = await send(purchase.row.request, purchase.key, stop.late);
