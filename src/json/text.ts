@@ -209,19 +209,19 @@ export function textOf(value: JsonText): ValueText {
   return { text: kindOf(value) === 'null' ? '' : toLine(value).trim(), isString: false };
 }
 
-/** Pure: whether something stands in a value. */
+/** Pure: whether a value says something: a text that is not blank, a number, true or false stands in it, however deep. */
 export function isFilled(value: JsonText = 'null'): boolean {
-  switch (kindOf(value)) {
-    case 'null':
-      return false;
-    case 'string':
-      return stringOf(value)?.trim() !== '';
-    case 'object':
-    case 'array':
-      return !/^[[{]\s*[\]}]$/.test(value.trim());
-    default:
-      return true;
+  for (let at = 0; at < value.length; ) {
+    if (' \n\r\t{}[],:'.includes(value.charAt(at))) {
+      at++;
+      continue;
+    }
+    const end = Math.max(endOfValue(value, at), at + 1);
+    const isName = value.charAt(skipSpace(value, end)) === ':';
+    if (!isName && textOf(value.slice(at, end)).text.trim() !== '') return true;
+    at = end;
   }
+  return false;
 }
 
 /** An object from members that are JSON text already, in their order. */

@@ -41,6 +41,16 @@ describe('enrich', () => {
   const enrich = (answer: string, words: string, options?: FakeOptions) =>
     runAnswered(`{"success":true,"answer":${answer}}`, `enrich ${words}`, options);
 
+  it.each([
+    ['', '0 of 2 fields filled'],
+    [' --input -', '2 rows lack fields: city (2), shoe (2)'],
+  ])('counts no field that says nothing%s', async (words, says) => {
+    const { stderr } = await enrich('{"city":" ","shoe":[""]}', `--field city --field shoe${words}`, {
+      stdin: 'Ada\nBo\n',
+    });
+    expect(stderr).toContain(says);
+  });
+
   it('reads the context from stdin when it is left out, trimmed, to the last byte', async () => {
     const entity_context = 'é'.repeat(8192);
     const stdin = ` ${entity_context} \n`;

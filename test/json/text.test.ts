@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   arrayItems,
   eachText,
+  isFilled,
   type JsonKind,
   JsonView,
   kindOf,
@@ -122,6 +123,30 @@ describe('parts', () => {
     expect(view.inner('b')).toBeUndefined();
   });
 
+  it('say something where a text, a number, true or false stands in them', () => {
+    const says = (value: unknown): boolean =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).some(says)
+        : value !== null && String(value).trim() !== '';
+    const blank = fc.constantFrom(
+      '',
+      ' ',
+      null,
+      [],
+      {},
+      [''],
+      { a: null },
+      { 'a": b': [' \n', {}] },
+      { '': ':' },
+    );
+    const values = fc.oneof(fc.jsonValue(), blank, fc.array(blank), fc.dictionary(fc.string(), blank));
+    fc.assert(
+      fc.property(values, fc.constantFrom(undefined, '\t'), (value, indent) => {
+        expect(isFilled(JSON.stringify(value, null, indent))).toBe(says(value));
+      }),
+    );
+  });
+
   it('of nonsense are nonsense, but end', () => {
     fc.assert(
       fc.property(hostile, fc.string(), (text, path) => {
@@ -130,6 +155,7 @@ describe('parts', () => {
           objectMembers,
           arrayItems,
           stringOf,
+          isFilled,
           toLine,
           () => new JsonView(text).at(path),
         ]) {
@@ -147,6 +173,7 @@ describe('parts', () => {
   it('of deeply nested and of long escaped text take no time to speak of', () => {
     const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)},"b":1}`;
     expect(new JsonView(deep).at('b')).toBe('1');
+    expect([isFilled(deep), isFilled(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)]).toEqual([true, false]);
     const escaped = `{"a":"${'\\"'.repeat(200_000)}${'\\\\'.repeat(200_000)}","b":1}`;
     expect(new JsonView(escaped).at('b')).toBe('1');
   });

@@ -147,6 +147,28 @@ describe('--only-missing', () => {
     });
   });
 
+  it.each([
+    [
+      'contact email',
+      'objective',
+      'email',
+      ['{"content":null}', '{"content":" "}', '[""]', '[null,{}]', '[[]]'],
+    ],
+    ['research', 'query', 'research', ['{"content":null}', '{"Result":[""]}', '[""]']],
+    ['enrich --field city', 'entity_context', 'city', ['[""]', '{"content":null}', '{"a":{"b":""}}']],
+  ])('%s takes for missing what says nothing', async (words, field, name, empty) => {
+    // The first answer is a text, so the others may be values of any kind.
+    const said = ['"said"', '[0]', '[false]', '["",{"a":"b"}]'];
+    const values = [...said, ...empty];
+    write('list.jsonl', values.map((value, at) => `{"${field}":"${at}","${name}":${value}}`).join('\n'));
+    const args = [...words.split(' '), '--input', 'list.jsonl', '--only-missing', '-f', 'jsonl'];
+    const records = recordsIn((await leadpipe(args)).stdout);
+    expect(service.requests()).toBe(empty.length);
+    expect(records.slice(0, said.length)).toEqual(
+      said.map((value, at) => ({ [field]: String(at), [name]: JSON.parse(value) })),
+    );
+  });
+
   it('leaves alone a field of the row that is called like one of the answer beside it', async () => {
     const row = '{"entity_context":"Ann","city":"Rome","enrich":null,"enrich_error":"its answer was lost"}';
     write('list.jsonl', `${row}\n{"entity_context":"Bo","city":"Rome"}\n`);

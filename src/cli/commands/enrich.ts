@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { kindOf } from '../../json/text.ts';
+import { isFilled } from '../../json/text.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
@@ -63,7 +63,7 @@ export const createCommand = defineCommand({
       const answer = whole.inner('answer');
       for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) notes.warn(deviation);
       const fields = Object.keys(schema.properties as object);
-      const filled = fields.filter((field) => kindOf(answer?.member(field) ?? 'null') !== 'null');
+      const filled = fields.filter((field) => isFilled(answer?.member(field)));
       return `${filled.length} of ${fields.length} fields filled`;
     });
   },

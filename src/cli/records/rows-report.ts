@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import type { HeldLock } from '../../files/folder-lock.ts';
-import { type JsonText, JsonView, kindOf } from '../../json/text.ts';
+import { isFilled, type JsonText, JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
@@ -132,7 +132,7 @@ export function createReceived({ fields = [], isFound = () => true }: Pick<ListO
         this.found++;
         this.records += records.length;
       }
-      const lacks = fields.filter((field) => kindOf(view.find([['answer', field]]) ?? 'null') === 'null');
+      const lacks = fields.filter((field) => !isFilled(view.find([['answer', field]])));
       if (lacks.length > 0) this.lacking++;
       for (const field of lacks) this.lacked.set(field, (this.lacked.get(field) ?? 0) + 1);
     },
