@@ -10,7 +10,7 @@ import { isProse, seemsToBe } from './not-a-list.ts';
 import { columnNamesOf, type FileRecord, type Reading, type RecordFormat, type Records } from './reading.ts';
 import { openTable } from './table-records.ts';
 import { linesOf } from './text-lines.ts';
-import { isTable, rowsOfHead, type TableView, viewAsTable } from './text-table.ts';
+import { isTable, rowsOfHead, type TableView, viewAsColumn, viewAsTable } from './text-table.ts';
 
 /**
  * The records of a file in any format. Reads as much as is needed to know the format. Throws UsageError for an unusable header, or for what is
@@ -60,6 +60,7 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   const firstLine = /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
   const noList = (kind: string): UsageError =>
     new UsageError(`${what} is no list: it looks like ${kind}`, { is: 'no_list' });
+  let column: TableView | undefined;
   const toFormat = async (): Promise<RecordFormat> => {
     if (firstLine.includes('|')) await readOn((found) => linesIn(found, 2));
     if (isMarkdownTable(head)) return 'md';
@@ -73,7 +74,12 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     if (extension === '.csv' || extension === '.tsv' || headerRow !== undefined) return 'csv';
     if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
     if (extension === '.json' && head.trim() !== '') return 'json';
-    if (isTable(await view(), reading)) return 'csv';
+    // The first line of a pipe may be the name of a column, if there is another below it.
+    if (reading.isColumnName?.(firstLine, '@')) await readOn((found) => linesIn(found, 2));
+    const table = await view();
+    // A title may be such a name, too.
+    if (table.place?.is !== 'header' || table.place.known < 2) column = await viewAsColumn(head, reading);
+    if (column !== undefined || isTable(table, reading)) return 'csv';
     if (isProse(head.slice(0, enough))) throw noList('one text of sentences');
     return 'text';
   };
@@ -84,6 +90,9 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     throw new UsageError(`${what} is no workbook: it has no sheets to choose from`);
   if (chosen !== undefined && !isEmpty && format !== 'json')
     throw new UsageError(`${what} has no tables to choose from`);
+  if (column !== undefined) {
+    return { ...(await openCsv(behind([head], text), column, reading)), isOneColumn: true };
+  }
   if (format === 'csv' && !isEmpty) {
     let table = await view();
     // A pipe may bring a line at a time. A header that is not known is compared with the rows below it.

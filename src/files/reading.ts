@@ -21,6 +21,8 @@ export interface Records {
   /** Their headers as they stand there: repeated, empty or with white space. */
   readonly rawHeaders?: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
+  /** Whether they are lines of plain text, below the name of their one column. */
+  readonly isOneColumn?: boolean | undefined;
   /** What stands between the cells of a table of text. */
   readonly delimiter?: string | undefined;
   /** Whether the text begins with a byte order mark. */
@@ -43,6 +45,8 @@ export interface Reading {
   readonly wanted: readonly string[];
   /** Whether other names are those of columns, too. */
   readonly isKnown?: ((name: string) => boolean) | undefined;
+  /** Whether a line of plain text is the name of the column that the lines below are; `below` is the next one. */
+  readonly isColumnName?: ((line: string, below: string) => boolean) | undefined;
   /** The line of the header, or the row of a sheet, from 1; 0 if there is none. Undefined: find it. */
   readonly headerRow?: number | undefined;
   /** Leaves the apostrophes before formulas in the cells. */

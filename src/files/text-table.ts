@@ -58,6 +58,23 @@ export function isTable({ delimiter, head, isSaid, place, regular, width }: Tabl
   return delimiter === '\t' && width > 1 && regular > 1 && regular * 3 >= head.length * 2;
 }
 
+/** Stands in no text, so that a line is one cell. */
+const noDelimiter = '\x1f';
+
+/** The begin of a text as one column below its name; undefined where the first line is none, or is alone. */
+export async function viewAsColumn(text: string, { isColumnName }: Reading): Promise<TableView | undefined> {
+  const head: TableRow[] = [];
+  for await (const row of readCsv([text], noDelimiter)) {
+    if (!row.cells.every(isBlank)) head.push(row);
+    if (head.length === rowsOfHead) break;
+  }
+  const [first, second] = head;
+  if (first === undefined || second === undefined) return undefined;
+  if (!isColumnName?.(first.cells[0] ?? '', second.cells[0] ?? '')) return undefined;
+  const place = { is: 'header', line: first.line, known: 1 } as const;
+  return { delimiter: noDelimiter, isSaid: false, head, place, regular: 0, width: 1 };
+}
+
 function regularity(rows: readonly TableRow[]): Pick<TableView, 'regular' | 'width'> {
   const counts = new Map<number, number>();
   for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);

@@ -124,6 +124,19 @@ export function isKnownColumn(name: string): boolean {
   return meanings.some((meaning) => tableOf(meaning).has(normal));
 }
 
+/** Names of columns that do not say who or what a row is. */
+const otherNames =
+  'email e_mail_address mail email_adresse mailadresse courriel adresse_email adresse_mail correo correo_electronico direccion_de_correo phone phone_number telephone mobile mobile_phone telefon telefonnummer handy handynummer numero_de_telephone portable telefono numero_de_telefono movil objective query entity_context';
+/** These are companies, too. */
+const companyWords = ['linkedin', 'twitter', 'github', 'instagram', 'tiktok'];
+
+/** Pure: whether a line of a text is the name of the column that the other lines are; `below` is the next one. */
+export function isColumnName(line: string, below: string): boolean {
+  const normal = toNormal(line);
+  if (companyWords.includes(normal)) return /[@/]/.test(below);
+  return isKnownColumn(line) || words(otherNames).map(toNormal).includes(normal);
+}
+
 /**
  * Pure: the columns with the names of the leads: `name`, else the name of a person in one column or in two, else that of a company. `joinName`
  * makes one name of two. Empty where no column is known.

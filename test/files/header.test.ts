@@ -4,7 +4,7 @@ import { UsageError } from '../../src/errors.ts';
 import { openFileRecords } from '../../src/files/file-records.ts';
 import type { Reading } from '../../src/files/reading.ts';
 import { objectMembers } from '../../src/json/text.ts';
-import { isKnownColumn } from '../../src/requests/column-meanings.ts';
+import { isColumnName, isKnownColumn } from '../../src/requests/column-meanings.ts';
 
 const reading: Reading = {
   extension: '.csv',
@@ -313,3 +313,18 @@ async function records(text: string): Promise<unknown[]> {
   }
   return found;
 }
+
+it.each([
+  [['name\n', 'Ada\n'], 'name'],
+  [['name\n', '\n', 'Ada'], 'name'],
+  [['"na', 'me"\r\n', 'Ada\r\n'], 'name'],
+  [['name\n'], undefined],
+  [['name'], undefined],
+  [['Ada\n', 'Bo\n'], undefined],
+])('the pieces %j of a pipe are one column under the name %s', async (pieces, name) => {
+  async function* bytes() {
+    yield* pieces;
+  }
+  const found = await openFileRecords(bytes(), { ...reading, extension: '', isColumnName });
+  expect(found.columns?.join('|')).toBe(name);
+});

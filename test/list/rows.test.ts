@@ -65,6 +65,12 @@ describe('an input', () => {
       ['--table', 'b'],
     ],
     ['csv below a title', 'list.csv', 'Prospects\n\nobjective;id\nAda;1\nBo, Berlin;2\n', []],
+    [
+      'a table below a title that is a name of a column',
+      'list',
+      'Contact\n\nname,objective\nx,Ada\ny,"Bo, Berlin"\n',
+      [],
+    ],
     ['csv that says its delimiter', 'list', 'sep=;\r\nobjective;id\r\nAda;1\r\nBo, Berlin;2\r\n', []],
     [
       'csv without a header',
@@ -165,6 +171,45 @@ describe('an input', () => {
     expect(await contacts('--input', 'list.csv')).toMatchObject(
       ending(0, 'list.csv repeats its header in 1 row, which was left out.'),
     );
+  });
+
+  const header =
+    'The first line of standard input is its header, and is not sent. To send it too: --input-format text.';
+  it.each(['name', 'Name', 'NAME ', '"name"', 'Company', 'Firma', 'Société', 'Nombre completo', 'objective'])(
+    'of lines below the header %s does not send it',
+    async (first) => {
+      const text = `${first}\nAda, CTO\n"Bo ""B"", Berlin"\n`;
+      const { code, stderr } = await leadpipe(['contact', 'email', '--input', '-'], text);
+      expect(code).toBe(0);
+      expect(paid()).toEqual(['Ada, CTO', 'Bo "B", Berlin']);
+      expect(stderr.split(header)).toHaveLength(first === 'objective' ? 1 : 2);
+      write('list.txt', text);
+      const preview = await contacts('--input', 'list.txt', '--dry-run');
+      expect(JSON.parse(preview.stdout).body.objective).toBe('Ada, CTO');
+    },
+  );
+
+  it.each([
+    ['email\nada@acme.example\n', 'no column "objective"'],
+    ['query\nWho leads Acme?\n', 'no column "objective"'],
+    ['Telefon\n+49 30 1\n', 'no column "objective"'],
+  ])('of lines below a header that says nothing of a row (%j) is refused', async (text, message) => {
+    const ended = await leadpipe(['contact', 'email', '--input', '-'], text);
+    expect(ended).toMatchObject(ending(2, message, 'The first line is its header', '--input-format text'));
+    expect(service.requests()).toBe(0);
+  });
+
+  it.each([
+    ['a line alone', 'name\n', [], ['name']],
+    ['a line alone without an end', '\nname', [], ['name']],
+    ['lines, because it is said', 'email\nphone\n', ['--input-format', 'text'], ['email', 'phone']],
+    ['a line that is more than a name', 'Company of Ada\nName: Ada\n', [], ['Company of Ada', 'Name: Ada']],
+    ['a company whose name is one of a column', 'GitHub\nStripe\n', [], ['GitHub', 'Stripe']],
+    ['handles of such a company', 'GitHub\nhttps://github.example/ada\n', [], []],
+  ])('of %s', async (_, text, more, sent) => {
+    const { stderr } = await leadpipe(['contact', 'email', '--input', '-', ...more], text);
+    expect(paid()).toEqual(sent);
+    expect(stderr).not.toContain(header);
   });
 
   it('of lines keeps its lines, although the first is damaged', async () => {

@@ -5,6 +5,7 @@ import { withoutGuards } from '../../files/table-records.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
+import { isColumnName } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
@@ -18,7 +19,15 @@ import type { RowsOptions } from '../options/rows-options.ts';
 export interface RowInput
   extends Pick<
     Input,
-    'columns' | 'delimiter' | 'format' | 'hasMark' | 'note' | 'noteAtEnd' | 'rawHeaders' | 'warnings'
+    | 'columns'
+    | 'delimiter'
+    | 'format'
+    | 'hasMark'
+    | 'isOneColumn'
+    | 'note'
+    | 'noteAtEnd'
+    | 'rawHeaders'
+    | 'warnings'
   > {
   readonly what: string;
   readonly head: readonly InputRow[];
@@ -30,6 +39,7 @@ export interface RowInput
 }
 
 const maxLooked = 100;
+const asLines = 'To send it too: --input-format text.';
 
 /** Pure: the form of a file of CSV that opens right in the same programs as this input. */
 export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimiter' | 'format' | 'hasMark'>) {
@@ -77,7 +87,8 @@ async function openHead(
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
-    return openInput(bytes, { name, format, field, wanted, what, sheet, table, headerRow, isRaw: csvRaw });
+    const reading = { field, wanted, isColumnName, what, sheet, table, headerRow, isRaw: csvRaw };
+    return openInput(bytes, { name, format, ...reading });
   };
   const opened = await open();
   const { look, take } = replaying(opened.rows[Symbol.asyncIterator]());
@@ -93,7 +104,9 @@ async function openHead(
   };
   const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
   const { rows: _, ...found } = opened;
-  return { ...found, what, head, source };
+  const ofColumn = `The first line of ${what} is its header, and is not sent. ${asLines}`;
+  const isSaid = nameIn(wanted, opened.columns?.[0] ?? '') !== undefined;
+  return { ...found, note: opened.isOneColumn && !isSaid ? ofColumn : opened.note, what, head, source };
 }
 
 /** Rows that can be looked at before they are taken. Those that were looked at are kept in memory. */
@@ -133,7 +146,7 @@ function checkUsable(
   { field, toExample }: Pick<ListOf, 'field' | 'toExample'>,
   toText: ToRowText,
 ): void {
-  const { columns, format, head, rawHeaders, what } = input;
+  const { columns, format, head, isOneColumn, rawHeaders, what } = input;
   // Columns that say it may be empty in the first rows.
   const filled = objectOf((columns ?? []).map((name) => [name, '"x"']));
   const records = head.flatMap(({ record }) => record ?? []);
@@ -146,12 +159,13 @@ function checkUsable(
   // Names that say nothing may be a row: the file has no header then.
   const mayBeRow = rawHeaders !== undefined && own[0] !== 'column 1';
   const noHeader = mayBeRow ? ' If these are a row and not the header: --header-row 0.' : '';
+  const lines = isOneColumn ? `\nThe first line is its header, and is not sent. ${asLines}` : '';
   const others = toExample === undefined ? `, and no ${unit} that says what a row is about` : '';
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.${noHeader}`
-      : `Make a question of each row, for example: --template ${shellWord(example)}`,
+      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.${lines || noHeader}`
+      : `Make a question of each row, for example: --template ${shellWord(example)}${lines}`,
   );
 }
 
