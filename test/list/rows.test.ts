@@ -685,15 +685,22 @@ describe('a limit on credits', () => {
 
 describe('rows that are added to a file', () => {
   const refused = new Set<string>();
+  const lost = new Set<string>();
   const add = () => contacts('--input', 'list.txt', '-o', 'out.csv', '--append', '--concurrency', '1');
   const rows = (): string[] => read('out.csv').trimEnd().split('\r\n').slice(1);
-  const begin = async (): Promise<void> => {
-    await serve({ refused });
+  const begin = async (failing = refused): Promise<string | undefined> => {
+    await serve({ refused, lost });
     refused.clear();
-    refused.add('Bo');
+    failing.add('Bo');
     write('list.txt', 'Ada\nBo\nCy\n');
-    expect((await add()).code).toBe(3);
-    expect(rows()).toEqual(['Ada,ada@example.com,,', expect.stringMatching(/^Bo,,,.*422/), found('Cy')]);
+    const some = await add();
+    expect(some).toMatchObject(ending(3, 'their answers will be added as new rows'));
+    expect(rows()).toEqual([
+      'Ada,ada@example.com,,',
+      expect.stringMatching(/^Bo,,,.*(422|lost)/),
+      found('Cy'),
+    ]);
+    return /leadpipe resume op_\w+( --retry-unknown)? -o/.exec(some.stderr)?.[0];
   };
   const found = (name: string): string => `${name},${name.toLowerCase()}@example.com,,`;
 
@@ -701,10 +708,28 @@ describe('rows that are added to a file', () => {
     await begin();
     refused.clear();
     const before = rows();
-    expect(await add()).toMatchObject({ code: 0 });
+    const { code, stderr } = await add();
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('new rows');
     expect(rows()).toEqual([...before, found('Bo')]);
     expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
   });
+
+  it.each([
+    [refused, ['Ada', 'Bo', 'Cy']],
+    [lost, ['Ada', 'Bo', 'Bo', 'Cy']],
+  ])(
+    'are all in another file once, by the command that the run before has named',
+    async (failing, charged) => {
+      const command = await begin(failing);
+      failing.clear();
+      const before = rows();
+      expect(await leadpipe(`${command} new.csv`.split(' ').slice(1))).toMatchObject({ code: 0 });
+      expect(read('new.csv').trimEnd().split('\r\n').slice(1)).toEqual(['Ada', 'Bo', 'Cy'].map(found));
+      expect(rows()).toEqual(before);
+      expect(paid()).toEqual(charged);
+    },
+  );
 
   it('are followed by those of another list, in a file of others too', async () => {
     await begin();

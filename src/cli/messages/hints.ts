@@ -214,6 +214,16 @@ const hints: Hints = {
         `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
       );
     }
+    if (ran.options.append === true && failed + unknown + flawed > 0) {
+      says.push(
+        'With --append, rows that are in the file are never changed: their answers will be added as new rows.',
+      );
+      const retry = unknown > 0 ? ' --retry-unknown' : '';
+      if (ran.options.input !== '-')
+        says.push(
+          `To write each row once, into a new file, run \`${toResumeCommand(operationId)}${retry} -o <file>\`.`,
+        );
+    }
     if (isIdle) says.push(startOver);
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
     return says.join(' ');
