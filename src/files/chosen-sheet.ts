@@ -10,7 +10,8 @@ export interface ChosenSheet {
   readonly before: number;
   /** Which sheet is read, if there are several. */
   readonly note: string | undefined;
-  readonly warnings: readonly string[];
+  /** Of the hidden rows only those below the header are read. */
+  warnings(header: number): readonly string[];
 }
 
 /** Rows of a sheet that decide whether it has a table. */
@@ -78,9 +79,11 @@ function lookThrough(
   what: string,
 ): Pick<ChosenSheet, 'width' | 'before' | 'warnings'> {
   const found = new Map<Oddity['is'], { readonly first: Oddity; count: number }>();
+  const hidden: number[] = [];
   let width = 0;
   let before = Number.POSITIVE_INFINITY;
-  for (const { cells, oddities } of rows) {
+  for (const { line, cells, oddities, isHidden } of rows) {
+    if (isHidden && cells.length > 0) hidden.push(line);
     width = Math.max(width, cells.length);
     if (cells.length > 0)
       before = Math.min(
@@ -93,8 +96,21 @@ function lookThrough(
       else known.count += 1;
     }
   }
-  const warnings = [...found.values()].map(({ first, count }) => `${what}: ${inWords(first, count)}`);
+  const warnings = (header: number): string[] => {
+    const odd = [...found.values()].map(({ first, count }) => inWords(first, count));
+    const read = hidden.filter((line) => line > header);
+    return [...odd, ...ofHidden(read)].map((text) => `${what}: ${text}`);
+  };
   return { width, before: Math.min(before, width), warnings };
+}
+
+function ofHidden([first, ...others]: readonly number[]): string[] {
+  if (first === undefined) return [];
+  const rows =
+    others.length === 0
+      ? `a row is hidden, and is read too: row ${first}`
+      : `${others.length + 1} rows are hidden, and are read too; the first is row ${first}`;
+  return [`${rows}. To leave out what a filter hides, copy the visible rows to another sheet.`];
 }
 
 function inWords({ is, cell, text }: Oddity, count: number): string {
@@ -105,12 +121,6 @@ function inWords({ is, cell, text }: Oddity, count: number): string {
       return `${isOne ? 'a number has' : `${count} numbers have`} over 15 digits, ${place}: ${text}. Excel keeps 15, so its last digits are probably wrong.`;
     case 'unstored':
       return `${isOne ? 'a formula has no stored result and counts' : `${count} formulas have no stored result and count`} as empty, ${place}. Open the file in Excel, and save it.`;
-    case 'hidden': {
-      const rows = isOne
-        ? `a row is hidden, and is read too: row ${text}`
-        : `${count} rows are hidden, and are read too; the first is row ${text}`;
-      return `${rows}. To leave out what a filter hides, copy the visible rows to another sheet.`;
-    }
     case 'error':
       return `${isOne ? 'a cell has an error' : `${count} cells have an error`}, ${place}: ${text}`;
   }

@@ -267,7 +267,7 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   const { chooseSheet } = await import('./chosen-sheet.ts');
   const isName = columnNamesOf(reading);
   const chosen = chooseSheet(workbook, what, sheet, isName);
-  const { before, width, note, warnings } = chosen;
+  const { before, width, note } = chosen;
   function* rows(): Generator<CsvRow> {
     for (const { line, cells } of chosen.rows()) {
       const filled = Array.from({ length: width - before }, (_, at) => cells[before + at] ?? '');
@@ -276,7 +276,9 @@ async function openSheet(bytes: AsyncIterable<Uint8Array | string>, reading: Rea
   }
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
-  const records = await openTable(rows(), { head, place: findHeader(head, isName) }, reading, 'sheet');
+  const place = findHeader(head, isName);
+  const records = await openTable(rows(), { head, place }, reading, 'sheet');
+  const warnings = chosen.warnings(reading.headerRow ?? place?.line ?? 0);
   const notes = [note, records.note].filter((one) => one !== undefined);
   return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
 }

@@ -17,13 +17,15 @@ export interface SheetRow {
   readonly line: number;
   /** What the cells show, from column A to the last one that is filled. */
   readonly cells: readonly string[];
+  /** Whether a person does not see it. */
+  readonly isHidden: boolean;
   /** What can't be known from the texts, by the name of the cell. */
   readonly oddities: readonly Oddity[];
 }
 
 export interface Oddity {
-  /** An integer that Excel has rounded; a formula without its result; the name of an error; the number of a row that is not shown. */
-  readonly is: 'rounded' | 'unstored' | 'error' | 'hidden';
+  /** An integer that Excel has rounded; a formula without its result; the name of an error. */
+  readonly is: 'rounded' | 'unstored' | 'error';
   /** Such as C5. */
   readonly cell: string;
   readonly text: string;
@@ -259,7 +261,7 @@ function* readRows(
         column = -1;
         cells = [];
         oddities = [];
-        isHidden = isTrue(attribute('hidden'));
+        isHidden = isTrue(attribute('hidden')) || /^0+(?:\.0+)?$/.test(attribute('ht') ?? '');
       } else if (name === 'c') {
         column = columnOf(attribute('r')) ?? column + 1;
         type = attribute('t') ?? 'n';
@@ -285,9 +287,7 @@ function* readRows(
         cells[column] = text;
       } else if (name === 'row') {
         merged.fill(line, cells);
-        if (isHidden && cells.length > 0)
-          oddities.push({ is: 'hidden', cell: nameOf(0, line), text: String(line) });
-        if (cells.length > 0 || oddities.length > 0) rows.push({ line, cells, oddities });
+        if (cells.length > 0 || oddities.length > 0) rows.push({ line, cells, isHidden, oddities });
       }
     },
   };

@@ -219,13 +219,21 @@ describe('a sheet', () => {
     else expect(found.note).toContain(note);
   });
 
-  it.each([
-    [[], []],
-    [[4], ['a row is hidden, and is read too: row 4']],
-    [[3, 5, 6], ['2 rows are hidden, and are read too; the first is row 3']],
-  ])('has a warning for rows that a person does not see: %j', async (hiddenRows, says) => {
+  it.each<[hiddenRows: readonly number[], says: readonly string[], hides: string | undefined]>([
+    [[], [], undefined],
+    [[4], ['a row is hidden, and is read too: row 4'], undefined],
+    [[3, 5, 6], ['2 rows are hidden, and are read too; the first is row 3'], undefined],
+    [[3, 5], ['2 rows are hidden, and are read too; the first is row 3'], 'ht="0" customHeight="1"'],
+    [[3, 5], [], 'ht="15" hidden="0"'],
+    // The header is not read as a row.
+    [[1], [], undefined],
+    [[1, 2], ['a row is hidden, and is read too: row 2'], undefined],
+  ])('has a warning for rows that a person does not see: %j', async (hiddenRows, says, hides) => {
     const rows = [['name', 'city'], ['Ada', 'Rome'], ['Bob', 'Bonn'], ['Eve', 'Oslo'], ['Kim', 'Bern'], ['']];
-    const { records, warnings } = await read({ sheets: [{ name: 'A', rows, hiddenRows }] });
+    // Where empty rows are hidden by default, those with cells are shown.
+    const before = '<sheetFormatPr defaultRowHeight="15" zeroHeight="1"/>';
+    const sheet = { name: 'A', rows, hiddenRows, before, ...(hides === undefined ? {} : { hides }) };
+    const { records, warnings } = await read({ sheets: [sheet] });
     expect(records).toHaveLength(4);
     const what = 'To leave out what a filter hides, copy the visible rows to another sheet.';
     expect(warnings).toEqual(says.map((one) => `a.xlsx: ${one}. ${what}`));

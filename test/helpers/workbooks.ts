@@ -12,6 +12,8 @@ export interface MadeSheet {
   readonly firstColumn?: string;
   /** The numbers of rows that a filter hides. */
   readonly hiddenRows?: readonly number[];
+  /** What a row has that is hidden. */
+  readonly hides?: string;
   /** What follows the rows, such as mergeCells; and what comes before them. */
   readonly after?: string;
   readonly before?: string;
@@ -91,6 +93,7 @@ function sheetXml({
   firstRow = 1,
   firstColumn = 'A',
   hiddenRows = [],
+  hides = 'hidden="1"',
   before = '',
   after = '',
 }: MadeSheet): string {
@@ -105,7 +108,7 @@ function sheetXml({
     });
     return cells.length === 0
       ? ''
-      : `<row r="${line}"${hiddenRows.includes(line) ? ' hidden="1"' : ''}>${made.join('')}</row>`;
+      : `<row r="${line}"${hiddenRows.includes(line) ? ` ${hides}` : ''}>${made.join('')}</row>`;
   });
   return `${before}<sheetData>${all.join('')}</sheetData>${after}`;
 }
