@@ -5,9 +5,10 @@ import { limits } from '../contract/limits.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
-import type { UnknownCost } from './journal/entries.ts';
+import { entry, type UnknownCost } from './journal/entries.ts';
 import type { IndexLine } from './journal/index-lines.ts';
-import type { Admit, OperationIndex, Reader } from './journal/operation-index.ts';
+import type { Journal } from './journal/journal.ts';
+import { type Admit, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
 import type { Kind, PriceName, Tariff } from './kinds/kind.ts';
 import { type BodyOf, kinds, type PaidKind } from './kinds/kinds.ts';
 import { createSpending, exact, type Spending } from './spending.ts';
@@ -264,8 +265,8 @@ export function toAdmit(buyer: Buyer, worst: WorstCase): Admit | undefined {
 
 /**
  * The limit for the rows of a list, those that earlier runs have sent too: that of the run or, where the day leaves less, what is counted for
- * the day: `rest` rows, or all that is left where no one can count them. So an input that grows meanwhile buys no more than was counted. `toAdmit` refuses what other processes
- * begin at the same time.
+ * the day: `rest` rows or, where no one can count them, a few at first (`extendRowLimit`). So an input that grows meanwhile buys no more than
+ * was counted. `toAdmit` refuses what other processes begin at the same time.
  */
 export async function findRowLimit(
   buyer: Buyer,
@@ -277,11 +278,48 @@ export async function findRowLimit(
   if (each.credits === null) return spending;
   const day = dayOf(buyer, each);
   if (day === undefined) return spending;
-  const left = rest === undefined ? day.leftIn(await reader.openIndex()) : rest * each.credits;
+  const left =
+    rest === undefined
+      ? Math.min(day.leftIn(await reader.openIndex()), rowsAhead * each.credits)
+      : rest * each.credits;
   const max = exact(sent * each.credits + left);
   return spending !== undefined && spending.limit <= max
     ? spending
     : createSpending(max, 'max_credits_per_day');
+}
+
+/** How many rows of an input whose rows can't be counted are counted for the day before they come: the rest is left to other purchases. */
+const rowsAhead = 25;
+
+/**
+ * Counts some more rows of such an input for the day, and raises the limit of the rows by that, up to the one of the run. False where nothing
+ * more can be bought. Throws LocalIoError.
+ */
+export async function extendRowLimit(
+  buyer: Buyer,
+  limit: Spending,
+  each: WorstCase,
+  journal: Pick<Journal, 'begin'>,
+): Promise<boolean> {
+  const { context, spending } = buyer;
+  const day = dayOf(buyer, each);
+  if (day === undefined || each.credits === null) return false;
+  const ofRun = exact((spending?.limit ?? Number.POSITIVE_INFINITY) - limit.limit);
+  if (ofRun < each.credits) {
+    if (spending !== undefined) limit.become(spending);
+    return false;
+  }
+  const credits = exact(Math.min(rowsAhead * each.credits, ofRun, day.leftIn(await openIndex(context))));
+  if (credits < each.credits) return false;
+  try {
+    await journal.begin(toAdmit(buyer, each), entry.reserved(context.clock.now(), { credits, more: true }));
+  } catch (error) {
+    // Another process was faster.
+    if (error instanceof LeadpipeError && error.outcome === 'credits') return false;
+    throw error;
+  }
+  limit.become({ ...limit, limit: exact(limit.limit + credits) });
+  return true;
 }
 
 /** The limit of the day, and what is left of it since midnight. Undefined where there is no limit, or nothing costs. */
@@ -340,7 +378,10 @@ export function usedToday(
     // What the run said counts, and not what was said of all runs of the list together when it was dropped.
     if (line.is === 'ended' && (line.worst !== undefined || line.unknown)) ended.set(op, line);
     if (line.is !== 'begun' && line.is !== 'reserved') continue;
-    const { worst = 0, unknown: cost } = ended.get(op) ?? line;
+    const end = ended.get(op);
+    // How the run ended counts where it began.
+    if (line.is === 'reserved' && line.more && end !== undefined) continue;
+    const { worst = 0, unknown: cost } = end ?? line;
     // Each part of one operation counts by itself.
     ended.delete(op);
     const isToday = Date.parse(line.time) >= midnight;

@@ -12,6 +12,11 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
   const spending = {
     limit,
     setting,
+    /** The limit is another one from now on. */
+    become(other: { readonly limit: number; readonly setting?: typeof setting }): void {
+      spending.limit = other.limit;
+      spending.setting = other.setting;
+    },
     /** Keys of purchases whose cost is not known: they have been counted already. */
     inDoubt: new Set<string>(),
     /** What purchases that ended have cost; their worst case where the cost is not known. */
@@ -22,7 +27,7 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
      * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.
      */
     reserve(worst: number): boolean {
-      if (exact(spending.spent + spending.reserved + worst) > limit) return false;
+      if (exact(spending.spent + spending.reserved + worst) > spending.limit) return false;
       spending.reserved = exact(spending.reserved + worst);
       return true;
     },

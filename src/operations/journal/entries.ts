@@ -125,7 +125,14 @@ export type JournalEntry =
       /** The rows have all been added. */
       | { type: 'placed' }
       /** A list that is resumed can cost this in addition. */
-      | { type: 'reserved'; time: string; credits: number; unknown?: UnknownCost; number?: number }
+      | {
+          type: 'reserved';
+          time: string;
+          credits: number;
+          unknown?: UnknownCost;
+          more?: true;
+          number?: number;
+        }
       /**
        * A list stopped early: what this run may have cost, in place of what was reserved for it. `sent_rows` is of all runs so far, as in
        * `terminal`.

@@ -13,7 +13,15 @@ export type IndexLine =
       /** It is resumed, into this file. */
       | { is: 'opened'; op: string; output: string }
       /** A list or the rest of a search is resumed, and can cost more than was counted. */
-      | { is: 'reserved'; op: string; time: string; worst: number; unknown?: UnknownCost | undefined }
+      | {
+          is: 'reserved';
+          op: string;
+          time: string;
+          worst: number;
+          unknown?: UnknownCost | undefined;
+          /** It is a further part of what the same run can cost. */
+          more?: true | undefined;
+        }
       /** How it ended. From then on, this counts in place of what was reserved for it. */
       | {
           is: 'ended';
@@ -42,7 +50,14 @@ export function toIndexLine(
       return { is: 'begun', op, kind, time, ...index };
     }
     case 'reserved':
-      return { is: 'reserved', op, time: entry.time, worst: entry.credits, unknown: entry.unknown };
+      return {
+        is: 'reserved',
+        op,
+        time: entry.time,
+        worst: entry.credits,
+        unknown: entry.unknown,
+        more: entry.more,
+      };
     case 'rest':
       return {
         is: 'reserved',

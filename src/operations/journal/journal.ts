@@ -96,6 +96,8 @@ async function openLocked(
     try {
       return { ...entry, number: await addToIndex(context, line, log.size(), check) };
     } catch (error) {
+      // What is refused has written nothing.
+      if (error instanceof LeadpipeError && error.outcome === 'credits') throw error;
       failure = notStored(what, path, error);
       throw failure;
     }

@@ -57,6 +57,8 @@ export interface ListEnd {
     readonly sent: number;
     /** How many of the sent requests may have been charged. */
     readonly bought: number;
+    /** Of these, how many earlier runs may have sent: they have counted for the day then. */
+    readonly again: number;
     readonly charged: Charged;
   };
   /** The first lines that can't be sent. */
@@ -74,7 +76,8 @@ export function toLastEntry(
   isFree: boolean,
 ): JournalEntry {
   const { done, failed, kept } = end.counts;
-  const spent = times(worst, end.cost.bought);
+  const { again, bought } = end.cost;
+  const spent = times(worst, bought - again);
   const sent_rows = stored.sent();
   const outcome = outcomeOf(end);
   if (outcome === undefined) return entry.spent({ ...spent, sent_rows });

@@ -27,6 +27,8 @@ interface KnownList {
   /** These, and those of other operations. */
   readonly all: readonly KnownRows[];
   readonly added: AddedRows;
+  /** Raises the limit for the rows; false where it is what it is. */
+  extend(): Promise<boolean>;
 }
 
 /** A row that was read and is not written yet. */
@@ -118,9 +120,14 @@ function createWork(buyer: Buyer, rows: ListRows, known: KnownList, toClient: To
     /** The first row that is bought, until it is told. All rows wait for that, in their order. */
     first: undefined as { readonly row: SendableRow; told(): void } | undefined,
     told: undefined as Promise<void> | undefined,
+    /** How many rows wait for the limit. No other ones are read meanwhile, so that no more is counted for the day than is needed soon. */
+    waiting: 0,
+    /** Whether the limit is being raised now; whether it can't be raised any more. */
+    extending: undefined as Promise<boolean> | undefined,
+    isAtLimit: false,
     /** What `ListEnd` says. */
     counts: { ...noRows },
-    cost: { sent: 0, bought: 0, charged: 'no' as Charged },
+    cost: { sent: 0, bought: 0, again: 0, charged: 'no' as Charged },
     flawedLines: [] as number[],
     hasMore: false,
   };
@@ -141,12 +148,12 @@ function hasEnded({ inProgress, isRead, items, stop }: Work): boolean {
   return stop.error === undefined ? isRead && items.length === 0 : inProgress.size === 0;
 }
 
-/** Reads rows and sets off what each needs. Waits while too many of them are in memory, or wait to be sent. */
+/** Reads rows and sets off what each needs. Waits while too many of them are in memory or wait to be sent, or one waits for the limit. */
 async function readAhead(work: Work): Promise<void> {
   const { changes, items, purchases, rows, stop } = work;
   const most = Math.max(256, 16 * rows.concurrency);
   for await (const row of requestedRows(rows, rows.source.take())) {
-    while (items.length >= most && stop.error === undefined) await changes.next();
+    while ((items.length >= most || work.waiting > 0) && stop.error === undefined) await changes.next();
     await purchases.room();
     if (stop.error !== undefined) return;
     if (row.is === 'beyond') {
@@ -207,29 +214,55 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
     throw error;
   } finally {
-    countCost(work, charged);
+    countCost(work, charged, isInDoubt(known));
   }
+}
+
+/** Whether a row may have been sent by an earlier run, which has counted what it can cost. It is sent again with its key. */
+function isInDoubt(known: Known | undefined): boolean {
+  return known?.isOwn === true && known.state === 'sent';
 }
 
 /** Reserves the cost of a row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
-async function reserve({ buyer, changes, rows, stop }: Work, known: Known | undefined): Promise<void> {
+async function reserve(work: Work, known: Known | undefined): Promise<void> {
+  const { buyer, changes, rows, stop } = work;
   const { spending } = buyer;
   if (spending === undefined) return;
   const credits = rows.worst.credits ?? 0;
-  // Its possible cost is counted already, and stays this row's own.
-  const isCounted = known?.isOwn && known.state === 'sent';
+  // Its possible cost stays this row's own.
+  const isCounted = isInDoubt(known);
   if (isCounted) spending.settle(0, -credits);
-  while (!spending.reserve(credits) && !isCounted) {
-    if (stop.error === undefined && spending.reserved === 0)
-      stop.because(toOverLimit(credits, spending, 'the next row'));
-    if (stop.error !== undefined) throw stop.error;
-    await changes.next();
+  if (spending.reserve(credits) || isCounted) return;
+  work.waiting++;
+  try {
+    while (!spending.reserve(credits)) {
+      if (stop.error === undefined && (await extend(work))) continue;
+      if (stop.error === undefined && spending.reserved === 0)
+        stop.because(toOverLimit(credits, spending, 'the next row'));
+      if (stop.error !== undefined) throw stop.error;
+      await changes.next();
+    }
+  } finally {
+    work.waiting--;
+    changes.tell();
   }
 }
 
+/** Raises the limit, once for all who wait for that. False where it stays as it is. */
+async function extend(work: Work): Promise<boolean> {
+  if (work.isAtLimit) return false;
+  work.extending ??= work.known.extend().finally(() => {
+    work.extending = undefined;
+  });
+  const isExtended = await work.extending;
+  work.isAtLimit ||= !isExtended;
+  return isExtended;
+}
+
 /** Counts what a row has cost. What it did not cost can be spent for others. */
-function countCost({ buyer, changes, cost, isFree, rows }: Work, charged: Charged): void {
+function countCost({ buyer, changes, cost, isFree, rows }: Work, charged: Charged, isAgain: boolean): void {
   if (charged !== 'no') cost.bought++;
+  if (charged !== 'no' && isAgain) cost.again++;
   if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
   buyer.spending?.settle(rows.worst.credits ?? 0, charged === 'no' ? 0 : undefined);
   changes.tell();

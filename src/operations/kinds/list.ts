@@ -5,7 +5,7 @@ import type { Delivery } from '../delivery.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
-import { findRowLimit, times } from '../money.ts';
+import { extendRowLimit, findRowLimit, times } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
 import { exact, type Spending } from '../spending.ts';
 import { readAddedRows } from './added-rows.ts';
@@ -132,7 +132,11 @@ async function* work(
     stored = await openStoredRows(folder, journal);
     await openOthers(otherOperations, others);
     const added = await readAddedRows(operation, otherOperations, order.terms);
-    const known = { keyBase: rows.run ?? operationId, stored, all: [stored, ...others], added };
+    const extend = async (): Promise<boolean> =>
+      limit !== undefined && limit !== buyer.spending && !rows.source.isRepeatable
+        ? await extendRowLimit(buyer, limit, rows.worst, journal)
+        : false;
+    const known = { keyBase: rows.run ?? operationId, stored, all: [stored, ...others], added, extend };
     end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
     const { counts, cost, stop, hasMore } = end;
     const { credits, unknown } = times(rows.worst, cost.bought);
