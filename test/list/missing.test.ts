@@ -181,6 +181,19 @@ describe('--only-missing', () => {
     ]);
   });
 
+  it('keeps what a lead was enriched with beside an answer of the same name', async () => {
+    const own = '"links":{},"enrich_fields":{"email":{"content":"own@x","reference":null}}';
+    for (const email of ['', ',"email":"ann@x"', ',"email":{"content":"ann@x"}']) {
+      await serve({});
+      write('leads.jsonl', `{"name":"Ann",${own}${email}}\n`);
+      await contacts('--input', 'leads.jsonl', '--only-missing', '-o', 'out.csv');
+      expect(service.requests()).toBe(email === '' ? 1 : 0);
+      const [header = '', row = ''] = onDisk('out.csv');
+      expect(header).toMatch(/,email,email_reference,email_2,email_reference_2,email_error,other$/);
+      expect(row).toMatch(/,own@x,,ann@(x|example\.com),,,$/);
+    }
+  });
+
   it('knows an answer in either form, in whatever record it comes', async () => {
     const lines = [
       '{"objective":"Ann"}',

@@ -23,7 +23,7 @@ import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
-import { columnsOf, layoutOf, withoutColumns } from './list-columns.ts';
+import { columnsOf, layoutOf, type RecordColumns } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
 import { csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
 import { createErrors, createReceived, toProgress, toSummary } from './rows-report.ts';
@@ -92,11 +92,12 @@ export async function buyList(
 /** How answers are joined to their rows, and how these are printed. Throws UsageError where there is nothing to fill in. */
 function toJoined(options: Options, list: ListOf, input: RowInput) {
   const into = options.into ?? list.into;
-  const fill = options.onlyMissing ? toFill(list, into, input) : undefined;
-  const base = columnsOf(input, input.head[0]?.record);
+  const first = input.head[0]?.record;
+  const base = columnsOf(input, first);
+  const fill = options.onlyMissing ? toFill(list, into, input, base) : undefined;
   const own = [...namesIn(input), ...base.columns.map(({ header }) => header)];
   const join = fill ?? list.join(into, new Set(own));
-  const shown = withoutColumns(base, fill?.replaces ?? []);
+  const shown = columnsOf(input, first, fill?.replaces);
   const layout = list.layout ?? { ...layoutOf(shown, join.columns, join.members), records: list.records };
   return { into, base, join, isKept: fill?.isKept, layout };
 }
@@ -157,10 +158,20 @@ function toListTerms(
 }
 
 /** How answers are filled in. Throws UsageError where a table has no column for them: all of it would be bought. */
-function toFill({ fields = [], fill }: ListOf, into: string, input: RowInput): Fill | undefined {
+function toFill(
+  { fields = [], fill }: ListOf,
+  into: string,
+  input: RowInput,
+  { leadHeaders = [] }: RecordColumns,
+): Fill | undefined {
   const { columns, format, head, what } = input;
   const records = head.flatMap(({ record }) => record ?? []);
-  const found = fill?.(into, { isTable: format === 'csv', names: namesIn(input), head: records });
+  const found = fill?.(into, {
+    isTable: format === 'csv',
+    names: namesIn(input),
+    headers: leadHeaders,
+    head: records,
+  });
   if (columns === undefined || columns.length === 0 || found?.isThere) return found;
   const wanted = fields.length === 0 ? `"${into}"` : fields.map((field) => `"${field}"`).join(', ');
   throw new UsageError(

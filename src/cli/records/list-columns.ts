@@ -13,27 +13,31 @@ export interface RecordColumns {
   readonly members: readonly string[] | undefined;
   /** For leads: the fields of `enrich_fields` that they show. */
   readonly enrichFields?: readonly string[];
+  /** For leads: the headers of what all leads have. */
+  readonly leadHeaders?: readonly string[];
 }
 
 const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
 
 /**
  * Pure: the columns for the records of an input: those of CSV, or the members of its first record; for leads those of a search and then
- * everything else.
+ * everything else. Those of the members in `without` are left out.
  */
 export function columnsOf(
   { columns, format, rawHeaders }: Pick<Input, 'columns' | 'format' | 'rawHeaders'>,
   first: JsonText | undefined,
+  without: readonly string[] = [],
 ): RecordColumns {
   const members = objectMembers(first ?? '{}');
-  const names = columns ?? [...members.keys()];
+  const names = columns ?? [...members.keys()].filter((name) => !without.includes(name));
   if (columns !== undefined || !members.has('name') || !members.has('links')) {
     const own = names.map((name, at) => ({ ...toColumn(name), rawHeader: rawHeaders?.[at] }));
     return { columns: own, table: () => plainTable(own), members: format === 'jsonl' ? names : undefined };
   }
   const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
   const leads = entityLayout(enrichFields);
-  const taken = new Set(leads.columns.map(({ header }) => header));
+  const leadHeaders = leads.columns.map(({ header }) => header);
+  const taken = new Set(leadHeaders);
   const more = names
     .filter((name) => !leadMembers.includes(name))
     .map((name) => ({ ...toColumn(name), header: unique(taken, name, 'lead') }));
@@ -42,6 +46,7 @@ export function columnsOf(
     table: () => [...entityTable(enrichFields), ...plainTable(more)],
     members: [...leadMembers, ...names],
     enrichFields,
+    leadHeaders,
   };
 }
 
@@ -67,16 +72,6 @@ export function layoutOf(
     members:
       record.members === undefined ? [...record.columns.map(({ header }) => header), ...members] : undefined,
     table: () => listTable(record.table(), answer),
-  };
-}
-
-/** Pure: the columns of a record without some that those of its answer stand for. */
-export function withoutColumns(record: RecordColumns, headers: readonly string[]): RecordColumns {
-  const isOther = ({ header }: { readonly header: string }): boolean => !headers.includes(header);
-  return {
-    ...record,
-    columns: record.columns.filter(isOther),
-    table: () => record.table().filter(isOther),
   };
 }
 

@@ -18,13 +18,15 @@ export interface FillInput {
   /** Whether its records are rows of a table, all with these columns. */
   readonly isTable: boolean;
   readonly names: readonly string[];
+  /** Headers of columns that are no members of the records. */
+  readonly headers: readonly string[];
   /** The first records. */
   readonly head: readonly JsonText[];
 }
 
 /** How answers are filled in where they are missing. What stands in a record is never written over, but for the note that says why there is none. */
 export interface Fill extends Join {
-  /** Columns of the records that those of the answer stand for. */
+  /** Members of the records that the columns of the answer stand for. */
   readonly replaces: readonly string[];
   /** Whether a column for the answer is there. */
   readonly isThere: boolean;
@@ -37,7 +39,7 @@ export function fillWith(
   toValue: (answer: JsonView) => JsonText | undefined,
   parts: Parts,
   into: string,
-  { isTable, names, head }: FillInput,
+  { isTable, names, headers, head }: FillInput,
 ): Fill {
   const own = (name: string): string => nameIn(names, name) ?? name;
   const [member, error] = [own(into), own(`${into}_error`)];
@@ -50,12 +52,9 @@ export function fillWith(
   const members = [...new Set([...(isTable ? [] : [member]), ...flatNames, error])].filter(
     (name) => !others.includes(name),
   );
-  const free = uniqueNames(
-    others,
-    parts.map(([name]) => name),
-  );
-  const columns: Column[] = parts.map((part, at) => ({
-    header: isNestedByDefault ? free(part[0]) : (flatNames[at] ?? part[0]),
+  const free = uniqueNames([...others, ...headers], flatNames);
+  const columns: Column[] = parts.map((part) => ({
+    header: isTable ? own(part[0]) : free(own(part[0])),
     ...(part[2]?.keeps === undefined ? {} : { keeps: part[2].keeps }),
     from: (record) => partOf(record, part),
   }));
