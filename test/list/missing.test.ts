@@ -169,6 +169,13 @@ describe('--only-missing', () => {
     );
   });
 
+  it('writes no cell for what says nothing, so that it is still missing in CSV', async () => {
+    await serve({ lost: new Set(['Bo']) });
+    write('list.jsonl', '{"objective":"Ann","email":"a@x"}\n{"objective":"Bo","email":{"content":null}}\n');
+    expect((await contacts('--input', 'list.jsonl', '--only-missing', '-o', 'out.csv')).code).toBe(3);
+    expect(onDisk('out.csv')[2]).toMatch(/^Bo,,,"its answer was lost/);
+  });
+
   it('leaves alone a field of the row that is called like one of the answer beside it', async () => {
     const row = '{"entity_context":"Ann","city":"Rome","enrich":null,"enrich_error":"its answer was lost"}';
     write('list.jsonl', `${row}\n{"entity_context":"Bo","city":"Rome"}\n`);

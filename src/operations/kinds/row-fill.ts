@@ -65,7 +65,7 @@ export function fillWith(
     isKept(record) {
       const view = new JsonView(record);
       const note = stringOf(view.member(error))?.trim() ?? '';
-      return lastNotes.includes(note) || deciding.every((part) => isFilled(partOf(view, part)));
+      return lastNotes.includes(note) || deciding.every((part) => partOf(view, part) !== undefined);
     },
     columns: isTable ? columns.filter(({ header }) => !names.includes(header)) : columns,
     members,
@@ -96,7 +96,9 @@ export function fillWith(
   }
 
   function partOf(record: JsonView, [header, paths]: Parts[number]): JsonText | undefined {
-    return isNested(record) ? record.inner(member)?.find(paths) : record.member(own(header));
+    const part = isNested(record) ? record.inner(member)?.find(paths) : record.member(own(header));
+    // In a cell, {"content":null} would be a text that says something.
+    return isFilled(part) ? part : undefined;
   }
 
   /** The parts of an answer that a flat record lacks. */
@@ -106,7 +108,7 @@ export function fillWith(
   ): (readonly [string, JsonText | undefined])[] {
     const found = new JsonView(value);
     return parts
-      .filter((part) => !isFilled(partOf(record, part)))
+      .filter((part) => partOf(record, part) === undefined)
       .map(([header, paths]) => [own(header), found.find(paths)] as const)
       .filter(([, text]) => isFilled(text));
   }
