@@ -236,6 +236,17 @@ describe('a search that was left', () => {
     if (worst === 0) expect(dry.stderr).toSay('Nothing is left to buy.');
   });
 
+  it('is refused without a number for --limit, which would be of the whole search', async () => {
+    const line = 'search company x --limit 9 -o leads.jsonl';
+    expect((await cutAt.leadpipe(line)).code).toBe(3);
+    writeSettings(cutAt.env, { max_credits_per_day: 12 });
+    const { code, stderr } = await cutAt.leadpipe(line);
+    expect({ code, stderr }).toMatchObject(ending(5, 'this can cost 7 credits, but only 3 are left'));
+    expect(stderr).not.toContain('--limit');
+    const other = await cutAt.leadpipe('search company y --limit 9 -o other.jsonl');
+    expect(other.stderr).toSay('ask for fewer with --limit 3');
+  });
+
   it('before any lead came: all of it', async () => {
     const at = await machineWith((socket) => void socket.destroy());
     const line = 'search company x --limit 9 -o leads.jsonl';

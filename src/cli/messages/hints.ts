@@ -18,6 +18,8 @@ export interface Ran {
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
   has(option: `--${string}`): boolean;
+  /** Whether it was to resume an operation. */
+  readonly isRest?: boolean;
 }
 
 type Hints = {
@@ -263,9 +265,9 @@ function toLines(lines: readonly number[], count: number): string {
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
 function toFewer(
   { worst, left }: { readonly worst?: number | undefined; readonly left?: number | undefined },
-  { args, has, options }: Ran,
+  { args, has, isRest, options }: Ran,
 ): string {
-  if (!has('--limit') || args[0] === 'web2list' || left === 0) return '';
+  if (isRest || !has('--limit') || args[0] === 'web2list' || left === 0) return '';
   const { default: defaultLimit } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
   const { limit = defaultLimit } = options;
   if (!worst || left === undefined) return ', or ask for fewer with --limit';
@@ -304,10 +306,13 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
 const noCommand: Ran = { options: {}, args: [], has: () => false };
 
 /** Pure: the hint of an error, in the words of the command line; undefined where there is none. */
-export function toHint({ details: { hint, facts } }: LeadpipeError, ran = noCommand): string | undefined {
+export function toHint({ details }: LeadpipeError, ran = noCommand): string | undefined {
+  const { facts, hint, operationId } = details;
   if (hint !== undefined || facts === undefined) return hint;
   const found = hints[facts.is] as string | ((facts: Facts, ran: Ran) => string);
-  return typeof found === 'string' ? found : found(facts, ran);
+  // What is refused before it begins has no ID, unless it was begun by an earlier run.
+  const isRest = operationId !== undefined && ['over_limit', 'over_day_limit'].includes(facts.is);
+  return typeof found === 'string' ? found : found(facts, { ...ran, isRest });
 }
 
 /** Pure: the command that resumes the operation of a task. Without an operation, the command that reads on from the position. */
