@@ -1,6 +1,5 @@
 import {
   arrayItems,
-  eachText,
   isFilled,
   isOf,
   type JsonText,
@@ -9,6 +8,7 @@ import {
   objectMembers,
   type Source,
   stringOf,
+  textsAnywhereIn,
 } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
@@ -35,12 +35,12 @@ export function enriched(
 export function linksIn(links: JsonText = 'null'): JsonText[] {
   const members = new JsonView(links);
   const [website = [], profile = []] = ['website', 'linkedin_url'].map((name) =>
-    textsIn(members.member(name)),
+    withoutBlanks(members.member(name)),
   );
-  const known = profile.some((text) => stringOf(text)?.includes('/in/'))
+  const known = profile.some((text) => meaningOf(text).includes('/in/'))
     ? [profile, website]
     : [website, profile];
-  const texts = [...known.flat(), ...textsIn(links)];
+  const texts = [...known.flat(), ...withoutBlanks(links)];
   const addresses = texts.filter(isAddress);
   if (addresses.length > 0) return addresses;
   // Handles. Deeper down a text may only say of what kind another is, and many leads have that in common.
@@ -48,13 +48,17 @@ export function linksIn(links: JsonText = 'null'): JsonText[] {
   return own.length > 0 ? own : texts.length > 0 ? [links] : [];
 }
 
-function textsIn(value: JsonText = 'null'): JsonText[] {
-  return [...eachText(value)].filter(isFilled);
+function withoutBlanks(value: JsonText = 'null'): JsonText[] {
+  return textsAnywhereIn(value).filter((text) => meaningOf(text).trim() !== '');
+}
+
+function meaningOf(text: JsonText): string {
+  return JSON.parse(text);
 }
 
 /** Whether a text is an address or a handle, and no word beside one, such as the kind of a link. */
 function isAddress(value: JsonText): boolean {
-  const text = stringOf(value)?.trim() ?? '';
+  const text = meaningOf(value).trim();
   if (/^[a-z][a-z\d+.-]*:\/\/\S/i.test(text)) return true;
   return !/\s/.test(text) && /^@\w|[\p{L}\p{N}]\.\p{L}{2}/u.test(text);
 }

@@ -87,12 +87,14 @@ export function* eachItem(text: JsonText): Generator<JsonText, void> {
 }
 
 /** The texts in a value at any depth, as they were written, without the names of members. It may be nested deeper than a stack is. */
-export function* eachText(value: JsonText): Generator<JsonText, void> {
+export function textsAnywhereIn(value: JsonText): JsonText[] {
+  const texts: JsonText[] = [];
   for (let at = value.indexOf('"'); at !== -1; ) {
     const end = endOfString(value, at);
-    if (value.charCodeAt(skipSpace(value, end)) !== 0x3a) yield value.slice(at, end);
+    if (value.charCodeAt(skipSpace(value, end)) !== 0x3a) texts.push(value.slice(at, end));
     at = value.indexOf('"', end);
   }
+  return texts;
 }
 
 /** The names of members, from the outside to the inside. */
