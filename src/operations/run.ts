@@ -247,8 +247,10 @@ async function* work<Result>(
     folder,
     journal,
     async open(opening, progress) {
-      // The journal has the intent before a file is touched, so that the owner of the file can be found.
+      // The journal says whose a file is before it is touched: by the intent, or by this where it may hold rows of another operation.
       if (isNew && order.terms.output !== null) await append(...late.splice(0));
+      if (!isNew && opening === 'new' && place.output !== undefined)
+        await journal.append(...entry.opened(0, place.output));
       delivery = await place.open(opening, progress, place.lock, operationId);
       return delivery;
     },

@@ -6,6 +6,7 @@ import { createMachine } from '../helpers/machine.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { startCountingService } from './counting-service.ts';
 import { simulate, startSimulated } from './simulated.ts';
+import { live, type Told } from './story.ts';
 
 beforeAll(simulate);
 
@@ -212,4 +213,11 @@ it('the most that the rest of a killed list can cost has the rows that were to b
     const paid = service.purchases.length - before;
     expect({ nth, isCovered: paid > 0 && paid <= Number(most), stderr }).toMatchObject({ isCovered: true });
   }
+});
+
+it('a run that is refused when it has opened the file of another one leaves none of its rows in that one’s', async () => {
+  const told: Told = { runs: 0, real: 0, endings: new Map() };
+  // What it took: a search in a file that a task was adding to, refused by the limit of the day, and then the task again.
+  await live('1b6a60ce-10', 20, 0.01, told);
+  expect(told.runs).toBeGreaterThan(15);
 });
