@@ -33,19 +33,30 @@ export function enriched(
  * round; then the others in their order. One may come twice.
  */
 export function linksIn(links: JsonText = 'null'): JsonText[] {
+  const texts = [...firstLinks(links), ...withoutBlanks(links)];
+  const addresses = texts.filter(isAddress);
+  if (addresses.length > 0) return addresses;
+  const own = ownTexts(links);
+  return own.length > 0 ? own : texts.length > 0 ? [links] : [];
+}
+
+/** The same for people, who also see what is no address, such as a phone number. */
+export function shownLinksIn(links: JsonText = 'null'): JsonText[] {
+  return [...firstLinks(links), ...ownTexts(links), ...linksIn(links)];
+}
+
+function firstLinks(links: JsonText): JsonText[] {
   const members = new JsonView(links);
   const [website = [], profile = []] = ['website', 'linkedin_url'].map((name) =>
     withoutBlanks(members.member(name)),
   );
-  const known = profile.some((text) => meaningOf(text).includes('/in/'))
-    ? [profile, website]
-    : [website, profile];
-  const texts = [...known.flat(), ...withoutBlanks(links)];
-  const addresses = texts.filter(isAddress);
-  if (addresses.length > 0) return addresses;
-  // Handles. Deeper down a text may only say of what kind another is, and many leads have that in common.
-  const own = [...objectMembers(links).values()].filter((value) => isOf('string')(value) && isFilled(value));
-  return own.length > 0 ? own : texts.length > 0 ? [links] : [];
+  const isPerson = profile.some((text) => meaningOf(text).includes('/in/'));
+  return isPerson ? [...profile, ...website] : [...website, ...profile];
+}
+
+/** Handles. Deeper down a text may only say of what kind another is, and many leads have that in common. */
+function ownTexts(links: JsonText): JsonText[] {
+  return [...objectMembers(links).values()].filter((value) => isOf('string')(value) && isFilled(value));
 }
 
 function withoutBlanks(value: JsonText = 'null'): JsonText[] {

@@ -1,5 +1,5 @@
 import type { Column, Layout, Link, TableColumn, Tone } from '../columns/layout.ts';
-import { enriched, linksIn, score } from '../columns/record-parts.ts';
+import { enriched, score, shownLinksIn } from '../columns/record-parts.ts';
 import { type JsonText, type JsonView, stringOf } from '../json/text.ts';
 import { addressIn, readable, shortLinks } from './readable.ts';
 
@@ -132,7 +132,7 @@ type LinkValue = Link & { readonly value: JsonText | undefined };
 /** The first different links, at most `count`. */
 function differentLinks(record: JsonView, count: number): LinkValue[] {
   const found = new Map<string, LinkValue>();
-  for (const value of linksIn(record.member('links'))) {
+  for (const value of shownLinksIn(record.member('links'))) {
     const text = shortLinks(readable(value));
     if (text !== '' && !found.has(text)) found.set(text, { text, value, address: addressIn(value) });
     if (found.size === count) break;
