@@ -155,7 +155,7 @@ export interface Counted {
   readonly unknown?: UnknownCost;
 }
 
-/** Pure: what counts for the day while a run is active. Rows that no one can count: the whole limit that they share. */
+/** Pure: what counts for the day while a run is active. Rows that no one can count: the limit that they share so far. */
 export function toCounted(costs: Costs): Counted {
   if (costs.is === 'nothing') return { credits: 0 };
   if (costs.is === 'once') return times(costs.worst, 1);
@@ -305,10 +305,7 @@ export async function extendRowLimit(
   const day = dayOf(buyer, each);
   if (day === undefined || each.credits === null) return false;
   const ofRun = exact((spending?.limit ?? Number.POSITIVE_INFINITY) - limit.limit);
-  if (ofRun < each.credits) {
-    if (spending !== undefined) limit.become(spending);
-    return false;
-  }
+  if (ofRun <= 0 && spending !== undefined) limit.become(spending);
   const credits = exact(Math.min(rowsAhead * each.credits, ofRun, day.leftIn(await openIndex(context))));
   if (credits < each.credits) return false;
   try {

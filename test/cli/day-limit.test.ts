@@ -115,6 +115,14 @@ describe('a list whose rows can not be counted', () => {
     expect(service.charged.size).toBe(30);
   });
 
+  it('does not cost more than the day has where the limit of the run is a little higher', async () => {
+    await withRows();
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 5 });
+    const { code, stderr } = await at.leadpipe(`${line} --max-credits 6`, { stdin: rows(4) });
+    expect({ code, stderr }).toMatchObject(ending(5, 'left for today'));
+    expect(service.charged.size).toBe(2);
+  });
+
   it('never costs more than the day has, with others at the same time', async () => {
     await withRows();
     const all = [0, 1, 2].map(async (nth) => {
