@@ -98,7 +98,6 @@ interface MoreFacts {
     resumeBy: 'wait' | 'fetch';
     operationId: string | undefined;
   };
-  read_elsewhere: { leadsSearchId: string; pts: number };
   /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
   list_left: {
     operationId: string;
@@ -119,6 +118,8 @@ interface MoreFacts {
     isIdle: boolean;
     /** Whether there are rows that were not wanted yet. */
     hasMore: boolean;
+    /** The file with the rows, where they are not in their place. */
+    kept: string | undefined;
   };
 }
 
@@ -232,9 +233,6 @@ export class ConfigurationError extends LeadpipeError {
 
 /** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
-
-/** The `type` of an error: the last row of a file that rows shall be added to is incomplete. */
-export const tornRow = 'torn_row';
 
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {

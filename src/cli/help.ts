@@ -1,6 +1,6 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
-import type { PriceName } from '../operations/kinds/kind.ts';
+import type { PriceName } from '../operations/prices.ts';
 import { toExitCodes } from './exit-codes.ts';
 
 /** What a command's help and the manual page say below its options. */

@@ -83,7 +83,7 @@ function isDoubtful({ details }: RequestError): boolean {
   return details.charged !== 'no';
 }
 
-/** The error to throw. After a doubtful attempt the request stays in doubt, unless the service itself refused it. */
+/** The error to throw. After a doubtful attempt the request stays in doubt, whatever the service says later. */
 function toLastError(
   last: RequestError,
   doubt: RequestError | undefined,
@@ -96,7 +96,9 @@ function toLastError(
     const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
     return last.with({ facts: { is: 'busy_until', until } });
   }
-  if (isDoubtful(last) || fault === 'no_credits' || fault === 'invalid') return last;
+  if (isDoubtful(last)) return last;
+  // It is told what the service refused, and that the first attempt may have been charged all the same.
+  if (fault === 'no_credits' || fault === 'invalid') return last.with({ charged: 'maybe' });
   const more =
     fault === 'already_exists'
       ? ". The service has the request, but its answer can't be fetched again"

@@ -178,10 +178,6 @@ const hints: Hints = {
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumeCommand(operationId)}`,
   task_left: (task, { options }) => `To resume: ${toTaskCommand(task, options)}`,
-  read_elsewhere({ leadsSearchId, pts }, { options }) {
-    const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
-    return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
-  },
   replay_too_old:
     'It may have been charged; check `leadpipe balance`. To search again, run the same command; it is a new purchase.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {

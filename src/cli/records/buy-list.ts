@@ -6,11 +6,11 @@ import { UsageError } from '../../errors.ts';
 import { isSameFile } from '../../files/target.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import type { ListRows, RowOrder, Shard } from '../../operations/kinds/list-rows.ts';
+import type { ListRows, Shard } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
-import { toWorstCase } from '../../operations/money.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
+import { toWorstCase } from '../../operations/prices.ts';
 import type { Order } from '../../operations/run.ts';
 import { shortened } from '../../operations/wording.ts';
 import type { Format } from '../../output/writer.ts';
@@ -64,7 +64,7 @@ export async function buyList(
     const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
       label: `reading ${input.what}`,
-      printed: () => ({ shape: 'list', layout: joined.layout, csv }),
+      printed: { shape: 'list', layout: joined.layout, csv },
       opened: errors.openBeside,
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnLater) {
@@ -81,7 +81,7 @@ export async function buyList(
     tellAtEnd(notes, input);
     for (const path of input.unfound()) notes.warn(`--template: "${path}" is empty in every row`);
     if (finished === undefined) return undefined;
-    close(context, options, toSummary(list, finished, received, rows.worst, options.errors));
+    close(context, options, toSummary(list, finished, received, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) notes.say(toRestHint(options, finished.operationId));
     else if (finished.isIdle) notes.say(startOver);
@@ -197,7 +197,7 @@ function toRestHint(options: Options, operationId: string): string {
 }
 
 /** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
-async function countRows({ source, shard }: RowOrder): Promise<number> {
+async function countRows({ source, shard }: ListRows): Promise<number> {
   let count = 0;
   for await (const { number } of source.look()) {
     if (shard === undefined || number % shard.of === shard.index) count++;

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { defaults } from '../../../config/defaults.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { ReadTerms } from '../../../operations/kinds/job.ts';
+import type { ReadTerms } from '../../../operations/order.ts';
 import { numberIn, option, seconds, under } from '../../options/option-builders.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import { leadColumns, leadShape } from '../../options/search-options.ts';
