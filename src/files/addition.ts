@@ -15,9 +15,10 @@ export interface Addition {
   readonly at: number;
   readonly length: number;
   readonly digest: string;
-  /** The file that takes the place of the old one. */
+  /** The file that takes the place of the old one, and when it was made: the number of a file is used again. */
   readonly dev: number;
   readonly ino: number;
+  readonly birthtimeMs: number;
   /** The name under which a database has noted that they are in it. */
   readonly note?: string;
 }
@@ -51,8 +52,8 @@ export async function addToFile(
       const rows = await add(to, old);
       if (before !== undefined) await takeRights(to.handle, before);
       await to.handle.sync();
-      const { dev, ino } = await to.handle.stat();
-      await adding({ output: target, ...rows, dev, ino });
+      const { birthtimeMs, dev, ino } = await to.handle.stat();
+      await adding({ output: target, ...rows, dev, ino, birthtimeMs });
       if (!isSame(before, await statOf(target, path))) continue;
       if (await placeOwnFile(to, target)) return;
       throw new LocalIoError(`${to.path} was moved or replaced by another program; ${path} was not changed`, {
@@ -72,12 +73,13 @@ function isSame(before: Stats | undefined, now: Stats | undefined): boolean {
 }
 
 /** Whether rows of an earlier run are in the file, as it is now. Others may have added rows behind them. Throws LocalIoError. */
-export async function isAdded({ at, dev, digest, ino, length, output }: Addition): Promise<boolean> {
+export async function isAdded(addition: Addition): Promise<boolean> {
+  const { at, digest, length, output } = addition;
   const file = await openOld(output, output);
   if (file === undefined) return false;
   try {
     const found = await file.stat();
-    if (found.dev === dev && found.ino === ino) return true;
+    if ((['dev', 'ino', 'birthtimeMs'] as const).every((name) => found[name] === addition[name])) return true;
     return found.size >= at + length && (await digestOfRows(file, at, at + length)) === digest;
   } finally {
     await file.close();

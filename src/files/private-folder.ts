@@ -43,13 +43,13 @@ const forgottenMs = 86_400_000;
 /** Runs `work` with a new folder of this process's own (0700), in the one with this name, and removes it. Throws what `work` and the file system throw. */
 export async function inFolderOfOwn<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
   await makePrivateFolder(parent);
+  const folder = await mkdtemp(join(parent, 'made-'));
+  const { mtimeMs: now } = await stat(folder);
   for (const name of await readdir(parent)) {
     const old = join(parent, name);
     const found = await stat(old).catch(() => undefined);
-    if (found && Math.abs(Date.now() - found.mtimeMs) > forgottenMs)
-      await rm(old, { recursive: true, force: true });
+    if (found && now - found.mtimeMs > forgottenMs) await rm(old, { recursive: true, force: true });
   }
-  const folder = await mkdtemp(join(parent, 'made-'));
   try {
     return await work(folder);
   } finally {

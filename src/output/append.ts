@@ -38,14 +38,14 @@ export async function openAppending(target: string, path: string, appended: Appe
     lineEnd,
     delimiter,
     async isNothing(rows, there) {
-      const known = (await check(there, path, wanted)).delimiter;
+      const known = (await check(there, path, wanted).catch(failChanged)).delimiter;
       if (known === undefined) return (await rows.stat()).size === 0;
       return (await headOf(rows, known)).below >= (await rows.stat()).size;
     },
     write: (rows) => async (to, old) => {
       if (old !== undefined) await copyInto(old, to.handle);
       const { size: at } = await to.handle.stat();
-      const now = old === undefined ? nothingThere : await checkAgain(old, path, wanted);
+      const now = old === undefined ? nothingThere : await checkOpen(old, path, wanted).catch(failChanged);
       if (now.before !== '') await to.handle.appendFile(now.before);
       const from = now.delimiter === undefined ? 0 : (await headOf(rows, now.delimiter)).below;
       for await (const block of blocksOf(rows, from)) await to.handle.appendFile(block);
@@ -68,12 +68,11 @@ async function check(target: string, path: string, appended: Appended): Promise<
   }
 }
 
-/** The same when the rows are there, and paid for. */
-async function checkAgain(file: FileHandle, path: string, appended: Appended): Promise<Checked> {
-  return await checkOpen(file, path, appended).catch((error: LeadpipeError) => {
-    const message = `${error.message}: another program has changed it since this run began`;
-    throw new LocalIoError(message, { type: outputChanged, cause: error });
-  });
+/** The rows are there, and paid for, when it is asked again. */
+function failChanged(error: unknown): never {
+  if (!(error instanceof UsageError)) throw error;
+  const message = `${error.message}: another program has changed it since this run began`;
+  throw new LocalIoError(message, { type: outputChanged, cause: error });
 }
 
 /** The line end of the file, its delimiter if it has a header, and the line end that its last row lacks. */
