@@ -84,7 +84,7 @@ interface MoreFacts {
     request: EntitySearchRequest;
   };
   /** Everything has arrived, but its file is not in place. */
-  unplaced: { operationId: string | undefined; isStored: boolean };
+  unplaced: { operationId: string | undefined; isStored: boolean; isList?: boolean };
   /** `known` are the operations of this machine. */
   no_operation: { operationId: string; known: readonly string[] };
   resume_elsewhere: { operationId: string };

@@ -43,6 +43,8 @@ export async function statOrNothing(path: string): Promise<Stats | undefined> {
 /** Whether two names, which need not exist, mean the same regular file, through symbolic or hard links. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  // A folder in a path that does not exist (`sub/..`) could be made at any time.
+  if ((a === undefined || b === undefined) && resolve(one) === resolve(other)) return true;
   if (a === undefined && b === undefined) return (await targetOf(one)) === (await targetOf(other));
   return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
 }

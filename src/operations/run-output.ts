@@ -35,8 +35,6 @@ export function createOutput(
 ) {
   const { buyer, operation, order } = run;
   const { clock, directories } = buyer.context;
-  /** What the runs of this operation have made beside their outputs. */
-  const files = [...(operation?.files ?? [])];
   let delivery: Delivery | undefined;
   let printed = operation?.progress.printed ?? 0;
   let [notedAt, noted] = [Number.NEGATIVE_INFINITY, printed];
@@ -50,7 +48,6 @@ export function createOutput(
   async function announce(file: string): Promise<void> {
     if (run.operationId === undefined) return;
     note(entry.part(file));
-    files.push(file);
   }
 
   async function deliver(records: Records): Promise<void> {
@@ -109,20 +106,19 @@ export function createOutput(
       const { folder, journal } = run;
       const keeps = kindOf(order.kind)?.keeps;
       if (folder === undefined || (keeps !== 'leads' && keeps !== 'answer')) return;
-      const earlier = files.slice(0, operation?.files.length);
       const known = operation && keeps === 'leads' ? await printReceived(folder) : undefined;
       run.received = await openReceived(folder, journal, known);
       // This run's own file has all of that now.
-      if (known !== undefined && !opened().isPipe) await removeFiles(earlier);
+      if (known !== undefined && !opened().isPipe) await removeFiles(operation?.files ?? []);
     },
     async place(isPartial?: boolean): Promise<void> {
       const to = opened();
-      if (await isAddedBefore()) await to.cut();
+      if (await isAddedBefore()) await removeFiles([await to.cut()]);
       else {
         const target = await to.finish(isPartial, (addition) => append(entry.adding(addition)));
         placed = target && digestOf(target);
       }
-      await removeFiles(files);
+      await removeFiles(operation?.files ?? []);
     },
     /** What the last entries say of the output. */
     told(): JournalEntry[] {
@@ -146,9 +142,9 @@ async function isIn(addition: Addition, stateDir: string): Promise<boolean> {
 }
 
 /** Removes files that runs of an operation have made beside their outputs, and which no other run uses. */
-export async function removeFiles(files: readonly string[]): Promise<void> {
+export async function removeFiles(files: readonly (string | undefined)[]): Promise<void> {
   // One that can't be removed is in no one's way.
-  for (const file of files) await rm(file, { force: true }).catch(() => undefined);
+  for (const file of files) if (file !== undefined) await rm(file, { force: true }).catch(() => undefined);
 }
 
 /** The error of a stored record that can't be read: without it, the rest would look complete. */

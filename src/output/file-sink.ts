@@ -156,7 +156,8 @@ export async function createFileSink(path: string, context: SinkContext, options
         return { target, warnings };
       } catch (thrown) {
         const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);
-        throw error instanceof LocalIoError ? error.with({ hint: `The rows are in ${named}.` }) : error;
+        const isKept = error instanceof LocalIoError && error.details.type !== outputChanged;
+        throw isKept ? error.with({}, `${error.words}. The rows are in ${named}`) : error;
       } finally {
         await own.handle.close();
       }
@@ -199,6 +200,6 @@ async function dispose(own: OwnFile): Promise<void> {
 }
 
 function moved(named: string, path: string): LocalIoError {
-  const what = 'was moved or replaced while this run was writing it';
+  const what = 'is gone: it, or its folder, was moved or removed while this run was writing it';
   return new LocalIoError(`${named} ${what}; ${path} was not changed`, { type: outputChanged });
 }

@@ -119,8 +119,10 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   if (cost === undefined) return undefined;
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
-    const now = costBefore === 0 ? '' : ` (${exact(credits - costBefore)} of them now)`;
-    return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${now}`;
+    if (credits === 0) return 'cost nothing';
+    const now = exact(credits - costBefore);
+    const part = costBefore === 0 || now === 0 ? '' : ` (${now} of them now)`;
+    return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
   const isCharged =
     isPaid === 'later' ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';

@@ -136,26 +136,33 @@ const hints: Hints = {
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
   },
-  search_cut(
-    { rest, isDelivered, isStored, leadsSearchId, operationId, request },
-    { options: { append, output } },
-  ) {
+  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, request }, { options }) {
+    const { append, output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
-    const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
+    const show = `leadpipe history show ${operationId}`;
+    if (!isStored) {
+      const lost = "These leads could not all be stored, so this search can't be resumed";
+      const bought = options.local ? '' : ', and the same command buys all of its leads again';
+      return `${lost}${bought}. Keep the file that is named above.\nTo print what is stored, for free: ${show}`;
+    }
+    const again = isDelivered ? [] : [`${toStored(true, 'print')}${show}`];
     const resume = toResumeCommand(operationId);
     if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
-    const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
+    const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
-  unplaced: ({ isStored, operationId }, { options: { output } }) =>
-    operationId === undefined
-      ? 'Nothing is stored, because of --no-history.'
-      : `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
+  unplaced({ isList, isStored, operationId }, { options: { output } }) {
+    if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
+    if (isList)
+      return `The answers are stored. To write them to a file, for free: ${toResumeCommand(operationId)} -o <file>`;
+    const words = ['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])];
+    return `${toStored(isStored, 'write')}${toCommand(words)}`;
+  },
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
     // Its folder was made, but the disk was full.
@@ -285,7 +292,9 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
       return toResumeCommand(facts.operationId);
     case 'search_cut':
     case 'unplaced':
-      return facts.operationId === undefined ? undefined : toResumeCommand(facts.operationId);
+      return facts.operationId === undefined || !facts.isStored
+        ? undefined
+        : toResumeCommand(facts.operationId);
     case 'list_left':
       return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
     case 'rows_failed':

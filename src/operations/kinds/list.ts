@@ -141,7 +141,10 @@ async function* work(
       throw toLeft(stop, end, kept, operationId);
     }
     const isAdded = await run.isAddedBefore();
-    const kept = await place(run, end, replaces, isAdded);
+    const kept = await place(run, end, replaces, isAdded).catch((error: unknown) => {
+      const facts = { is: 'unplaced', operationId, isStored: true, isList: true } as const;
+      throw error instanceof LeadpipeError && error.outcome === 'local_io' ? error.with({ facts }) : error;
+    });
     await run.end(last);
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
     const missing = toMissing(end, isIdle, operationId, kept, terms, isFree);
