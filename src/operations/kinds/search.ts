@@ -81,16 +81,23 @@ export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSe
       try {
         return { ...(yield* streamInto(run, body, list, before)), before };
       } catch (error) {
-        throw toRestInDoubt(error, run.operationId, await run.delivery.cut());
+        throw isInDoubt(error) ? toRestInDoubt(error, run.operationId, await run.delivery.cut()) : error;
       }
     },
   };
 }
 
+function isInDoubt(error: unknown): error is LeadpipeError {
+  return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
+}
+
 /** Pure: the error of a rest whose answer was lost: what arrived before is in `part`, and is not charged again. */
-function toRestInDoubt(error: unknown, operationId: string | undefined, part: string | undefined): unknown {
-  const isLost = error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
-  if (!isLost || operationId === undefined) return error;
+function toRestInDoubt(
+  error: LeadpipeError,
+  operationId: string | undefined,
+  part: string | undefined,
+): LeadpipeError {
+  if (operationId === undefined) return error;
   return error.with({ facts: { is: 'rest_in_doubt', operationId, part } });
 }
 
