@@ -16,6 +16,8 @@ export interface Purchase {
   /** Of a task. */
   readonly id?: string;
   readonly credits: number;
+  /** What came whole over a connection that nobody broke: the leads, or the row. */
+  sent: readonly string[];
 }
 
 type Fault = 'none' | 'reset' | 'lost' | 'busy' | 'busy for long' | 'broken' | 'garbled' | 'proxy' | 'cut';
@@ -72,6 +74,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
   const buy = (purchase: Purchase): void => {
     purchases.push(purchase);
     service.onPurchase();
+    service.onEvent(purchase.subject);
   };
   const say = (response: ServerResponse, status: number, body: unknown, headers = {}): void => {
     response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req', ...headers });
@@ -113,8 +116,10 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       return void refuse(response, 409, type);
     }
     keys.set(key, body);
-    buy({ kind: 'row', subject, key, body, leads: [], credits: 1 });
+    const purchase: Purchase = { kind: 'row', subject, key, body, leads: [], credits: 1, sent: [] };
+    buy(purchase);
     if (failsBehind(fault, response)) return;
+    purchase.sent = [subject];
     const found = `${subject}@example.com`;
     const answers: Record<string, object> = {
       '/v1/contact-search': contactResult(contact_type, objective, found),
@@ -157,7 +162,17 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     // It goes on without its reader, or finds out at once.
     const found = cut === undefined && random() < 0.5 ? leads : leads.slice(0, sent * batchSize);
     searches.set(id, { objective, leads: found, ready: found.length, limit, read: 0, looks: 0 });
-    buy({ kind: 'search', subject: objective, key, body, leads: found, credits: found.length });
+    const credits = found.length;
+    const purchase: Purchase = {
+      kind: 'search',
+      subject: objective,
+      key,
+      body,
+      leads: found,
+      credits,
+      sent: [],
+    };
+    buy(purchase);
     if (fault !== 'cut' && failsBehind(fault, response)) return;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req' });
     const all = Array.from({ length: batches }, (_, at) =>
@@ -167,13 +182,17 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     for (const [nth, frame] of frames.slice(0, sent).entries()) {
       if (nth * batchSize === paused) await service.onPause();
       response.write(frame);
+      service.onEvent(objective);
       if (service.betweenBatchesMs === 0) await turn();
       else await pause(service.betweenBatchesMs);
     }
     if (cut !== undefined) await service.onPause();
     else await service.onLast(objective);
-    if (cut !== undefined) response.socket?.end();
-    else if (isCut) response.socket?.destroy();
+    // What a connection that is reset had brought may be lost with it.
+    const isReset = fault === 'cut' && cut === undefined && sent % 2 === 0;
+    if (isReset) return void response.socket?.destroy();
+    purchase.sent = leads.slice(0, sent * batchSize);
+    if (isCut) response.socket?.end();
     else response.end(frames.slice(batches).join(''));
   }
 
@@ -187,7 +206,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       id = `ls_${searches.size}`;
       tasks.set(key, id);
       searches.set(id, { objective, leads, ready: 0, limit, read: 0, looks: 0 });
-      buy({ kind: 'task', subject: objective, key, body, leads, credits: leads.length, id });
+      buy({ kind: 'task', subject: objective, key, body, leads, credits: leads.length, id, sent: [] });
     } else if (keys.get(key) !== body) return void refuse(response, 409, 'idempotency_error');
     keys.set(key, body);
     if (failsBehind(fault, response)) return;
@@ -202,6 +221,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       return void refuse(response, 404, 'not_found');
     const { fault } = faultOf(`${id}${url.pathname}`);
     if (fault !== 'busy for long' && (failsBefore(fault, response) || failsBehind(fault, response))) return;
+    service.onEvent(search.objective);
     const isStatus = url.pathname.endsWith('/status');
     const script = scriptOf(search.objective);
     if (isStatus) search.ready = Math.min(search.leads.length, script.ready ?? Infinity, search.ready + 4);
@@ -271,6 +291,8 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     betweenBatchesMs: 0,
     /** Told of each purchase, before it is answered. */
     onPurchase: () => {},
+    /** Told of each purchase too, of each batch that was sent, and of each look at a task. */
+    onEvent: (_subject: string) => {},
     /** Told before the last leads of a task, or the end of a stream, which wait for it. */
     onLast: async (_objective: string): Promise<void> => {},
     /** Told amid a stream that a script pauses, or before it is cut, as a script says. */
