@@ -49,8 +49,8 @@ async function cutOff(line: string, env?: Record<string, string>): Promise<strin
 }
 
 /** The names of leads that are in the parts of an output, in any form. */
-const namesInParts = (output: string): string[] =>
-  [...partsOf(machine, output).values()].flatMap((text) => text.match(/\w+\/\d+/g) ?? []).sort();
+const namesInParts = (output: string, of: Machine = machine): string[] =>
+  [...partsOf(of, output).values()].flatMap((text) => text.match(/\w+\/\d+/g) ?? []).sort();
 
 describe('a run leaves its rows in a file of its own, which others leave alone', () => {
   it('and says where', async () => {
@@ -134,37 +134,45 @@ describe('a run leaves its rows in a file of its own, which others leave alone',
 /** Every moment of a death, in place of some. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 
-/** From when the service has sent the last leads: before, amid and behind changes in the folder of the output. */
-const inFolder =
-  (step: number) =>
-  ({ cwd }: Machine, mark: string) => ({ after: mark, within: cwd, step: exhaustive ? 1 : step });
-/** From when there is this file: at all changes. */
-const behind = (file: string) => (at: Machine) => ({ after: at.pathOf(file), step: 1 });
+/** When a run is killed: at every `step`th change of the file system from then on. */
+interface Moments {
+  readonly step: number;
+  /** From when there is this file. Otherwise from when the service has sent the last leads, and only in the folder of the output. */
+  readonly file?: string;
+  /** The service waits with what follows its last leads until all are in the part of this output. */
+  readonly output?: string;
+}
 
 /**
  * Kills a run at its end, each time on a machine of its own, with an objective of its own. `prepare` brings it so far, and
  * returns the line of that run.
  */
 async function killedAtItsEnd(
-  toMoments: (
-    at: Machine,
-    mark: string,
-  ) => { readonly after: string; readonly within?: string; readonly step: number },
+  { file, output, step }: Moments,
   prepare: (at: Machine, ours: string) => string | Promise<string>,
   check: (at: Machine, ours: string) => Promise<void>,
 ): Promise<void> {
   const marks = temporaryFolder();
-  service.onLast = async (objective) => writeFileSync(join(marks, objective), '');
+  const machines = new Map<string, Machine>();
+  service.onLast = async (objective) => {
+    const own = machines.get(objective);
+    if (own !== undefined && output !== undefined)
+      await expect.poll(() => namesInParts(output, own), { timeout: 20_000 }).toHaveLength(limit);
+    writeFileSync(join(marks, objective), '');
+  };
   let [deaths, isOver] = [0, false];
   const places = function* (): Generator<number> {
     for (let nth = 0; !isOver; nth++) yield nth;
   };
   await inParallel(places(), async (nth) => {
     const [own, ours] = [createMachine(service.url), `ours${nth}`];
-    const { step, ...moment } = toMoments(own, join(marks, ours));
-    const at = 1 + nth * step;
+    const at = 1 + nth * (exhaustive ? 1 : step);
     const line = await prepare(own, ours);
+    machines.set(ours, own);
+    const moment =
+      file === undefined ? { after: join(marks, ours), within: own.cwd } : { after: own.pathOf(file) };
     const { code } = await runWith({ mode: 'kill', at, ...moment }, own, toWords(line));
+    machines.delete(ours);
     if (code !== null) {
       isOver = true;
       return;
@@ -193,10 +201,10 @@ const runs = async (at: Machine, line: string, env?: Record<string, string>): Pr
 
 describe('a run that is killed at its end', () => {
   it.each([
-    ['a.xlsx', 'while it is made', inFolder(5)],
-    ['a.xlsx', 'when it is there', behind('a.xlsx')],
-    ['a.db', 'while it is made', inFolder(5)],
-    ['a.db', 'when it is there', behind('a.db')],
+    ['a.xlsx', 'while it is made', { step: 7 }],
+    ['a.xlsx', 'when it is there', { step: 1, file: 'a.xlsx' }],
+    ['a.db', 'while it is made', { step: 7 }],
+    ['a.db', 'when it is there', { step: 1, file: 'a.db' }],
   ])('makes %s of its own leads, though others have made one since: killed %s', async (file, _, when) => {
     await runs(machine, search('theirs', `--no-history -o ${file}`));
     await killedAtItsEnd(
@@ -211,8 +219,8 @@ describe('a run that is killed at its end', () => {
   });
 
   it.each([
-    ['in the folder', inFolder(3)],
-    ['behind the addition', behind('b.csv')],
+    ['in the folder', { step: 2, output: 'b.csv' }],
+    ['behind the addition', { step: 1, file: 'b.csv' }],
   ])(
     'is added to the file that it was begun for, though it was resumed into another: %s',
     async (_, when) => {
@@ -257,7 +265,7 @@ describe('a run that is killed at its end', () => {
   it.each(others)(
     'while it adds rows has added them once, though %s has added some since',
     async (_, add) => {
-      await killedAtItsEnd(inFolder(1), begin, async (at, ours) => {
+      await killedAtItsEnd({ step: 1, output: 'a.csv' }, begin, async (at, ours) => {
         const isThere = isAdded(at, ours);
         await add(at);
         const before = at.read('a.csv');
@@ -274,7 +282,7 @@ describe('a run that is killed at its end', () => {
   );
 
   it('while it adds rows, and is resumed into another file, leaves the first as it is', async () => {
-    await killedAtItsEnd(inFolder(1), begin, async (at, ours) => {
+    await killedAtItsEnd({ step: 1, output: 'a.csv' }, begin, async (at, ours) => {
       isAdded(at, ours);
       const before = at.read('a.csv');
       const { code } = await at.run('resume -o b.csv --columns name');
