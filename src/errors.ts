@@ -79,6 +79,8 @@ interface MoreFacts {
     /** Whether everything that arrived was written, and is stored. */
     isDelivered: boolean;
     isStored: boolean;
+    /** The temporary file with what arrived, where there is one. */
+    part: string | undefined;
     leadsSearchId: string;
     operationId: string | undefined;
     request: EntitySearchRequest;

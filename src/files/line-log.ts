@@ -257,7 +257,8 @@ export async function openLog(
           if (writeSync(handle.fd, bytes) < bytes.length) throw noSpace();
           break;
         } catch (error) {
-          isFull = codeOf(error) === 'ENOSPC' && takenBack(end);
+          // Where nothing follows, the lines that found room stay: they may be what was paid for.
+          isFull = spare !== undefined && codeOf(error) === 'ENOSPC' && takenBack(end);
           if (isLast || !isFull) {
             failure = error;
             fail(error);

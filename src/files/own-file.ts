@@ -49,7 +49,7 @@ export function isPartName(target: string, path: string): boolean {
 }
 
 /** Whether the name still means the file that was made. */
-async function isThere({ handle, path }: OwnFile): Promise<boolean> {
+export async function isThere({ handle, path }: OwnFile): Promise<boolean> {
   const [own, found] = await Promise.all([handle.stat(), lstat(path).catch(() => undefined)]);
   return own.ino === found?.ino && own.dev === found.dev;
 }

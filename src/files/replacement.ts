@@ -8,9 +8,23 @@ import { codeOf } from './error-code.ts';
 import { noFollow } from './own-file.ts';
 import { fail } from './write-failure.ts';
 
+/** Throws LocalIoError where a file, which is there, can't be written. */
+export async function checkWritable(path: string, target: string): Promise<void> {
+  const opened = open(target, constants.O_WRONLY | noFollow);
+  const file = await opened.catch((error) => {
+    // Rights refuse with another code than such a mark.
+    if (codeOf(error) !== 'EPERM') return fail(path, error);
+    throw new LocalIoError(`can't write ${path}: it is marked as append-only or immutable`, {
+      hint: 'lsattr shows the mark, and chattr removes it.',
+      cause: error,
+    });
+  });
+  await file.close();
+}
+
 /**
- * Throws LocalIoError where a file can't be written, or can't be replaced by `own`, which is renamed over it later. It is asked before anything is
- * bought. Nothing is tried in the folder, where others may write: only what the system says is read.
+ * Throws LocalIoError where a file can't be replaced by `own`, which has its rights and is renamed over it later. It is asked before anything is bought.
+ * Nothing is tried in the folder, where others may write: only what the system says is read.
  */
 export async function checkReplaceable(
   path: string,
@@ -18,18 +32,16 @@ export async function checkReplaceable(
   old: Stats,
   own: FileHandle,
 ): Promise<void> {
-  await (await openToWrite(path, target)).close();
-  const why = await whyNotReplaced(target, old, (await own.stat()).uid);
+  const why = await whyNotReplaced(target, old, await own.stat());
   if (why === undefined) return;
   const [words, hint] = why;
   throw new LocalIoError(`can't replace ${path}: ${words}`, { hint, charged: 'no' });
 }
 
-/** `uid` is this user. */
 async function whyNotReplaced(
   target: string,
   old: Stats,
-  uid: number,
+  { uid, gid }: Stats,
 ): Promise<readonly [words: string, hint: string] | undefined> {
   if (await isMountPoint(target))
     return ['it is mounted by itself', 'Mount its folder instead, or write to another file.'];
@@ -37,12 +49,19 @@ async function whyNotReplaced(
   const isOfOthers = (folder.mode & sticky) !== 0 && ![0, old.uid, folder.uid].includes(uid);
   if (isOfOthers)
     return ['it belongs to another user, and in this folder only that user may replace it', otherFile];
+  if (gid !== old.gid && !areRightsOfAll(old.mode))
+    return ['it belongs to a group that you are not in, which would lose its rights', otherFile];
   if (await hasMoreRights(target))
     return [
       'it has a list of rights (ACL), which would be lost',
       `Remove the list, or ${otherFile.toLowerCase()}`,
     ];
   return undefined;
+}
+
+/** Pure: whether everybody may do with a file what its group may. */
+function areRightsOfAll(mode: number): boolean {
+  return ((mode >> 3) & ~mode & 0o7) === 0;
 }
 
 /** The mark of a folder such as /tmp. */
@@ -71,27 +90,21 @@ async function isMountPoint(target: string): Promise<boolean> {
  */
 export async function takeRights(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const own = await file.stat();
-  if (own.uid !== uid)
-    await file.chown(uid, gid).catch(() => file.chown(own.uid, gid).catch(() => undefined));
-  else if (own.gid !== gid) await file.chown(uid, gid).catch(() => undefined);
-  const given = await file.stat();
-  // Without the group, its rights would be those of another one.
-  await file.chmod(mode & (given.gid === gid ? 0o777 : 0o707)).catch(() => undefined);
+  for (const owner of new Set([uid, own.uid])) {
+    if (owner === own.uid && gid === own.gid) break;
+    if (
+      await file.chown(owner, gid).then(
+        () => true,
+        () => false,
+      )
+    )
+      break;
+  }
+  await file.chmod(mode & 0o777).catch(() => undefined);
 }
 
 /** Whether a list says who else may use a file. Node can't read one, and `ls` shows that it is there. */
 async function hasMoreRights(path: string): Promise<boolean> {
   const listed = await promisify(execFile)('ls', ['-ldn', '--', path]).catch(() => undefined);
   return listed?.stdout[10] === '+';
-}
-
-async function openToWrite(path: string, target: string): Promise<FileHandle> {
-  return await open(target, constants.O_WRONLY | noFollow).catch((error) => {
-    // Rights refuse with another code than such a mark.
-    if (codeOf(error) !== 'EPERM') return fail(path, error);
-    throw new LocalIoError(`can't write ${path}: it is marked as append-only or immutable`, {
-      hint: 'lsattr shows the mark, and chattr removes it.',
-      cause: error,
-    });
-  });
 }

@@ -305,7 +305,7 @@ async function toRecords(
   // If nothing is stored, what is not shown now is lost.
   const [all, max] =
     unrecorded === undefined ? [items ? [items] : stored, show] : [[unrecorded], unrecorded.length];
-  const { records = [], count = 0 } = (await sliceOf(all, 0, max)) ?? {};
+  const { records, count } = await sliceOf(all, 0, max);
   // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = answer && new JsonView(answer).member('metadata');
   return {

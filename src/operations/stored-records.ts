@@ -12,8 +12,7 @@ export async function isStored({ folder, intent, isComplete }: Operation): Promi
 }
 
 /**
- * The records that an operation has delivered, some at a time: its leads, or those in its answers. Yields nothing, not even an empty batch, where nothing
- * is stored. `damaged` gets each one that can't be read. Throws LocalIoError, and when `signal` aborts.
+ * The records that an operation has delivered, some at a time: its leads, or those in its answers; none where nothing is stored. `damaged` gets each one that can't be read. Throws LocalIoError, and when `signal` aborts.
  */
 export async function* readStored(
   operation: Operation,
@@ -23,12 +22,10 @@ export async function* readStored(
   const { folder, intent } = operation;
   const { command } = intent;
   const row = rowsOf(command);
-  if (!(await isStored(operation))) return;
   if (row !== undefined) {
     for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(row, answer, signal);
     return;
   }
-  yield [];
   for await (const records of readReceived(folder, damaged)) {
     const texts = records.flatMap(({ isNew, text }) => (isNew ? [text] : []));
     if (!isKept(command) || kinds[command].keeps === 'leads') yield texts;
@@ -50,20 +47,19 @@ export async function* readWhole(operation: Operation): AsyncGenerator<{
     for (const { text } of records) yield { answer: text };
 }
 
-/** Records from a position on, and the number of all; undefined where nothing is stored. */
+/** Records from a position on, and the number of all. */
 export async function sliceOf(
   all: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   from: number,
   max: number,
 ) {
   const records: JsonText[] = [];
-  let count: number | undefined;
+  let count = 0;
   for await (const some of all) {
-    count ??= 0;
     for (const record of some) {
       if (count >= from && records.length < max) records.push(record);
       count++;
     }
   }
-  return count === undefined ? undefined : { records, count };
+  return { records, count };
 }

@@ -1,14 +1,21 @@
-import { constants, fstatSync, type Stats } from 'node:fs';
-import { access, type FileHandle, link } from 'node:fs/promises';
+import { fstatSync, type Stats } from 'node:fs';
+import { type FileHandle, link } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type Addition, addToFile } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
 import { withLock } from '../files/folder-lock.ts';
-import { type Announce, makeOwnFile, type OwnFile, placeOwnFile, removeOwnFile } from '../files/own-file.ts';
+import {
+  type Announce,
+  isThere,
+  makeOwnFile,
+  type OwnFile,
+  placeOwnFile,
+  removeOwnFile,
+} from '../files/own-file.ts';
 import { syncFolder } from '../files/private-folder.ts';
-import { checkReplaceable, takeRights } from '../files/replacement.ts';
+import { checkReplaceable, checkWritable, takeRights } from '../files/replacement.ts';
 import { descriptorOf, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import type { Appending } from './append.ts';
@@ -64,16 +71,20 @@ export async function createFileSink(path: string, context: SinkContext, options
     throw new UsageError(`can't write ${path}: ${why}`, 'Give the name of the file.');
   }
   const target = await targetOf(path);
-  if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
+  if (existing !== undefined) await checkWritable(path, target);
   await make?.check?.(target, path);
   const appending = await options.append?.(target);
   const own = await makeBeside(path, target, existing, announce);
   const named = target === resolve(path) ? `${path}${own.path.slice(target.length)}` : own.path;
   try {
     if (existing !== undefined) await checkReplaceable(path, target, existing, own.handle);
+    // A disk without any room lets files be made, and refuses their first byte.
+    await own.handle.appendFile('\n');
+    await own.handle.truncate(0);
   } catch (error) {
-    await dispose(own);
-    throw error;
+    await removeOwnFile(own).catch(() => undefined);
+    await own.handle.close();
+    throw error instanceof LeadpipeError ? error : writeFailure(path, error);
   }
   let isEmpty = true;
 
@@ -156,8 +167,9 @@ export async function createFileSink(path: string, context: SinkContext, options
         return { target, warnings };
       } catch (thrown) {
         const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);
-        const isKept = error instanceof LocalIoError && error.details.type !== outputChanged;
-        throw isKept ? error.with({}, `${error.words}. The rows are in ${named}`) : error;
+        if (!(error instanceof LocalIoError) || error.details.type === outputChanged) throw error;
+        if (!(await isThere(own))) throw moved(named, path);
+        throw error.with({}, `${error.words}. The rows are in ${named}`);
       } finally {
         await own.handle.close();
       }
@@ -192,11 +204,6 @@ async function makeBeside(
   });
   if (existing !== undefined) await takeRights(own.handle, existing);
   return own;
-}
-
-async function dispose(own: OwnFile): Promise<void> {
-  await removeOwnFile(own).catch(() => undefined);
-  await own.handle.close();
 }
 
 function moved(named: string, path: string): LocalIoError {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import readWorkbook from 'read-excel-file/node';
 import { beforeAll, describe, expect, it } from 'vitest';

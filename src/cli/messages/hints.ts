@@ -136,7 +136,7 @@ const hints: Hints = {
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
   },
-  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, request }, { options }) {
+  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, { options }) {
     const { append, output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
@@ -148,7 +148,8 @@ const hints: Hints = {
     if (!isStored) {
       const lost = "These leads could not all be stored, so this search can't be resumed";
       const bought = options.local ? '' : ', and the same command buys all of its leads again';
-      return `${lost}${bought}. Keep the file that is named above.\nTo print what is stored, for free: ${show}`;
+      const keep = part === undefined ? '' : ` Keep ${part}.`;
+      return `${lost}${bought}.${keep}\nTo print what is stored, for free: ${show}`;
     }
     const again = isDelivered ? [] : [`${toStored(true, 'print')}${show}`];
     const resume = toResumeCommand(operationId);

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError } from '../../errors.ts';
-import { readReceived } from '../journal/received.ts';
+import { readReceived, sizeOfReceived } from '../journal/received.ts';
 import { withFirst } from '../only-new/exclusions.ts';
 import { type Identity, identityOf } from '../only-new/identity.ts';
 import type { Operation, Part } from '../operation.ts';
@@ -39,8 +39,8 @@ export async function readRest(operation: Operation, requested: EntitySearchRequ
     own,
     delivered,
     dropped,
-    /** Whether all of it is still stored: leads are removed after some days, and a full disk may have had no room for them. */
-    isKept: stored >= received,
+    /** Whether all of it is still stored: the file is removed after some days, and a full disk may have had no room for leads. */
+    isKept: stored >= received && (await sizeOfReceived(folder)) !== undefined,
     received,
     request: progress.isAnswered ? undefined : toRest(requested, parts, [...names], received),
   };

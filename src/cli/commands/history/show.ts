@@ -82,7 +82,7 @@ async function runHistoryShow(
   const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
   const ids = { requestId, operationId, idempotencyKey };
   close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
-  const next = toNextCommand(record, operation);
+  const next = toNextCommand(record, operation, true);
   if (next !== undefined) createNotes(context, options).say(next);
   if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
   // Everything readable has been printed, and there will never be more.
@@ -161,7 +161,7 @@ function toNothingKept(record: HistoryRecord, operation: Operation, state: strin
   const place = output === null ? '' : `Its output is ${output}. `;
   const garbled = join(folderOf(state, id), garbledFile);
   const kept = existsSync(garbled) ? `What came instead of an answer is in ${garbled}. ` : '';
-  const hint = `${kept}${place}${toNextCommand(record, operation) ?? 'To see what it was about: leadpipe history list'}`;
+  const hint = `${kept}${place}${toNextCommand(record, operation, false) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] =
     command === 'task create'
@@ -173,14 +173,18 @@ function toNothingKept(record: HistoryRecord, operation: Operation, state: strin
 }
 
 /** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
-function toNextCommand(record: HistoryRecord, { intent, resumes }: Operation): string | undefined {
+function toNextCommand(
+  record: HistoryRecord,
+  { intent, resumes }: Operation,
+  isShown: boolean,
+): string | undefined {
   const { operation_id, state, leads_search_id, service } = record;
   if (state === 'running') return 'It is still running.';
   if (resumes !== 'no' && state !== 'complete' && intent.options.input !== '-') {
     return `To resume it: leadpipe resume ${operation_id}`;
   }
   if (isTask(intent.command)) {
-    if (leads_search_id === null) return undefined;
+    if (leads_search_id === null || (isShown && state === 'complete')) return undefined;
     return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
   return state === 'unknown' && service !== 'local' ? inDoubt : undefined;
