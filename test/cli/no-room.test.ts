@@ -90,7 +90,10 @@ describe.runIf(canMount)('a disk without any room', () => {
   it('for the database that is made of the rows: says so in words', async () => {
     const at = await few();
     const line = `mkdir full && mount -t tmpfs -o size=12k none full && leadpipe ${search} -o full/a.db`;
-    const says = ["can't write full/a.db: no space left on the device", /The rows are in full\/a\.db\.[a-z]{6}\.part/];
+    const says = [
+      "can't write full/a.db: no space left on the device",
+      /The rows are in full\/a\.db\.[a-z]{6}\.part/,
+    ];
     expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says));
   });
 

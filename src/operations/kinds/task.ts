@@ -124,36 +124,38 @@ async function planRun(run: Run<CreateTaskRequest>): Promise<Plan<FollowedTask>>
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
       intent,
-      perform: () => follow(run, list),
+      perform: () => follow(run, list, { request: body }),
     };
   }
   const { parts, progress } = operation;
   const [sent] = parts;
   const list = await listOf(buyer, operation, warn);
   const resumed = { ...toStored(run, operation), resuming: { operation, credits: 0 } };
-  if (progress.leadsSearchId !== undefined || sent === undefined)
-    return { ...resumed, costs: noCosts, perform: () => follow(run, list) };
-  const age = buyer.context.clock.now().getTime() - Date.parse(sent.sentAt ?? operation.intent.time);
+  const { leadsSearchId } = progress;
+  if (leadsSearchId !== undefined)
+    return { ...resumed, costs: noCosts, perform: () => follow(run, list, { leadsSearchId }) };
+  const age = buyer.context.clock.now().getTime() - Date.parse(sent?.sentAt ?? operation.intent.time);
   // Of a negative age, the clock was set back. What the service still knows by its key is not bought twice.
   if (age >= rememberedMs) return { costs: noCosts, perform: () => giveUp(run) };
   // Exactly what was sent, with its key: the service never charges that twice.
-  const body: CreateTaskRequest = JSON.parse(sent.body);
+  const body: CreateTaskRequest = JSON.parse(sent?.body ?? '{}');
   return {
     ...resumed,
-    purchase: { body, again: sent.idempotencyKey },
+    purchase: { body, again: sent?.idempotencyKey },
     costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
-    perform: () => follow(run, list, body),
+    perform: () => follow(run, list, { request: body }),
   };
 }
 
 /** A task that exists already, which is free to read. */
 function planWait(run: Run<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
   const { operation, order } = run;
+  const { leads_search_id: leadsSearchId } = order.body;
   return {
     costs: noCosts,
-    intent: { leads_search_id: order.body.leads_search_id },
+    intent: { leads_search_id: leadsSearchId },
     ...(operation === undefined ? {} : { ...toStored(run, operation), resuming: { operation, credits: 0 } }),
-    perform: () => follow(run, undefined),
+    perform: () => follow(run, undefined, { leadsSearchId }),
   };
 }
 
@@ -174,34 +176,32 @@ function toStored(
   };
 }
 
-/** Creates the task, unless it exists, and reads it to its end. */
+/** Reads a task to its end; one that does not exist yet is created by `request`. */
 async function* follow(
   run: Run,
   list: RunOfList | undefined,
-  request = run.order.body as CreateTaskRequest,
+  task: { readonly leadsSearchId: string } | { readonly request: CreateTaskRequest },
 ): Running<FollowedTask> {
   const { buyer, idempotencyKey, journal, operation, order } = run;
   const { options } = order.terms;
   const [sent] = operation?.parts ?? [];
   const { progress } = operation ?? {};
-  const { leads_search_id } = order.body as { readonly leads_search_id?: string };
-  const leadsSearchId = progress?.leadsSearchId ?? leads_search_id;
   const start = progress?.start ?? Number(options.pts ?? 0);
   const client = (yield* run.begin())();
   if (operation?.progress.isAnswered) return { ...(yield* toPlacedTask(run, operation)), list };
   const filter = await openFilter(buyer, list, journal);
   const begin = async (): Promise<TaskStart> => {
     const from = progress?.position ?? start;
-    if (leadsSearchId !== undefined) {
+    if ('leadsSearchId' in task) {
       const created = sent && { requestId: progress?.requestId, idempotencyKey: sent.idempotencyKey };
-      return { leadsSearchId, start, from, created };
+      return { ...task, start, from, created };
     }
-    const answer = await createTask(run, client, request, sent !== undefined);
+    const answer = await createTask(run, client, task.request, sent !== undefined);
     const created = { requestId: answer.requestId, idempotencyKey };
     return { leadsSearchId: answer.value.leads_search_id, start, from, created };
   };
   try {
-    const stage = leadsSearchId === undefined ? 'creating' : 'waiting';
+    const stage = 'request' in task ? 'creating' : 'waiting';
     const reading = yield* readInto(
       {
         ...run,
