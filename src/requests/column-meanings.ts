@@ -5,14 +5,14 @@
 
 /** What stands for a company, alone or before what belongs to it: `Company`, `Account Website`, `Firma Ort`. */
 const companies =
-  'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
+  'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer associated_company primary_company related_company firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
 /** Names of a company that are not made of these. */
 const companyNames =
-  '会社 公司 company_account company_or_account company_organization associated_company_primary associated_company primary_company primary_associated_company nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
+  '会社 公司 company_account company_or_account company_organization associated_company_primary primary_associated_company verbundenes_unternehmen nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
 
 /** The names with each meaning, the surest first. `first` and `last` are the two parts of a person's name. */
 const ownWords = {
-  name: 'name full_name display_name channel_name vollstaendiger_name vollstandiger_name ganzer_name nom_complet nom_et_prenom prenom_et_nom nom_prenom prenom_nom nombre_completo nombre_y_apellidos nombre_y_apellido nom nombre nome nome_completo naam 名称 名前 氏名 姓名',
+  name: 'name full_name display_name channel_name name_en english_name vollstaendiger_name vollstandiger_name ganzer_name nom_complet nom_et_prenom prenom_et_nom nom_prenom prenom_nom nombre_completo nombre_y_apellidos nombre_y_apellido nom nombre nome nome_completo naam 名称 名前 氏名 姓名',
   first:
     'first_name given_name forename fname first vorname rufname prenom nombre_de_pila primer_nombre nombres voornaam',
   last: 'last_name surname family_name lname last nachname familienname zuname nom_de_famille apellidos apellido primer_apellido cognome achternaam sobrenome',
@@ -20,7 +20,7 @@ const ownWords = {
     'job_title title position role job_role job occupation current_title current_position job_position headline berufsbezeichnung stellenbezeichnung jobtitel funktion rolle beruf stelle intitule_du_poste intitule_de_poste titre_du_poste titre poste fonction metier titulo_del_puesto puesto_de_trabajo cargo puesto titulo rol',
   company: `${companies} ${companyNames}`,
   website:
-    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain webseite internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
+    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain url_en webseite websiten_link internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
   profile:
     'linkedin_url linkedin linkedin_profile linkedin_profile_url linkedin_link linkedin_page linkedin_profil profil_linkedin perfil_linkedin perfil_de_linkedin profile_url links.linkedin_url',
   city: 'city town city_town location headquarters_location headquarters headquarter hq_location stadt ort wohnort standort firmensitz sitz ville localite commune siege ciudad localidad poblacion municipio sede',
@@ -39,7 +39,7 @@ const ownWords = {
   email:
     'email email_address e_mail e_mail_address email_1 email_1_value e_mail_1 e_mail_1_value mail mail_address work_email primary_email emails email_adresse mailadresse courriel adresse_email adresse_mail adresse_electronique correo correo_electronico direccion_de_correo',
   phone:
-    'phone phone_number mobile mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number tel cell cell_phone telefon telefonnummer handy handynummer numero_de_telephone portable telefono numero_de_telefono movil',
+    'phone phone_number phone_no mobile mobile_no mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number telephone_no contact_number contact_no tel cell cell_phone telefon telefonnummer mobil mobilnummer mobiltelefon handy handynummer numero_de_telephone portable telefono numero_de_telefono movil',
   /** What a row asks for, in the fields of the interface. */
   text: 'objective query entity_context',
 } as const;

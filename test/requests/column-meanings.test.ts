@@ -13,14 +13,14 @@ import {
 it.each<[Meaning, string]>([
   [
     'name',
-    'Name|NAME|Full Name|full_name|Contact Name|Person - Name|Contact|Ansprechpartner|Nom complet|Nome|Naam|名称|Channel Name',
+    'Name|NAME|Full Name|full_name|Contact Name|Person - Name|Contact|Ansprechpartner|Nom complet|Nome|Naam|名称|Channel Name|nameEn',
   ],
   ['first', 'First Name|firstname|FIRST_NAME|First-Name*|Given name|Contact First Name|Vorname|Prénom'],
   ['last', 'Last Name|lastName|Surname|Nachname|Nom de famille|Apellidos|Contact: Last name'],
   ['title', 'Title|Job Title|job-title|Position|Role|Funktion|Poste|Intitulé du poste|Cargo|Puesto'],
   [
     'company',
-    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名',
+    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name',
   ],
   [
     'website',

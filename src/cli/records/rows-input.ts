@@ -193,6 +193,9 @@ function checkUsable(input: OpenedRows, list: Example, toText: ToRowText): void 
   );
 }
 
+/** Of a table, more names make a template too long to be read. */
+const maxNames = 5;
+
 type Example = Pick<ListOf, 'field' | 'toExample'>;
 
 /** Pure: the first three rows of a table, with templates for the first of them as the header and as data; the fields of JSON. */
@@ -209,7 +212,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
   const advice = isNamed ? `If the first of them is the header: ` : 'For example: ';
   return [
     'Its first rows are:',
-    ...rows.map((row) => `  ${row.join(', ').slice(0, 200)}`),
+    ...rows.map((row) => `  ${row.join(', ').replace(/\s+/g, ' ').slice(0, 200)}`),
     `${advice}${toTemplateOption(names, list)}`,
     ...(isNamed && !isOneColumn ? [`If it is data: ${toNoHeader(names, list)}`] : []),
   ].join('\n');
@@ -226,7 +229,7 @@ function toNoHeader(names: readonly string[], list: Example): string {
 
 /** A target is one column; a name with a brace in it can't stand in a template. */
 function toTemplateOption(names: readonly string[], { field, toExample }: Example): string {
-  const possible = names.filter((name) => !/[{}]/.test(name)).slice(0, field === 'target' ? 1 : 3);
+  const possible = names.filter((name) => !/[{}]/.test(name)).slice(0, field === 'target' ? 1 : maxNames);
   const about = possible.map((name) => `{${name}}`).join(', ');
   return `--template ${shellWord(toExample?.(about) ?? about)}`;
 }
