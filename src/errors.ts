@@ -47,10 +47,6 @@ interface MoreFacts {
   no_address: { keyOrigin: string | undefined };
   /** A file has several tables, with these names. */
   several_tables: { names: readonly string[]; areOfDatabase?: true };
-  /** A table whose header is perhaps this line of a text, or row of a sheet. */
-  header_unsure: { line: number; unit: 'line' | 'row' };
-  /** A table without a header: this line is a row already. */
-  no_header: { line: number; unit: 'line' | 'row' };
   no_profile: { name: string; known: readonly string[] };
   bad_setting: { setting: string };
   key_lost: { profile: string };

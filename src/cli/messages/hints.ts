@@ -66,14 +66,6 @@ const hints: Hints = {
       ? `Give a file with one of them alone, for example: sqlite3 -csv -header <file> 'SELECT * FROM "${first}"' > names.csv`
       : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`;
   },
-  header_unsure: ({ line, unit }, { has }) =>
-    has('--header-row')
-      ? `If it is the header: --header-row ${line}. If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …).`
-      : `Remove what is above the header, so that it is the first ${unit}. If there is none, add one.`,
-  no_header: ({ line, unit }, { has }) =>
-    has('--header-row')
-      ? `If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …). If ${unit} ${line} is the header: --header-row ${line}.`
-      : `Add a first ${unit} with the names of the columns.`,
   no_list: (_, { has }) =>
     `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
   bad_setting: ({ setting }, { options: { profile } }) =>
