@@ -9,7 +9,6 @@ import { integer, invalid, nullable, oneOf, readFields, text } from './fields.ts
 import type { Lead } from './lead.ts';
 import { firstOf, typeIn } from './lead-finder.ts';
 
-// rule: extract.target, extract.instruction, extract.limit, extract.closed
 const extractFields = {
   type: oneOf(extractionTypes),
   target: text(limits.extractTarget),
@@ -22,17 +21,14 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   const given = readFields(fields, extractFields);
   const { type, target, instruction } = given;
   const isPage = type === 'web2list';
-  // rule: extract.web2list-instruction
   if (isPage && !instruction?.trim()) throw invalid('instruction is required for web2list');
   if (isPage && !isPublicUrl(target)) throw invalid('target must be a public HTTP or HTTPS URL for web2list');
   const limit = isPage ? web2listLimit : given.limit;
-  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = { type, target, instruction, limit };
   const work = async () => {
     const items = isPage
       ? await itemsOfPage(catalogue, target, instruction ?? '', limit)
       : membersOf(catalogue, type, target, limit);
-    // rule: extract.fields, extract.failure
     const success = typeof items !== 'string';
     const data = success ? `[${items.join(',')}]` : JSON.stringify(items);
     const text = `{"success":${success},"data":${data},"metadata":${JSON.stringify(metadata)}}`;
@@ -42,7 +38,6 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   return { price: switches.price_extract, units: limit, work, keepAnswer };
 });
 
-// rule: extract.web2list-target
 function isPublicUrl(target: string): boolean {
   const { protocol, hostname, username, password } = URL.canParse(target) ? new URL(target) : new URL('x:');
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return false;

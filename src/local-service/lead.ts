@@ -37,7 +37,6 @@ export function leadsFrom(rows: Rows, sql: string, values: string | number | (st
 }
 
 /** Fields that only Contact Search may answer. */
-// rule: create.no-contacts
 const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 
 /** Answers fields by name, from the facts, links and description of a lead, with the source. */
