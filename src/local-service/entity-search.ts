@@ -92,7 +92,7 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
   }
   // The interface has no place for this, so it is printed.
   if (!fits && catalogue.fictional && hint !== undefined)
-    for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
+    for (const line of whatIsKnown(search.entity_type, await catalogue.all(search.entity_type))) hint(line);
   stopReason ??= 'source_finished';
   return { leads, stopReason, considered };
 }
