@@ -306,7 +306,6 @@ async function toRecords(
   const [all, max] =
     unrecorded === undefined ? [items ? [items] : stored, show] : [[unrecorded], unrecorded.length];
   const { records, count } = await sliceOf(all, 0, max);
-  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = answer && new JsonView(answer).member('metadata');
   return {
     [name]: records.map(toAgentValue),

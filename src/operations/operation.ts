@@ -325,7 +325,6 @@ function toPart(entry: Intent | EntryOf<'rest'>): Part {
  * were sent and may have been charged. Only of searches and tasks does the interface say that they are settled by what they brought; of all others
  * the worst case holds, unless nothing was charged.
  */
-// rule: general.settle, general.task-settles, contact.charged
 export function costOf(
   { intent, parts, sentRows: known }: Pick<Operation, 'intent' | 'parts' | 'sentRows'>,
   sentRows = known,

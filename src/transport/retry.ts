@@ -35,7 +35,6 @@ const longestMs = 366 * dayMs;
  * Sends a request, and sends it again with the same key and the same bytes as often as the policy table says. Throws what the last attempt
  * threw; if an earlier one may have been charged, the error says so.
  */
-// rule: common.no-duplicates
 export async function withRetries<T>(
   retrying: Retrying,
   endpoint: Endpoint,

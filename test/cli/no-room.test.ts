@@ -107,6 +107,20 @@ describe.runIf(canMount)('a disk without any room', () => {
   });
 });
 
+it.runIf(canMount)(
+  'a disk that is full amid a request of --local: says which folder, and what to do',
+  async () => {
+    const at = createMachine();
+    at.write('rows.txt', '1\n2\n');
+    const says = "the local service can't write its state in full/local-service: database or disk is full\n";
+    const full = 'mkdir -p full && mount -t tmpfs -o size=300k none full && LEADPIPE_STATE_DIR=full leadpipe';
+    for (const command of ['search company fintech', 'contact email --input rows.txt']) {
+      const { code, stderr } = await inShell(`${full} ${command} --local`, at, 'unshare', '-m');
+      expect({ command, code, stderr }).toMatchObject({ command, ...ending(74, says, 'LEADPIPE_STATE_DIR') });
+    }
+  },
+);
+
 it.runIf(canMount)('a home that can only be read is said in words', async () => {
   const at = createMachine();
   const { PATH = '' } = at.env;

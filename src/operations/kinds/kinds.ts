@@ -52,7 +52,6 @@ const task = {
 const lookups = { contact, research, enrich, extract } as const;
 
 /** Every kind of operation that leaves a record, by its name in the journal and the history. */
-// rule: general.reserve, general.contact-reserve
 export const kinds = {
   search,
   'task create': {
@@ -170,7 +169,6 @@ export function isTask(name: string): boolean {
 const longestReason = 500;
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
-// rule: extract.failure, errors.success-false
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
   const { reasonIn }: Kind = kinds[name];
   if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;

@@ -247,7 +247,6 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Without a state, nothing is known about the task.
   const isKnown = state !== undefined || bought !== undefined;
-  // rule: states.background
   const runs = ended ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
@@ -280,7 +279,6 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   const rest = has
     ? `Its ${countOf(position)} ${plural(position, 'was', 'were')} read, and there will be no more`
     : 'It has no leads';
-  // rule: states.error
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought !== undefined && has ? 'yes' : 'no',

@@ -132,7 +132,6 @@ async function findStored(
 }
 
 /** The whole answers, as they came: of a list with the request ID of each. */
-// rule: extract.echo, extract.instruction-echo, extract.limit-echo
 async function toWhole(operation: Operation) {
   if (rowsOf(operation.intent.command) !== undefined) {
     const toRecords = async function* () {

@@ -29,7 +29,6 @@ const pageSize = limits.fetchNum.max;
 const heading = 'The task:';
 
 export const positionOptions = under(heading, [
-  // rule: fetch.pts
   option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
     limits.fetchPts.default,
     '0',
@@ -37,7 +36,6 @@ export const positionOptions = under(heading, [
 ]);
 
 export const readingOptions = under(heading, [
-  // rule: fetch.num
   option('--num <n>', `leads per request, 1 to ${pageSize}`, numberIn(limits.fetchNum), {
     default: pageSize,
   }),
