@@ -120,6 +120,11 @@ export function createOutput(
       }
       await removeFiles(operation?.files ?? []);
     },
+    async keep(): Promise<string | undefined> {
+      const kept = await opened().cut();
+      await removeFiles(operation?.files ?? []);
+      return kept;
+    },
     /** What the last entries say of the output. */
     told(): JournalEntry[] {
       const told = placed === undefined ? [] : [entry.placed(placed)];

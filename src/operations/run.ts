@@ -141,6 +141,7 @@ function createRun(
     begin: early,
     deliver: early,
     place: early,
+    keep: early,
     isAddedBefore: early,
     append: early,
     reserve: early,
@@ -254,6 +255,7 @@ async function* perform<Result>(
   run.begin = () => beginSending(run, planned, output);
   run.deliver = output.deliver;
   run.isAddedBefore = output.isAddedBefore;
+  run.keep = output.keep;
   run.place = async (isPartial) => {
     await balance.ask();
     await output.place(isPartial);

@@ -105,12 +105,10 @@ export async function createFileSink(path: string, context: SinkContext, options
       else if (!(await placeOwnFile(whole, target))) throw moved(named, path);
       if (isNew) await removeOwnFile(whole);
     } catch (error) {
-      if (isNew && codeOf(error) === 'EEXIST') {
-        await removeOwnFile(own);
-        throw new UsageError(`${path} is there already`, 'Choose another name.');
-      }
       if (whole !== own) await removeOwnFile(whole).catch(() => undefined);
-      throw error;
+      if (!isNew || codeOf(error) !== 'EEXIST') throw error;
+      await removeOwnFile(own);
+      throw new UsageError(`${path} is there already`, 'Choose another name.');
     } finally {
       if (whole !== own) await whole.handle.close();
     }

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { beforeEach } from 'vitest';
 import { runInProcess } from './fake-context.ts';
+import { pathIn } from './machine.ts';
 import { type RowService, type RowServiceOptions, startRowService } from './row-service.ts';
 import { bareEnvironment, pointedAt, type Result, temporaryFolder } from './run.ts';
 
@@ -31,7 +32,7 @@ export function setEnv(more: Readonly<Record<string, string>>): void {
 }
 
 export const write = (name: string, text: string | Buffer): void => writeFileSync(join(cwd, name), text);
-export const read = (name: string): string => readFileSync(resolve(cwd, name), 'utf8');
+export const read = (name: string): string => readFileSync(pathIn(cwd, name), 'utf8');
 /** In this process; those of `run` and `start` are the built command. */
 export const leadpipe = (args: readonly string[], stdin = '', more: Readonly<Record<string, string>> = {}) =>
   runInProcess(args, { env: { ...env, ...more }, cwd, stdin });

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type FakeOptions, historyOf, runInProcess } from './fake-context.ts';
 import { type Answer, startFaultServer } from './fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from './run.ts';
@@ -13,11 +13,7 @@ export function createMachine(url?: string, key?: string) {
   const cwd = join(home, 'work');
   mkdirSync(cwd);
   const env: Record<string, string> = { ...bareEnvironment(home), ...(url && pointedAt(url, key)) };
-  /** A file by its name. The temporary file of a run, whose name has six letters more, is found as `<file>.part`. */
-  const pathOf = (name: string): string => {
-    const parts = readdirSync(cwd).filter((one) => withoutLetters(one) === name && one !== name);
-    return join(cwd, parts[0] ?? name);
-  };
+  const pathOf = (name: string): string => pathIn(cwd, name);
   const begin = (line: Words, more: Readonly<Record<string, string>> = {}, stdin = '') =>
     start(line, { env: { ...env, ...more }, cwd, stdin });
   return {
@@ -39,6 +35,12 @@ export function createMachine(url?: string, key?: string) {
     /** What `history`, with these arguments, prints there. */
     history: async (...args: string[]) => (await historyOf(env, ...args)).records,
   };
+}
+
+/** A file by its name. The temporary file of a run, whose name has six letters more, is found as `<file>.part`. */
+export function pathIn(folder: string, name: string): string {
+  const parts = readdirSync(folder).filter((one) => withoutLetters(one) === name && one !== name);
+  return resolve(folder, parts[0] ?? name);
 }
 
 /** Pure: the name of a temporary file without what makes it unique. */

@@ -199,7 +199,7 @@ describe('a row that can not be sent', () => {
     expect({ ...anew, sent: service.requests.length }).toMatchObject({ code: 0, sent: 6 });
     const named = await withRows('contact email', corrected, ...args, '--run', 'anew');
     expect(named.stderr).toContain(
-      '3 already bought, not charged again · nothing was left to send · cost at most 0 credits',
+      '3 already bought, not charged again · nothing was left to send · cost nothing',
     );
     expect(service.requests.length).toBe(6);
   });

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -557,16 +557,19 @@ it.each([
   expect({ code, of: /1 of \d+/.exec(stderr)?.[0] }).toEqual({ code: 0, of: '1 of 2' });
 });
 
-it('a named list that adds its rows again says which stood there', async () => {
+it('a named list that adds its rows again buys the new ones alone', async () => {
   write('list.txt', 'Ada\nBo\n');
   const named = ['--input', 'list.txt', '--run', 'x', '-o', 'days.csv', '--append'];
   expect((await contacts(...named)).stderr).toContain('added to days.csv: 2 emails found');
   const once = read('days.csv');
   write('list.txt', 'Ada\nBo\nCy\n');
   expect((await contacts(...named)).stderr).toContain(
-    'days.csv: 3 emails found · 2 rows were already in the file',
+    'added to days.csv: 3 emails found · 2 already bought, not charged again',
   );
-  expect(read('days.csv')).toMatch(new RegExp(`^${once}cy,`, 'i'));
+  expect(read('days.csv')).toBe(
+    `${once + once.slice(once.indexOf('\n') + 1) + read('days.csv').split('\n').at(-2)}\n`,
+  );
+  expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
 });
 
 it('a named list whose rows another run has says when their answers are free', async () => {
@@ -751,67 +754,61 @@ describe('rows that are added to a file', () => {
   const refused = new Set<string>();
   const lost = new Set<string>();
   const add = () => contacts('--input', 'list.txt', '-o', 'out.csv', '--append', '--concurrency', '1');
-  const rows = (): string[] => read('out.csv').trimEnd().split('\r\n').slice(1);
+  const rowsIn = (name: string): string[] => read(name).trimEnd().split('\r\n').slice(1);
   const begin = async (failing = refused): Promise<string | undefined> => {
     await serve({ refused, lost });
     refused.clear();
     failing.add('Bo');
     write('list.txt', 'Ada\nBo\nCy\n');
     const some = await add();
-    expect(some).toMatchObject(ending(3, 'their answers will be added as new rows'));
-    expect(rows()).toEqual([
-      'Ada,ada@example.com,,',
+    expect(some).toMatchObject(ending(3, 'all rows are added together, when none of them is missing'));
+    expect(rowsIn('out.csv.part')).toEqual([
+      found('Ada'),
       expect.stringMatching(/^Bo,,,.*(422|lost)/),
       found('Cy'),
     ]);
-    return /leadpipe resume op_\w+( --retry-unknown)? -o/.exec(some.stderr)?.[0];
+    expect(existsSync(join(cwd, 'out.csv'))).toBe(false);
+    return /leadpipe resume op_\w+ -o/.exec(some.stderr)?.[0];
   };
   const found = (name: string): string => `${name},${name.toLowerCase()}@example.com,,`;
 
-  it('are followed by what the run before lacked', async () => {
-    await begin();
+  it('are added once, in order, when none is missing', async () => {
+    write('out.csv', `objective,email,email_reference,email_error\r\n${found('Old')}\r\n`);
+    await serve({ refused });
     refused.clear();
-    const before = rows();
-    const { code, stderr } = await add();
-    expect(code).toBe(0);
-    expect(stderr).not.toContain('new rows');
-    expect(rows()).toEqual([...before, found('Bo')]);
+    refused.add('Bo');
+    write('list.txt', 'Ada\nBo\nCy\n');
+    expect(await add()).toMatchObject(ending(3));
+    expect(rowsIn('out.csv')).toEqual([found('Old')]);
+    write('out.csv', `${read('out.csv')}${found('meanwhile')}\r\n`);
+    refused.clear();
+    expect(await add()).toMatchObject({ code: 0 });
+    expect(rowsIn('out.csv')).toEqual(['Old', 'meanwhile', 'Ada', 'Bo', 'Cy'].map(found));
     expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
+    expect(readdirSync(cwd).filter((name) => name.startsWith('out'))).toEqual(['out.csv']);
   });
 
   it.each([
-    [refused, ['Ada', 'Bo', 'Cy']],
-    [lost, ['Ada', 'Bo', 'Bo', 'Cy']],
+    [refused, '', ['Ada', 'Bo', 'Cy']],
+    [lost, ' --retry-unknown', ['Ada', 'Bo', 'Bo', 'Cy']],
   ])(
-    'are all in another file once, by the command that the run before has named',
-    async (failing, charged) => {
+    'are all in another file, by the command that the run before has named',
+    async (failing, more, charged) => {
       const command = await begin(failing);
       failing.clear();
-      const before = rows();
-      expect(await leadpipe(`${command} new.csv`.split(' ').slice(1))).toMatchObject({ code: 0 });
-      expect(read('new.csv').trimEnd().split('\r\n').slice(1)).toEqual(['Ada', 'Bo', 'Cy'].map(found));
-      expect(rows()).toEqual(before);
+      expect(await leadpipe(`${command} new.csv${more}`.split(' ').slice(1))).toMatchObject({ code: 0 });
+      expect(rowsIn('new.csv')).toEqual(['Ada', 'Bo', 'Cy'].map(found));
+      expect(existsSync(join(cwd, 'out.csv'))).toBe(false);
       expect(paid()).toEqual(charged);
     },
   );
 
-  it('are followed by those of another list, in a file of others too', async () => {
+  it('are left where another list adds its own to the file', async () => {
     await begin();
-    const before = rows();
-    write('out.csv', `${read('out.csv')}of others,,,\r\n`);
     write('list.txt', 'Dee\nEd\n');
-    expect(await add()).toMatchObject({ code: 0 });
-    expect(rows()).toEqual([...before, 'of others,,,', found('Dee'), found('Ed')]);
+    expect(await contacts('--input', 'list.txt', '-o', 'out.csv', '--append')).toMatchObject({ code: 0 });
+    expect(rowsIn('out.csv')).toEqual([found('Dee'), found('Ed')]);
     expect(paid()).toEqual(['Ada', 'Cy', 'Dee', 'Ed']);
-  });
-
-  it('go to a new file where the old one was moved away', async () => {
-    await begin();
-    refused.clear();
-    renameSync(join(cwd, 'out.csv'), join(cwd, 'old.csv'));
-    expect(await add()).toMatchObject({ code: 0 });
-    expect(rows()).toEqual([found('Bo')]);
-    expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
   });
 });
 

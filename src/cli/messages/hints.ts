@@ -189,7 +189,7 @@ const hints: Hints = {
     const raised = isOverLimit && setting === undefined ? ' with a higher --max-credits' : '';
     return `To resume${after ?? ''}, run ${again}${raised}. Rows that are already bought are not bought again.`;
   },
-  rows_failed({ failed, unknown, flawed, flawedLines, hasMore, isIdle, operationId }, ran) {
+  rows_failed({ failed, unknown, flawed, flawedLines, hasMore, isIdle, kept, operationId }, ran) {
     const { local, run } = ran.options;
     const again = toListCommand(operationId, ran);
     const isDone = failed + unknown + flawed === 0 && !hasMore;
@@ -212,15 +212,10 @@ const hints: Hints = {
         `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
       );
     }
-    if (ran.options.append === true && failed + unknown + flawed > 0) {
-      says.push(
-        'With --append, rows that are in the file are never changed: their answers will be added as new rows.',
-      );
-      const retry = unknown > 0 ? ' --retry-unknown' : '';
+    if (ran.options.append === true && kept !== undefined) {
+      says.push('With --append, all rows are added together, when none of them is missing.');
       if (ran.options.input !== '-')
-        says.push(
-          `To write each row once, into a new file, run \`${toResumeCommand(operationId)}${retry} -o <file>\`.`,
-        );
+        says.push(`To write them into a new file now, run \`${toResumeCommand(operationId)} -o <file>\`.`);
     }
     if (isIdle) says.push(startOver);
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');

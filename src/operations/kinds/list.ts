@@ -178,7 +178,7 @@ async function place(
   const hasNoAnswer = replaces && done > 0 && done === failed + withoutResult;
   const isAddedLater =
     run.order.terms.options.append === true && (hasMore || failed > flawed || (isAdded && cost.sent > 0));
-  if (hasNoAnswer || isAddedLater) return await run.delivery.cut();
+  if (hasNoAnswer || isAddedLater) return await run.keep();
   // An empty input is an oversight, and no answer.
   await run.place(done === 0);
   return undefined;
