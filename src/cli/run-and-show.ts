@@ -37,8 +37,8 @@ export interface Shown {
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
   /** The earlier run to resume, if the user named one. */
   readonly earlier?: ((buyer: Buyer, reader: Reader) => Promise<Earlier>) | undefined;
-  /** The journals that were read to find it. */
-  readonly read?: Journals | undefined;
+  /** What has found it. */
+  readonly reader?: Reader | undefined;
 }
 
 type ShowOptions = ConnectionOptions & RecordOptions & { readonly positions?: true };
@@ -66,9 +66,9 @@ export async function runAndShow<Kind extends Runnable>(
       throw error;
     }
   };
-  const { earlier: named, read } = shown;
-  const earlier = named && ((reader: Reader) => named(buyer, reader));
-  return await show(context, options, run<Kind>(buyer, order, open, earlier, read), shown);
+  const { earlier: named, reader } = shown;
+  const earlier = named && ((found: Reader) => named(buyer, found));
+  return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
 }
 
 /** Shows the events of an operation while it runs to its end. Throws as the operation does. */

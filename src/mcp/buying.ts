@@ -73,7 +73,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
     const reader = createReader(buyer.context);
     const earlier = await findEarlier(buyer, toOrder(wanted), reader);
     try {
-      if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, reader.journals);
+      if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, reader);
     } catch (error) {
       if (!isBegunElsewhere(error)) throw error;
     }
@@ -91,13 +91,13 @@ function isBegunElsewhere(error: unknown): boolean {
   );
 }
 
-/** `read` are the journals that were read to find an earlier run. */
+/** `reader` has found the earlier run. */
 async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
   { again, mayBuy, report }: Terms,
   earlier: Exclude<Earlier, { is: 'running' }>,
-  read?: Journals,
+  reader?: Reader,
 ): Promise<Bought | Unbought> {
   if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
   const isFree = buyer.connection.origin === 'local';
@@ -128,7 +128,7 @@ async function settleAs(
     toOrder(wanted, again),
     openInto(delivered),
     async () => earlier,
-    read,
+    reader,
   );
   let result: unknown;
   let error: LeadpipeError | undefined;

@@ -125,11 +125,13 @@ export function toBegunCheck(
   const find = (index: OperationIndex) =>
     same === undefined ? index.find('like', like) : index.find('same', same);
   return async (index) => {
-    const known = new Set([...find(await openIndex())].map(({ op }) => op));
+    const known = await openIndex();
+    const linesOf = (one: OperationIndex, op: string) => [...one.find('op', op)].length;
     for (const line of find(index)) {
       if (line.is !== 'begun') continue;
       const folder = folderOf(journals.stateDir, line.op);
-      if (known.has(line.op) && !isLocked(folder)) continue;
+      // Nothing has been done with it since.
+      if (linesOf(known, line.op) === linesOf(index, line.op) && !isLocked(folder)) continue;
       const other = await readOperation(journals, line.op).catch(() => undefined);
       // It has not written its own intent yet, so it is compared by what the index says.
       if (other !== undefined && !isSameOrder(other.intent, intent, isTool)) continue;

@@ -63,8 +63,8 @@ export const balanceMs = 300;
 
 /**
  * The one way to buy. It looks for an earlier run of the same order, reserves what this one can cost, and writes down what will be sent before its
- * kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run, unless the caller
- * knows one, which is among the journals that it has `read`. Returns undefined after a preview. An error names an operation that has begun. Throws
+ * kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run with the `reader`,
+ * unless the caller knows one, which it has found with that. Returns undefined after a preview. An error names an operation that has begun. Throws
  * UsageError, LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
@@ -72,12 +72,11 @@ export async function* run<Kind extends Runnable>(
   order: Order<Kind>,
   open: OpenDelivery,
   find: (reader: Reader) => Promise<Earlier> = (reader) => findEarlier(buyer, order, reader),
-  read?: Journals,
+  reader: Reader = createReader(buyer.context),
 ): Running<Results[Kind] | undefined> {
   if (order.isPreview) return void (yield* preview(buyer, order, find));
   const { context } = buyer;
   try {
-    const reader = createReader(context, read);
     const earlier = await find(reader);
     const ordered = { buyer, order, open, reader };
     if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier);

@@ -2,7 +2,7 @@ import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeadpipeError } from '../../src/errors.ts';
-import { openOperation } from '../../src/operations/operation.ts';
+import { openOperation } from '../../src/operations/known-operations.ts';
 import { pageOf } from '../helpers/journals.ts';
 import { keepingIn } from '../helpers/stored.ts';
 

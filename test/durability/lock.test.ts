@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -6,19 +6,31 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive, isLocked, lockFolder, withOutputLock } from '../../src/files/folder-lock.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  isAlive,
+  isLocked,
+  LockLostError,
+  lockFolder,
+  withFolderLock,
+  withLock,
+} from '../../src/files/folder-lock.ts';
 import { ownerOf } from '../../src/files/lock-owner.ts';
+import { entry } from '../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../src/operations/journal/journal.ts';
 import { bundle } from '../helpers/bundle.ts';
-import { createLeapingClock } from '../helpers/clock.ts';
+import { createLeapingClock, machineClock } from '../helpers/clock.ts';
 import { intentOf } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
@@ -208,11 +220,13 @@ describe('a lock that another machine or container has', () => {
     for (const name of readdirSync(join(at, 'lock'))) unlinkSync(join(at, 'lock', name));
     const theirs = foreign();
     writeFileSync(join(at, 'lock', theirs), 'other-host');
-    await expect(journal.append({ type: 'opened', output_length: 0 })).rejects.toMatchObject({
+    await expect(journal.append(entry.balance(1))).rejects.toMatchObject({
       outcome: 'temporary',
       message: expect.stringContaining('another machine or container (other-host) took over this operation'),
     });
-    expect(() => journal.note({ type: 'placed' })).toThrow('took over');
+    expect(() => journal.note(entry.printed(1))).toThrow('took over');
+    await expect(journal.end(entry.balance(1))).rejects.toBeInstanceOf(LockLostError);
+    expect(() => journal.confirm()).toThrow(LockLostError);
     await journal.close();
     expect(readdirSync(join(at, 'lock'))).toEqual([theirs]);
     expect((await readOperations(stateDir)).operations[0]?.entries).toEqual([{ ...intent, number: 1 }]);
@@ -237,24 +251,184 @@ describe('a lock that another machine or container has', () => {
   );
 });
 
-it.each([
-  ['a folder', (at: string) => writeFileSync(join(made(at), '2026.01.31.csv'), 'of the user')],
-  ['a file', (at: string) => writeFileSync(at, 'of the user')],
-  ['a link', (at: string) => symlinkSync(made(`${at}-target`), at)],
-])('%s of the user in the place of a lock is left alone, and the run is refused', async (_, make) => {
-  const folder = temporaryFolder();
-  make(join(folder, 'leads.csv.lock'));
-  const before = readdirSync(folder, { recursive: true });
-  const work = async () => expect.unreachable();
-  await expect(withOutputLock({ pid: process.pid }, join(folder, 'leads.csv'), work)).rejects.toMatchObject({
-    outcome: 'local_io',
-    message: expect.stringContaining(
-      `leadpipe needs the name ${join(folder, 'leads.csv.lock')} for a lock, but it is a`,
-    ),
-    details: { charged: 'no' },
+/** For a lock that is free, or never given: nothing is waited for on this clock. */
+const patient = {
+  pid: process.pid,
+  random: () => 0,
+  clock: { ...machineClock, after: () => expect.fail('nothing is waited for') },
+};
+
+describe.skipIf(process.platform === 'win32')('what is in the place of a lock', () => {
+  it.each([
+    ['a folder', (at: string) => writeFileSync(join(made(at), '2026.01.31.csv'), 'of the user')],
+    ['a file', (at: string) => writeFileSync(at, 'of the user')],
+    ['a link', (at: string) => symlinkSync(made(`${at}-target`), at)],
+    ['a FIFO', (at: string) => execFileSync('mkfifo', [at])],
+  ])('%s of the user is left alone, and the run is refused at once', async (_, make) => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'leads.csv.lock');
+    make(path);
+    const before = readdirSync(folder, { recursive: true });
+    const work = async () => expect.unreachable();
+    await expect(withLock(path, patient, 'leads.csv', work)).rejects.toMatchObject({
+      outcome: 'local_io',
+      message: expect.stringContaining(`leadpipe needs the name ${path} for a lock, but it is a`),
+      details: { charged: 'no' },
+    });
+    expect(readdirSync(folder, { recursive: true })).toEqual(before);
   });
-  expect(readdirSync(folder, { recursive: true })).toEqual(before);
+
+  it.each([
+    ['a FIFO', (at: string) => execFileSync('mkfifo', [at]), 'unknown'],
+    ['a link', (at: string) => symlinkSync(ownName(at), at), 'unknown'],
+    [
+      'a file with a long text of others',
+      (at: string) => writeFileSync(at, '\u001b[31m\nhost\u202e'),
+      '31mhost',
+    ],
+  ])('%s that seems to be its owner is neither waited for nor trusted', async (_, make, host) => {
+    const at = temporaryFolder();
+    made(join(at, 'lock'));
+    make(join(at, 'lock', toOwner(1, '1', '0123456789ab')));
+    await expect(lockFolder(at, process.pid, 'this')).rejects.toMatchObject({
+      outcome: 'temporary',
+      message: `another machine or container (${host}) is working on this`,
+    });
+  });
 });
+
+describe('a lock that others exchange', () => {
+  /** More than the time between two heartbeats. */
+  const beat = () => vi.advanceTimersByTime(10_000);
+  let at: string;
+  let lock: Awaited<ReturnType<typeof lockFolder>>;
+  let file: string;
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    at = temporaryFolder();
+    lock = await lockFolder(at, process.pid, 'this operation');
+    const [owner = ''] = readdirSync(join(at, 'lock'));
+    file = join(at, 'lock', owner);
+  });
+  afterEach(() => {
+    lock.release();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it('gives a sign of life every ten seconds, while it is held', () => {
+    const text = readFileSync(file, 'utf8');
+    for (let beats = 0; beats < 3; beats++) {
+      utimesSync(file, 1, 1);
+      vi.advanceTimersByTime(9999);
+      expect(statSync(file).mtimeMs).toBe(1000);
+      vi.advanceTimersByTime(1);
+      expect(Date.now() - statSync(file).mtimeMs).toBeLessThan(60_000);
+    }
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    lock.confirm();
+  });
+
+  /** Puts another folder with another owner's file in its place, and leaves the one that it had made. */
+  function exchange(make: (file: string) => void): string {
+    const moved = join(at, 'moved');
+    renameSync(join(at, 'lock'), moved);
+    mkdirSync(join(at, 'lock'));
+    make(file);
+    return join(moved, file.slice(join(at, 'lock').length));
+  }
+
+  const lostTo = (who: string) => `this process was stopped for so long that ${who} took over this operation`;
+
+  it.skipIf(process.platform === 'win32').each<[what: string, make: (file: string, target: string) => void]>([
+    ['a link to a file of the user', (there, target) => symlinkSync(target, there)],
+    ['another file of the same name', (there) => writeFileSync(there, 'of another')],
+    ['a FIFO', (there) => execFileSync('mkfifo', [there])],
+    ['nothing', () => {}],
+  ])('is lost to %s, and writes nothing there', (_, make) => {
+    const target = join(at, 'of the user');
+    writeFileSync(target, 'of the user');
+    utimesSync(target, 1, 1);
+    const own = exchange((there) => make(there, target));
+    utimesSync(own, 1, 1);
+    beat();
+    expect([readFileSync(target, 'utf8'), statSync(target).mtimeMs]).toEqual(['of the user', 1000]);
+    // It goes to what was opened.
+    expect(statSync(own).mtimeMs).toBeGreaterThan(1000);
+    expect(() => lock.confirm()).toThrow(LockLostError);
+    lock.release();
+    beat();
+    expect([readFileSync(target, 'utf8'), statSync(target).mtimeMs]).toEqual(['of the user', 1000]);
+  });
+
+  it('is lost to the one that has it then, who is named', () => {
+    const theirs = join(at, 'lock', toOwner(1, '1', '0123456789ab'));
+    exchange(() => writeFileSync(theirs, 'other-host'));
+    expect(() => lock.confirm()).toThrow(lostTo('another machine or container (other-host)'));
+    lock.release();
+    expect(existsSync(theirs)).toBe(true);
+  });
+
+  it('is not lost to anyone where its folder is gone', () => {
+    rmSync(at, { recursive: true });
+    expect(() => lock.confirm()).toThrow('the folder of this operation was removed');
+    expect(() => lock.confirm()).not.toThrow(LockLostError);
+    beat();
+    expect(existsSync(at)).toBe(false);
+  });
+});
+
+describe('a short change', () => {
+  it('of which there are 200 at once in one process waits for the others, not for a clock', async () => {
+    const folder = join(temporaryFolder(), 'list');
+    const file = join(folder, 'count');
+    const order: number[] = [];
+    const change = (nth: number) =>
+      withFolderLock(folder, patient, 'the list', async (lock) => {
+        const before = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+        await new Promise((resolve) => setImmediate(resolve));
+        lock.confirm();
+        writeFileSync(file, String(before + 1));
+        order.push(nth);
+        // One that fails is no one else's.
+        if (nth % 50 === 7) throw new Error(`change ${nth}`);
+        return nth;
+      });
+    const numbers = Array.from({ length: 200 }, (_, nth) => nth);
+    const changes = await Promise.allSettled(numbers.map(change));
+    expect([readFileSync(file, 'utf8'), order]).toEqual(['200', numbers]);
+    for (const [nth, { status }] of changes.entries())
+      expect({ nth, status }).toEqual({ nth, status: nth % 50 === 7 ? 'rejected' : 'fulfilled' });
+    expect(readdirSync(folder)).toEqual(['count']);
+    // The private folder was made by it.
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('waits half a minute for a living process', async () => {
+    const at = temporaryFolder();
+    const child = await hold(at, []);
+    const clock = createLeapingClock();
+    const changed = withFolderLock(at, { pid: process.pid, clock, random: () => 0.5 }, 'the list', async () =>
+      expect.unreachable(),
+    );
+    await expect(changed).rejects.toMatchObject({
+      outcome: 'temporary',
+      message: `process ${child.pid} is working on the list`,
+    });
+    expect(new Set(clock.waits)).toEqual(new Set([15]));
+    expect(clock.monotonic()).toBeGreaterThan(30_000);
+    expect(clock.monotonic()).toBeLessThan(30_050);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+});
+
+/** A file of the user, beside the lock. */
+function ownName(at: string): string {
+  const path = join(dirname(dirname(at)), 'name');
+  writeFileSync(path, 'of-the-user');
+  return path;
+}
 
 function made(folder: string): string {
   mkdirSync(folder);
@@ -263,9 +437,9 @@ function made(folder: string): string {
 
 it('a lock stands beside an output whose name is nearly too long', async () => {
   const folder = temporaryFolder();
-  const name = `${'😀'.repeat(60)}.csv`;
-  await withOutputLock({ pid: process.pid }, join(folder, name), async (lock) => {
-    expect(readdirSync(folder)).toEqual([`${name}.lock`]);
+  const name = `${'😀'.repeat(60)}.csv.lock`;
+  await withLock(join(folder, name), patient, 'leads.csv', async (lock) => {
+    expect(readdirSync(folder)).toEqual([name]);
     lock.confirm();
   });
   expect(readdirSync(folder)).toEqual([]);
@@ -303,11 +477,11 @@ describe('a journal that is opened again', () => {
     const { journal, entries } = await openJournal(keepingIn(stateDir), 'op_1');
     const numbered = JSON.parse(JSON.stringify({ ...intent, number: 1 }));
     expect(entries).toEqual([numbered]);
-    await journal.append({ type: 'opened', output_length: 7 });
+    await journal.append(entry.balance(7));
     await expect(openJournal(keepingIn(stateDir), 'op_1')).rejects.toMatchObject({ outcome: 'temporary' });
     await journal.close();
     const [stored] = (await readOperations(stateDir)).operations;
-    expect(stored?.entries).toEqual([numbered, { type: 'opened', output_length: 7 }]);
+    expect(stored?.entries).toEqual([numbered, entry.balance(7)]);
   });
 
   it.each(['op_none', '../op_1', ''])('is none: %j', async (operationId) => {

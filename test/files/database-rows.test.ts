@@ -1,95 +1,343 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import {
+  appendFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { readAddition } from '../../src/files/addition.ts';
-import { addToDatabase, completeDatabaseAddition, makeDatabase } from '../../src/files/database-rows.ts';
-import { noLock } from '../../src/files/folder-lock.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memberLayout } from '../../src/columns/columns.ts';
+import type { OutputStream } from '../../src/context.ts';
+import { type Addition, isAdded } from '../../src/files/addition.ts';
+import { checkDatabase, folderOfDatabases, hasNote, writeDatabase } from '../../src/files/database-rows.ts';
+import { openRows } from '../../src/output/open-rows.ts';
+import { machineClock as clock } from '../helpers/clock.ts';
 import { execute, rowsOf } from '../helpers/databases.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 const rows = '["leads"]\n["name","Name","n"]\n["Ada","x",1]\n["Bob",null,2]\n';
 
-/** A database with a row, rows that are added to it, and what the journal says of them. */
-async function adding() {
-  const path = join(temporaryFolder(), 'leads.db');
-  const part = `${path}.part`;
-  execute(path, "CREATE TABLE leads (name); INSERT INTO leads VALUES ('old')");
-  writeFileSync(part, rows);
-  const file = await open(part);
-  const addition = { ...(await readAddition(0, { file, from: 0, before: '' })), note: 'run 1' };
-  await file.close();
-  return { path, part, addition, names: () => rowsOf(path, 'leads').map(({ name }) => name) };
+let folder: string;
+let path: string;
+let state: string;
+let databases: string;
+const handles: FileHandle[] = [];
+beforeEach(() => {
+  folder = temporaryFolder();
+  path = join(folder, 'leads.db');
+  state = temporaryFolder();
+  databases = folderOfDatabases(state);
+});
+afterEach(async () => {
+  for (const handle of handles.splice(0)) await handle.close();
+});
+
+async function opened(name: string, flags?: string): Promise<FileHandle> {
+  const handle = await open(name, flags);
+  handles.push(handle);
+  return handle;
 }
 
-it('rows are added once, wherever the run that was adding them was killed', async () => {
-  const { path, part, addition, names } = await adding();
-  // Before the database was put in its place.
-  writeFileSync(`${path}.made`, 'half of it');
-  expect(await completeDatabaseAddition(path, addition, noLock)).toBe('done');
-  expect(names()).toEqual(['old', 'Ada', 'Bob']);
-  expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([false, false]);
-  // After that, before the .part was removed.
-  writeFileSync(part, rows);
-  expect(await completeDatabaseAddition(path, addition, noLock)).toBe('done');
-  expect(names()).toEqual(['old', 'Ada', 'Bob']);
-  expect(existsSync(part)).toBe(false);
-  // After that, when a later run has begun.
-  writeFileSync(part, '["leads"]\n["name"]\n["Eve"]\n');
-  expect(await completeDatabaseAddition(path, addition, noLock)).toBe('done');
-  expect(readFileSync(part, 'utf8')).toContain('Eve');
-});
+/** Writes a database with these rows or, with `old`, its tables and these rows. Returns where it is, and its note. */
+async function written(text = rows, old?: string, signal?: AbortSignal) {
+  const place = temporaryFolder();
+  const [from, made] = [join(place, 'rows'), join(place, 'made.db')];
+  writeFileSync(from, text);
+  const to = await opened(made, 'ax+');
+  const known = old === undefined ? undefined : { file: await opened(old), target: old, path: 'leads.db' };
+  const writing = writeDatabase(await opened(from), to, databases, known, signal);
+  const note = await writing.finally(() => expect(readdirSync(databases)).toEqual([]));
+  return { made, note };
+}
 
-it('rows that are not those of the run are not added', async () => {
-  const { path, part, addition, names } = await adding();
-  writeFileSync(part, rows.replace('Bob', 'Eve'));
-  expect(await completeDatabaseAddition(path, addition, noLock)).toBe('not_added');
-  expect(names()).toEqual(['old']);
-});
+const check = (isAdded: boolean) => checkDatabase(path, 'leads.db', databases, isAdded);
+const namesIn = (at: string) => rowsOf(at, 'leads').map(({ name }) => name);
 
-it.skipIf(process.platform === 'win32')(
-  'rows are not added to a database that was changed after it was copied',
-  async () => {
-    const { path, part, names } = await adding();
-    rmSync(part);
-    execFileSync('mkfifo', [part]);
-    const added = addToDatabase(path, path, 'run 2', noLock);
-    // This goes on when the rows are read, which is after the copy was made.
-    const writer = await open(part, 'w');
-    execute(path, "INSERT INTO leads VALUES ('of another'); CREATE TABLE others (name)");
-    await writer.writeFile(rows);
-    // They are read a second time.
-    writeFileSync(`${part}.again`, rows);
-    renameSync(`${part}.again`, part);
-    await writer.close();
-    await expect(added).rejects.toMatchObject({ details: { type: 'output_changed' } });
-    expect(names()).toEqual(['old', 'of another']);
-    expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([true, false]);
-  },
-);
-
-it('a row that the table refuses leaves the database as it was, with the rows in the .part', async () => {
-  const { path, part } = await adding();
-  execute(path, 'CREATE UNIQUE INDEX one ON leads (name)');
-  writeFileSync(part, rows.replace('Bob', 'Ada'));
-  const before = readFileSync(path);
-  await expect(addToDatabase(path, path, 'run 2', noLock)).rejects.toMatchObject({
-    outcome: 'local_io',
-    message: expect.stringContaining('UNIQUE constraint failed: leads.name'),
+describe('a database that is made', () => {
+  it('has the rows in a table, and says that they are in it', async () => {
+    const { made, note } = await written();
+    expect(rowsOf(made, 'leads')).toEqual([
+      // SQLite takes names that differ by case alone for one.
+      { name: 'Ada', Name_2: 'x', n: 1 },
+      { name: 'Bob', Name_2: null, n: 2 },
+    ]);
+    expect(rowsOf(made, 'leadpipe_writes')).toEqual([{ id: note, table_name: 'leads', row_count: 2 }]);
+    expect([...readFileSync(made).subarray(68, 72)].map((byte) => String.fromCharCode(byte)).join('')).toBe(
+      'lpip',
+    );
+    expect(lstatSync(databases).mode & 0o777).toBe(0o700);
+    const others = join(folder, 'other.db');
+    execute(others, 'CREATE TABLE leads (name)');
+    const text = join(folder, 'notes.txt');
+    writeFileSync(text, 'my notes');
+    expect(await hasNote(made, note, databases)).toBe(true);
+    for (const at of [others, text, path]) expect(await hasNote(at, note, databases)).toBe(false);
+    expect(await hasNote(made, 'another', databases)).toBe(false);
   });
-  expect(readFileSync(path).equals(before)).toBe(true);
-  expect([existsSync(part), existsSync(`${path}.made`)]).toEqual([true, false]);
+
+  it.each<[says: string, text: string, found: readonly object[]]>([
+    ['a header alone', '["leads"]\n["name"]\n', []],
+    ['no columns', '["leads"]\n[]\n', []],
+    ['nothing at all', '', []],
+  ])('of %s has no rows, and notes that', async (_, text) => {
+    const { made, note } = await written(text);
+    expect(rowsOf(made, 'leadpipe_writes')).toMatchObject([{ id: note, row_count: 0 }]);
+    if (text.includes('name')) expect(namesIn(made)).toEqual([]);
+  });
+
+  it('stops between two rows when it is told to', async () => {
+    const many = `["leads"]\n["name"]\n${'["Ada"]\n'.repeat(50_000)}`;
+    await expect(written(many, undefined, AbortSignal.abort('interrupted'))).rejects.toMatchObject({
+      outcome: 'interrupted',
+    });
+  });
+
+  it('removes what a killed process has left in the private folder a day ago', async () => {
+    const now = Date.now() / 1000;
+    for (const [name, hoursAgo] of [
+      ['made-old', 25],
+      ['made-young', 23],
+    ] as const) {
+      mkdirSync(join(databases, name), { recursive: true });
+      writeFileSync(join(databases, name, 'copy.db'), 'x');
+      utimesSync(join(databases, name), now, now - 3600 * hoursAgo);
+    }
+    await expect(written()).rejects.toThrow();
+    expect(readdirSync(databases)).toEqual(['made-young']);
+  });
 });
 
-it('columns whose names differ by case alone have a number, since SQLite takes them for one', async () => {
-  const folder = temporaryFolder();
-  const [part, made] = [join(folder, 'a.part'), join(folder, 'a.db')];
-  writeFileSync(part, rows);
-  writeFileSync(made, '');
-  await makeDatabase(part, made);
-  expect(rowsOf(made, 'leads')).toEqual([
-    { name: 'Ada', Name_2: 'x', n: 1 },
-    { name: 'Bob', Name_2: null, n: 2 },
-  ]);
+describe('a database with rows of before', () => {
+  const others = "CREATE TABLE people (name); INSERT INTO people VALUES ('Eve')";
+  const table = "CREATE TABLE leads (NAME, own DEFAULT 5); INSERT INTO leads VALUES ('old', 4)";
+
+  it('is written again with all of its tables, and is itself left as it was', async () => {
+    execute(path, `${others}; ${table}`);
+    const before = readFileSync(path);
+    const { made, note } = await written(rows, path);
+    expect(rowsOf(made, 'leads')).toEqual([
+      { NAME: 'old', own: 4, Name_2: null, n: null },
+      { NAME: 'Ada', own: 5, Name_2: 'x', n: 1 },
+      { NAME: 'Bob', own: 5, Name_2: null, n: 2 },
+    ]);
+    expect(rowsOf(made, 'people')).toEqual([{ name: 'Eve' }]);
+    expect([await hasNote(made, note, databases), await hasNote(path, note, databases)]).toEqual([
+      true,
+      false,
+    ]);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    // Once more, with the note of both.
+    const again = await written('["leads"]\n["name"]\n["Cid"]\n', made);
+    expect(rowsOf(again.made, 'leads').map(({ NAME }) => NAME)).toEqual(['old', 'Ada', 'Bob', 'Cid']);
+    for (const one of [note, again.note]) expect(await hasNote(again.made, one, databases)).toBe(true);
+  });
+
+  it('keeps the way in which it is written, and whose it is', async () => {
+    execute(path, others);
+    writeFileSync(path, readFileSync(path).fill(2, 18, 20));
+    const { made } = await written(rows, path);
+    const bytes = readFileSync(made);
+    expect([...bytes.subarray(18, 20), ...bytes.subarray(68, 72)]).toEqual([2, 2, 0, 0, 0, 0]);
+    expect(namesIn(made)).toEqual(['Ada', 'Bob']);
+  });
+
+  it('that refuses a row is told, and left as it was', async () => {
+    execute(
+      path,
+      "CREATE TABLE leads (name); INSERT INTO leads VALUES ('old'); CREATE UNIQUE INDEX one ON leads (name)",
+    );
+    const before = readFileSync(path);
+    await expect(written(rows.replace('Bob', 'Ada'), path)).rejects.toMatchObject({
+      outcome: 'local_io',
+      message: expect.stringMatching(
+        /^the rows can't be added to leads\.db: .*UNIQUE constraint failed: leads\.name/,
+      ),
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it('is added to once, though another program changes it while that is done', async () => {
+    execute(path, "CREATE TABLE leads (name); INSERT INTO leads VALUES ('old')");
+    const { signal } = new AbortController();
+    const machine = { clock, directories: { config: '', state }, pid: process.pid, random: () => 0 };
+    const context = { ...machine, signal, stdout: {} as OutputStream };
+    const plan = { file: path, format: 'sqlite', layout: memberLayout(['name']), shape: 'list' } as const;
+    const how = { append: true, isNew: false, isDelimiterFixed: false };
+    const output = await openRows(context, { ...plan, ...how }, async () => {});
+    await output.write(['{"name":"Ada"}', '{"name":"Bob"}']);
+    const additions: Addition[] = [];
+    const isIn = async ({ note = '', ...addition }: Addition) => [
+      await isAdded({ ...addition, note }),
+      await hasNote(path, note, databases),
+    ];
+    await output.finish(false, async (addition) => {
+      additions.push(addition);
+      expect(await isIn(addition)).toEqual([false, false]);
+      if (additions.length === 1) execute(path, "INSERT INTO leads VALUES ('of another')");
+    });
+    expect(rowsOf(path, 'records').map(({ name }) => name)).toEqual(['Ada', 'Bob']);
+    expect(namesIn(path)).toEqual(['old', 'of another']);
+    expect([additions.length, readdirSync(folder)]).toEqual([2, ['leads.db']]);
+    // The last one is what has happened.
+    const [, last] = additions as [Addition, Addition];
+    expect(await isIn(last)).toEqual([true, true]);
+    // Another program writes it anew, and the note still says it.
+    execute(path, 'VACUUM');
+    writeFileSync(`${path}.new`, readFileSync(path));
+    writeFileSync(path, '');
+    writeFileSync(path, readFileSync(`${path}.new`));
+    expect(await hasNote(path, last.note ?? '', databases)).toBe(true);
+  });
+});
+
+describe('what is there already', () => {
+  const ours = async (): Promise<void> => writeFileSync(path, readFileSync((await written()).made));
+  const isNotOurs = /^leads\.db has tables that leadpipe has not written: (.*)\. It is not replaced$/;
+  const isNone = 'leads.db is not a SQLite database; it was not changed';
+  const isDamaged = "leads.db can't be read as a SQLite database: it is damaged or encrypted";
+
+  it.each<[says: string, make: () => void | Promise<void>, others?: string]>([
+    ['nothing', () => {}],
+    ['an empty file', () => writeFileSync(path, '')],
+    ['what leadpipe has made', ours],
+    [
+      'what leadpipe has made, with a table of others in it',
+      async () => {
+        await ours();
+        execute(path, 'CREATE TABLE people (name)');
+      },
+      'people',
+    ],
+    [
+      'a view of others',
+      async () => {
+        await ours();
+        execute(path, 'CREATE VIEW seen AS SELECT * FROM leads');
+      },
+      'seen',
+    ],
+    ['a table that is only called as ours', () => execute(path, 'CREATE TABLE leads (name)'), 'leads'],
+    [
+      'a database of others to which rows were added',
+      async () => {
+        execute(path, 'CREATE TABLE people (name)');
+        writeFileSync(path, readFileSync((await written(rows, path)).made));
+      },
+      'people, leads',
+    ],
+  ])('%s can be added to, and is replaced if it is leadpipe’s own', async (_, make, others) => {
+    await make();
+    await check(true);
+    const replaced = await check(false).catch((error) => error);
+    if (others === undefined) expect(replaced).toBeUndefined();
+    else expect(isNotOurs.exec(replaced.message)?.[1]).toBe(others);
+  });
+
+  it.each<[says: string, make: () => void | Promise<void>, message: string]>([
+    ['a text', () => writeFileSync(path, 'my notes'), isNone],
+    [
+      'half a database',
+      async () => {
+        await ours();
+        writeFileSync(path, readFileSync(path).subarray(0, -1));
+      },
+      'leads.db is damaged: its end is missing',
+    ],
+    [
+      'a damaged database',
+      async () => {
+        await ours();
+        writeFileSync(path, readFileSync(path).fill(7, 100, 4000));
+      },
+      isDamaged,
+    ],
+  ])('%s is refused, and left as it is', async (_, make, message) => {
+    await make();
+    const before = readFileSync(path);
+    for (const isAdded of [true, false])
+      await expect(check(isAdded)).rejects.toMatchObject({ outcome: 'usage', message });
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(existsSync(databases) ? readdirSync(databases) : []).toEqual([]);
+  });
+});
+
+/** A journal of SQLite that names a file, which SQLite then looks for, and removes. */
+function journalNaming(name: string): Buffer {
+  const magic = Buffer.from('d9d505f920a163d7', 'hex');
+  const numbers = (...all: number[]) => {
+    const bytes = Buffer.alloc(4 * all.length);
+    for (const [at, one] of all.entries()) bytes.writeUInt32BE(one, 4 * at);
+    return bytes;
+  };
+  const head = Buffer.concat([magic, numbers(0, 0, 3, 512, 4096)], 512);
+  const text = Buffer.from(name);
+  const sum = text.reduce((all, byte) => all + byte, 0);
+  return Buffer.concat([head, numbers((1 << 30) / 4096 + 1), text, numbers(text.length, sum), magic]);
+}
+
+describe('no file beside a database is opened by SQLite, written or removed', () => {
+  const inUse = {
+    outcome: 'temporary',
+    message: expect.stringContaining('is being written by another program'),
+  };
+
+  /** What is in the folder; `isUnread`: also when it was read for the last time. */
+  const all = () =>
+    readdirSync(folder).map((name) => {
+      const at = join(folder, name);
+      const { atimeMs, ctimeMs, ino, mtimeMs, size } = lstatSync(at);
+      return { name, ctimeMs, ino, mtimeMs, size, ...(name === 'named' ? { atimeMs } : {}) };
+    });
+
+  async function plant(change: (journal: Buffer) => Buffer) {
+    const { made, note } = await written();
+    writeFileSync(path, readFileSync(made));
+    writeFileSync(join(folder, 'named'), 'of the user');
+    writeFileSync(`${path}-journal`, change(journalNaming(join(folder, 'named'))));
+    writeFileSync(`${path}-wal`, '');
+    writeFileSync(`${path}-shm`, 'x'.repeat(32_768));
+    // A file that was read after it was changed is not seen to be read again.
+    utimesSync(join(folder, 'named'), 1, 2);
+    return note;
+  }
+
+  it('where a journal seems to be in use', async () => {
+    const note = await plant((journal) => journal);
+    const before = all();
+    for (const isAdded of [true, false]) await expect(check(isAdded)).rejects.toMatchObject(inUse);
+    await expect(written(rows, path)).rejects.toMatchObject(inUse);
+    expect(await hasNote(path, note, databases)).toBe(true);
+    expect(all()).toEqual(before);
+  });
+
+  it.each<[says: string, change: (journal: Buffer) => Buffer]>([
+    ['has been dealt with', (journal) => journal.fill(0, 0, 28)],
+    ['is empty', () => Buffer.alloc(0)],
+  ])('where one %s', async (_, change) => {
+    const note = await plant(change);
+    const before = all();
+    for (const isAdded of [true, false]) await check(isAdded);
+    expect(namesIn((await written(rows, path)).made)).toEqual(['Ada', 'Bob', 'Ada', 'Bob']);
+    expect(await hasNote(path, note, databases)).toBe(true);
+    expect(all()).toEqual(before);
+  });
+
+  it('where its changes are in a log of its own', async () => {
+    const note = await plant(() => Buffer.alloc(0));
+    writeFileSync(path, readFileSync(path).fill(2, 18, 20));
+    const before = all();
+    for (const isAdded of [true, false]) await check(isAdded);
+    expect(namesIn((await written(rows, path)).made)).toHaveLength(4);
+    expect(all()).toEqual(before);
+    appendFileSync(`${path}-wal`, '7');
+    for (const isAdded of [true, false])
+      await expect(check(isAdded)).rejects.toMatchObject({ outcome: 'temporary' });
+    await expect(written(rows, path)).rejects.toMatchObject({ outcome: 'temporary' });
+    expect(await hasNote(path, note, databases)).toBe(true);
+  });
 });

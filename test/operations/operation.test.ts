@@ -82,6 +82,7 @@ describe('how far an operation is, and what resuming it means', () => {
     ['search', [sent, terminal('partial', { charged: 'yes', leads: 0, excluded: 3 })], 'ended', 'rest'],
     ['search', [sent, created, complete()], 'ended', 'no', { isComplete: true }],
     ['search', [sent, refused], 'ended', 'no', { isRefused: true, isBegun: false, isInDoubt: false }],
+    ['search', [sent, created, refused], 'ended', 'no', { isRefused: true }],
     ['search', [refused], 'ended', 'no', { isRefused: true }],
     ['search', [sent, failed()], 'sent', 'no', { isInDoubt: true, isRefused: false }],
     ['search', [sent, created, dropped], 'ended', 'no', { isDropped: true }],
@@ -89,6 +90,7 @@ describe('how far an operation is, and what resuming it means', () => {
     // What was not recorded has no request, so that nothing can be bought of it.
     ['search', [sent, created], 'receiving', 'no', { parts: [], isInDoubt: false }, unrecorded],
     ['search', [sent, cut], 'ended', 'no', {}, { unrecorded: true }],
+    ['search', [sent, created], 'receiving', 'no', { parts: [] }, { idempotency_key: undefined }],
     // The rest of a search.
     ['search', [sent, cut, rest(3)], 'receiving', 'rest', { isInDoubt: false, end: undefined }],
     ['search', [sent, cut, rest(3), sent], 'receiving', 'rest', { isInDoubt: true }],
@@ -378,12 +380,18 @@ describe('what it has cost at most', () => {
   const unpriced = (setting: string, units: number) => ({ credits: 0, unknown: { setting, units } });
   const enriched = { worst_case: unpriced('price.search', 10) };
   const none: Cost = { credits: 0 };
-  it.each<readonly [says: string, command: string, entries: readonly JournalEntry[], cost: object, more?: object]>([
+  it.each<[says: string, command: string, entries: readonly JournalEntry[], cost: object, more?: object]>([
     // Searches and tasks that have ended are settled by what they brought.
     ['a whole search what it brought', 'search', [sent, complete(4)], { credits: 4 }],
     ['with leads that were dropped here', 'search', [sent, complete(4, 3)], { credits: 7 }],
     ['one that found nothing, nothing', 'search', [sent, complete(0)], none],
-    ['an enriched one as much more', 'search', [sent, complete(4)], { credits: 10 }, { worst_case: { credits: 25 } }],
+    [
+      'an enriched one as much more',
+      'search',
+      [sent, complete(4)],
+      { credits: 10 },
+      { worst_case: { credits: 25 } },
+    ],
     ['one that brought more than it may, its worst case', 'search', [sent, complete(12)], { credits: 10 }],
     [
       'one without a limit, that of the interface',
@@ -393,15 +401,30 @@ describe('what it has cost at most', () => {
       { body: '{}', worst_case: { credits: 100 } },
     ],
     ['a task run, too', 'task run', [sent, created, page(0, 4), complete(4)], { credits: 4 }],
-    ['decimals without their errors', 'search', [sent, complete(3)], { credits: 0.3 }, { worst_case: { credits: 1 } }],
+    [
+      'decimals without their errors',
+      'search',
+      [sent, complete(3)],
+      { credits: 0.3 },
+      { worst_case: { credits: 1 } },
+    ],
     // Of all others the worst case holds.
-    ['one that was only written down, its worst case', 'search', [], { credits: 10 }],
     ['one that is not answered, its worst case', 'search', [sent, created], { credits: 10 }],
-    ['one that has everything, and has not ended, its worst case', 'search', [sent, created, answered], { credits: 10 }],
+    [
+      'one that has everything, and has not ended, its worst case',
+      'search',
+      [sent, created, answered],
+      { credits: 10 },
+    ],
     ['a cut one its worst case', 'search', [sent, cut], { credits: 10 }],
     ['a task that ended in error, its worst case', 'task run', [sent, created, lost], { credits: 10 }],
     ['a created task its worst case', 'task create', [sent, created, terminal('complete')], { credits: 10 }],
-    ['one whose journal counts nothing, its worst case', 'search', [sent, terminal('complete')], { credits: 10 }],
+    [
+      'one whose journal counts nothing, its worst case',
+      'search',
+      [sent, terminal('complete')],
+      { credits: 10 },
+    ],
     ['a contact its price', 'contact', [sent, answered, complete(1)], { credits: 10 }],
     ['an extraction its worst case', 'extract', [sent, answered, complete(3)], { credits: 10 }],
     ['a kind of another version its worst case', 'divine', [sent, complete(3)], { credits: 10 }],
@@ -410,7 +433,7 @@ describe('what it has cost at most', () => {
     ['a refused contact nothing, whatever its price', 'contact', [sent, refused], none, enriched],
     ['one whose answer was lost, its worst case', 'contact', [sent, failed()], { credits: 10 }],
     // The rest of a search is paid for beside what came before.
-    ['a rest that is written down, both worst cases', 'search', [sent, cut, rest(3)], { credits: 12 }],
+    ['a rest that was sent, both worst cases', 'search', [sent, cut, rest(3), sent], { credits: 12 }],
     ['a whole rest what it brought', 'search', [sent, cut, rest(3), sent, complete(4)], { credits: 11 }],
     ['a refused rest nothing', 'search', [sent, cut, rest(3), sent, refused], { credits: 10 }],
     ['a lost rest its worst case', 'search', [sent, cut, rest(3), sent, lost], { credits: 12 }],
@@ -427,7 +450,7 @@ describe('what it has cost at most', () => {
     [
       'an unpriced one with a priced rest, both',
       'search',
-      [sent, cut, rest(3)],
+      [sent, cut, rest(3), sent],
       { credits: 2, unknown: { setting: 'price.search', units: 10 } },
       enriched,
     ],
@@ -435,7 +458,12 @@ describe('what it has cost at most', () => {
     ['a list that has sent nothing, nothing', 'contact list', [sent], none],
     ['a list its rows', 'contact list', [sent, terminal('partial', { sent_rows: 4 })], { credits: 40 }],
     ['a list that did not end', 'contact list', [sent, entry.spent(none, 2), reserved], { credits: 20 }],
-    ['a complete list its rows, too', 'contact list', [sent, terminal('complete', { sent_rows: 3 })], { credits: 30 }],
+    [
+      'a complete list its rows, too',
+      'contact list',
+      [sent, terminal('complete', { sent_rows: 3 })],
+      { credits: 30 },
+    ],
     [
       'an unpriced list the units of its rows',
       'contact list',

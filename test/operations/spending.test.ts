@@ -1,92 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EntityType, StreamEntityType } from '../../src/contract/types.ts';
 import { LeadpipeError } from '../../src/errors.ts';
-import type { BodyOf, PaidKind } from '../../src/operations/kinds/kinds.ts';
+import type { Buyer } from '../../src/operations/buyer.ts';
+import { toUnknownPrice } from '../../src/operations/day-limit.ts';
+import type { Cost } from '../../src/operations/prices.ts';
 import {
-  type Priced,
-  toCostAtMost,
-  toNotCovered,
+  type Costs,
+  checkCovered,
+  toCounted,
   toOverLimit,
-  toUnknownPrice,
-  toWorstCase,
-} from '../../src/operations/money.ts';
-import { createSpending } from '../../src/operations/spending.ts';
-
-const company: { entity_type: StreamEntityType; objective: string } = {
-  entity_type: 'company',
-  objective: 'x',
-};
-const wechat: { entity_type: EntityType; objective: string } = { entity_type: 'wechat', objective: 'x' };
-const schema = { type: 'object', properties: { city: { type: 'string' } } };
-
-type Row = {
-  [Kind in PaidKind]: readonly [
-    kind: Kind,
-    body: BodyOf<Kind>,
-    prices: Priced['settings'],
-    worst: number | `price.${string}`,
-  ];
-}[PaidKind];
-
-const rows: readonly Row[] = [
-  // A plain search costs at most its limit, whatever is known of prices.
-  ['search', { ...company, limit: 20 }, {}, 20],
-  ['search', company, {}, 100],
-  ['search', { ...company, limit: 20, enrich_fields: [], dedup_custom_leads: ['a'] }, {}, 20],
-  ['search', { ...company, limit: 20 }, { 'price.search': 0.5 }, 20],
-  ['search', { ...company, limit: 20 }, { 'price.search': 3 }, 60],
-  ['search', { ...company, limit: 20, enrich_fields: ['headcount'] }, {}, 'price.search'],
-  ['search', { ...company, limit: 20, enrich_fields: ['headcount'] }, { 'price.task': 2 }, 'price.search'],
-  ['search', { ...company, limit: 20, enrich_fields: ['headcount'] }, { 'price.search': 2 }, 40],
-  ['search', { ...company, limit: 3, enrich_fields: ['headcount'] }, { 'price.search': 0.1 }, 0.3],
-  ['task run', { ...company, limit: 20 }, {}, 20],
-  ['task run', { ...company, limit: 20, enable_web_search: false }, {}, 20],
-  ['task run', { ...company, limit: 20, enrich_fields: ['headcount'] }, { 'price.search': 2 }, 'price.task'],
-  ['task run', { ...wechat, enable_web_search: true }, {}, 'price.task'],
-  ['task run', { ...wechat, enable_web_search: true }, { 'price.task': 2.5 }, 250],
-  ['task create', { ...wechat, limit: 7, enable_web_search: true }, { 'price.task': 2 }, 14],
-  ['task create', { ...company, limit: 7 }, {}, 7],
-  ['contact', { contact_type: 'email', objective: 'x' }, {}, 'price.contact.email'],
-  ['contact', { contact_type: 'phone', objective: 'x' }, { 'price.contact.email': 5 }, 'price.contact.phone'],
-  ['contact', { contact_type: 'phone', objective: 'x' }, { 'price.contact.phone': 10 }, 10],
-  ['contact', { contact_type: 'email', objective: 'x' }, { 'price.contact.email': 0 }, 0],
-  ['research', { query: 'x' }, {}, 'price.research'],
-  ['research', { query: 'x' }, { 'price.research': 20 }, 20],
-  ['enrich', { entity_context: 'x', enrich_fields: schema }, {}, 'price.enrich'],
-  ['enrich', { entity_context: 'x', enrich_fields: schema }, { 'price.enrich': 2 }, 2],
-  ['extract', { type: 'x_followers', target: 'ada' }, {}, 'price.extract'],
-  ['extract', { type: 'x_followers', target: 'ada' }, { 'price.extract': 0.2 }, 20],
-  ['extract', { type: 'x_followers', target: 'ada', limit: 5000 }, { 'price.extract': 1 }, 5000],
-  // It ignores a limit.
-  ['extract', { type: 'web2list', target: 'https://a.example', limit: 5 }, { 'price.extract': 1 }, 100],
-];
-
-it.each(rows)('the worst case of %s %j at %j is %s', (kind, body, prices, worst) => {
-  const at = (origin: string) => toWorstCase(kind, body as BodyOf<typeof kind>, { origin, settings: prices });
-  expect(at('https://a.example')).toMatchObject(
-    typeof worst === 'number' ? { credits: worst } : { credits: null, setting: worst },
-  );
-  expect(at('local')).toEqual({ credits: 0 });
-});
-
-const yes = { charged: 'yes', complete: true } as const;
-it.each([
-  ['a refused one nothing', 'search', 20, { charged: 'no', complete: false, leads: 0 }, 0],
-  ['a whole search what it brought', 'search', 20, { ...yes, leads: 3 }, 3],
-  ['an enriched one too', 'search', 40, { ...yes, leads: 3 }, 6],
-  ['a search that found nothing, nothing', 'task run', 20, { ...yes, leads: 0 }, 0],
-  ['one that brought more than it may, its worst case', 'search', 20, { ...yes, leads: 30 }, 20],
-  ['a cut one its worst case', 'search', 20, { charged: 'yes', complete: false, leads: 3 }, 20],
-  ['a created task its worst case', 'task create', 20, { charged: null, complete: true, leads: null }, 20],
-  ['a contact its price', 'contact', 5, { ...yes, leads: null }, 5],
-  ['an extraction its worst case', 'extract', 100, { ...yes, leads: 3 }, 100],
-  ['what has no known worst case is not known', 'search', null, { ...yes, leads: 3 }, null],
-  ['unless nothing was found', 'search', null, { ...yes, leads: 0 }, 0],
-  ['unless nothing was charged', 'contact', null, { charged: 'no', complete: false, leads: null }, 0],
-] as const)('what it has cost at most, once it is over: %s', (_, kind, worst, ended, cost) => {
-  expect(toCostAtMost(kind, { limit: 20 }, worst, ended)).toBe(cost);
-});
+  worstOf,
+} from '../../src/operations/reservation.ts';
+import { createSpending, type Spending } from '../../src/operations/spending.ts';
 
 describe('a limit', () => {
   it('covers what fits, to the last credit', () => {
@@ -165,14 +90,117 @@ describe('a refusal', () => {
     "nothing was bought: leadpipe can't tell what this costs, because the setting price.extract is not set";
   const left = 'this can cost 1.5 credits, but only 1 is left of the limit of 10; nothing was bought';
   const limit = 'this can cost 20 credits, but the limit is 10; nothing was bought';
-  const balance = 'this can cost 20 credits, but 1 is available; nothing was bought';
   it.each([
     [toUnknownPrice('price.extract'), 'price_unknown', unknown],
     [toOverLimit(20, spending), 'over_limit', limit],
     [toOverLimit(1.5, partly), 'over_limit', left],
-    [toNotCovered(20, 1), 'insufficient_credits', balance],
   ])('%s', (error, type, message) => {
     expect(error).toBeInstanceOf(LeadpipeError);
     expect(error).toMatchObject({ outcome: 'credits', message, details: { type, charged: 'no' } });
+  });
+});
+
+const unpriced: Cost = { credits: 0, unknown: { setting: 'price.extract', units: 1 } };
+const once = (worst: Cost): Costs => ({ is: 'once', worst });
+const rows = (each: Cost, sent: number, rest: number | undefined, again = 0, limit?: number): Costs => ({
+  ...{ is: 'rows', each, sent, rest, again },
+  limit: limit === undefined ? undefined : createSpending(limit),
+});
+
+describe('what a run can cost', () => {
+  it.each<[says: string, costs: Costs, counted: Cost, worst: Cost]>([
+    ['nothing', { is: 'nothing' }, { credits: 0 }, { credits: 0 }],
+    ['one purchase', once({ credits: 20 }), { credits: 20 }, { credits: 20 }],
+    ['one without a price', once(unpriced), unpriced, unpriced],
+    // Rows that were sent are counted already, those that are sent again are not.
+    ['the rows that are left', rows({ credits: 5 }, 2, 3), { credits: 15 }, { credits: 5 }],
+    ['rows that are sent again today', rows({ credits: 5 }, 2, 3, 2), { credits: 25 }, { credits: 5 }],
+    [
+      'rows without a price',
+      rows(unpriced, 2, 3),
+      { credits: 0, unknown: { setting: 'price.extract', units: 3 } },
+      unpriced,
+    ],
+    // Rows that can't be counted: what is left of the limit that they share.
+    ['uncounted rows', rows({ credits: 5 }, 2, undefined, 0, 30), { credits: 20 }, { credits: 5 }],
+    [
+      'more of them than it covers',
+      rows({ credits: 5 }, 9, undefined, 0, 30),
+      { credits: 0 },
+      { credits: 5 },
+    ],
+    [
+      'uncounted rows without a limit',
+      rows({ credits: 5 }, 2, undefined),
+      { credits: 0, unknown: 'rows' },
+      { credits: 5 },
+    ],
+    ['uncounted rows that are free', rows({ credits: 0 }, 2, undefined), { credits: 0 }, { credits: 0 }],
+    [
+      'uncounted rows without a price',
+      rows(unpriced, 2, undefined),
+      { credits: 0, unknown: 'rows' },
+      unpriced,
+    ],
+  ])('counts for the day: %s', (_, costs, counted, worst) => {
+    expect([toCounted(costs), worstOf(costs)]).toEqual([counted, worst]);
+  });
+
+  /** Undefined where it is covered. */
+  async function refusalOf(costs: Costs, limit: number | undefined, available: number | undefined) {
+    const spending: Spending | undefined = limit === undefined ? undefined : createSpending(limit);
+    const buyer = { spending, connection: { settings: {} } } as Buyer;
+    const error = await checkCovered(buyer, costs, available, undefined).then(
+      () => undefined,
+      (thrown: LeadpipeError) => thrown,
+    );
+    // Nothing is reserved.
+    expect(spending?.reserved ?? 0).toBe(0);
+    return error && [error.outcome, error.details.type, error.message];
+  }
+
+  const over = (words: string) => ['credits', 'over_limit', `${words}; nothing was bought`];
+  const short = (words: string) => ['credits', 'insufficient_credits', `${words}; nothing was bought`];
+  it.each<
+    [says: string, costs: Costs, limit: number | undefined, available: number | undefined, refusal: unknown]
+  >([
+    ['what the limit and the balance cover', once({ credits: 20 }), 20, 20, undefined],
+    ['nothing', { is: 'nothing' }, 0, 0, undefined],
+    [
+      'what is above the limit',
+      once({ credits: 20 }),
+      10,
+      50,
+      over('this can cost 20 credits, but the limit is 10'),
+    ],
+    [
+      'what the balance does not cover',
+      once({ credits: 20 }),
+      30,
+      1,
+      short('this can cost 20 credits, but 1 is available'),
+    ],
+    ['a balance that is not known', once({ credits: 20 }), 30, undefined, undefined],
+    // Without a limit, the service says what it refuses.
+    ['anything without a limit', once({ credits: 20 }), undefined, 1, undefined],
+    [
+      'no price',
+      once(unpriced),
+      10,
+      50,
+      ['credits', 'price_unknown', toUnknownPrice('price.extract').message],
+    ],
+  ])('is refused beforehand: %s', async (_, costs, limit, available, refusal) => {
+    expect(await refusalOf(costs, limit, available)).toEqual(refusal);
+  });
+
+  it('is refused beforehand for a list with what its rows have cost, and only the rest of it needs a balance', async () => {
+    const list = (limit: number): Costs => rows({ credits: 5 }, 2, 3, 0, limit);
+    const whole = over('the whole list can cost 25 credits, but the limit is 20');
+    expect(await refusalOf(list(20), 20, 50)).toEqual(whole);
+    expect(await refusalOf(list(25), 25, 15)).toBeUndefined();
+    expect(await refusalOf(list(25), 25, 14)).toEqual(
+      short('this can cost 15 credits, but 14 are available'),
+    );
   });
 });

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
@@ -6,7 +7,7 @@ import readWorkbook, { type Row } from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
 import { chosenLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
-import { readWorkbookRows, writeWorkbook } from '../../src/output/workbook.ts';
+import { toWorkbook, writeWorkbook } from '../../src/output/workbook.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { written } from './gathering-sink.ts';
 
@@ -211,25 +212,70 @@ describe('a workbook', () => {
   });
 });
 
-describe('the .part of a workbook', () => {
-  it('has a row on each line, however it is cut, and goes on where it was', async () => {
-    const options = { layout: chosenLayout(['id', 'text']), shape: 'list' } as const;
-    const { text: begun } = await written('xlsx', options, [
-      '{"id":12345678901234567890,"text":"a\\nb\u2028"}',
+describe('the rows of a workbook', () => {
+  const options = { layout: chosenLayout(['id', 'text']), shape: 'list' } as const;
+
+  it('are a header and a line for each, of which it is made', async () => {
+    const { writes, text } = await written(
+      'xlsx',
+      options,
+      ['{"id":12345678901234567890,"text":"a\\nb\u2028c"}', '{"id":3}'],
+      ['{"id":2}'],
+    );
+    expect(writes).toEqual([
+      '["id","text"]\n[12345678901234567890,"a\\nb\\u2028c"]\n[3,null]\n',
+      '[2,null]\n',
     ]);
-    expect(begun).toBe('["id","text"]\n[12345678901234567890,"a\\nb\\u2028"]\n');
-    const { text: rest } = await written('xlsx', { ...options, continued: true }, ['{"id":2}']);
-    expect(rest).toBe('[2,null]\n');
-    const path = join(temporaryFolder(), 'x.part');
-    writeFileSync(path, begun + rest);
-    const rows: string[] = [];
-    for await (const row of readWorkbookRows(path)) rows.push(row);
-    expect(rows).toEqual(`${begun}${rest}`.trimEnd().split('\n'));
+    expect(await made(text)).toEqual({
+      rows: [
+        ['id', 'text'],
+        ['12345678901234567890', 'a\nb\u2028c'],
+        ['3', null],
+        ['2', null],
+      ],
+      notes: [],
+    });
   });
 
-  it('of no rows is the header', async () => {
+  it.each<[says: string, rows: readonly string[], note: string]>([
+    [
+      'long texts',
+      ['["a"]', JSON.stringify(['x'.repeat(32_768)]), JSON.stringify(['x'.repeat(32_769)])],
+      'a cell of a workbook holds up to 32767 characters: longer texts were cut (2); csv and jsonl keep them whole',
+    ],
+    [
+      'many columns',
+      [JSON.stringify(Array.from({ length: 16_386 }, (_, at) => `c${at}`))],
+      'a workbook has up to 16384 columns: 2 were left out; csv and jsonl keep all of them',
+    ],
+  ])('that a workbook has no room for are told: %s', async (_, rows, note) => {
+    expect((await made(`${rows.join('\n')}\n`)).notes).toEqual([note]);
+  });
+
+  it('stop where they are told to', async () => {
+    const rows = `["a"]\n${`["${'x'.repeat(50)}"]\n`.repeat(50_000)}`;
+    const aborted = AbortSignal.abort('interrupted');
+    await expect(made(rows, aborted)).rejects.toMatchObject({ outcome: 'interrupted' });
+  });
+
+  it('are the header where nothing was found', async () => {
     expect((await written('xlsx', { layout: entityLayout(), shape: 'list' })).text).toMatch(
       /^\["name","description",.*\]\n$/,
     );
   });
+
+  /** The workbook that is made of these rows in a file, and what is told about it. */
+  async function made(text: string, signal = new AbortController().signal) {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'rows'), text);
+    const [rows, to] = [await open(join(folder, 'rows')), await open(join(folder, 'x.xlsx'), 'ax+')];
+    try {
+      const notes = await toWorkbook(signal).write(rows, to);
+      const [sheet] = await readWorkbook(readFileSync(join(folder, 'x.xlsx')));
+      return { notes, rows: sheet?.data };
+    } finally {
+      await rows.close();
+      await to.close();
+    }
+  }
 });

@@ -38,7 +38,6 @@ describe('JSON', () => {
   });
 
   it.each([
-    ['that goes on where it was', { continued: true }, ['2'], ',\n  2\n]\n'],
     ['of nothing', {}, [], '[]\n'],
     ['of a single answer', { shape: 'single' }, ['{"a":1.10}'], '{"a":1.10}\n'],
     ['of a single answer that is none', { shape: 'single' }, [], ''],
@@ -70,11 +69,17 @@ describe('CSV', () => {
     }
   });
 
-  const goingOn = { continued: true, lineEnd: '\n' } as const;
   it.each([
     ['has its header when nothing was found', [], {}, header],
-    ['that goes on has none, and the line ends of the file', ['{"name":"a"}'], goingOn, 'a,,,,,,\n'],
-    ['that goes on with nothing is nothing', [], goingOn, ''],
+    // Rows that are added to a file are under its header, too, until they are added.
+    ['has the line ends of the file', ['{"name":"a"}'], { lineEnd: '\n' }, `${header.trimEnd()}\na,,,,,,\n`],
+    [
+      'has its delimiter',
+      ['{"name":"a;b"}'],
+      { delimiter: ';' },
+      `${header.replaceAll(',', ';')}"a;b";;;;;;\r\n`,
+    ],
+    ['has its mark', [], { mark: true }, `\ufeff${header}`],
   ])('%s', async (_, records, options, text) => {
     expect(await listed('csv', records, list.layout, options)).toBe(text);
   });
@@ -124,6 +129,23 @@ describe('CSV', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('the rows of a database', () => {
+  it('are its table, its columns and a line for each, as the service sent them', async () => {
+    const layout = { ...memberLayout(['id', 'text']), records: 'leads' } as const;
+    const first = ['{"id":12345678901234567890,"text":"a\\nb\u2028"}', '{"id":\n 1.10}'];
+    const { writes } = await written('sqlite', { layout, shape: 'list' }, first, ['{"text":[1]}']);
+    expect(writes).toEqual([
+      '["leads"]\n["id","text"]\n[12345678901234567890,"a\\nb\\u2028"]\n[1.10,null]\n',
+      '[null,[1]]\n',
+    ]);
+  });
+
+  it('are the table and its columns where nothing was found', async () => {
+    const { writes } = await written('sqlite', { layout: memberLayout(['id']), shape: 'list' });
+    expect(writes).toEqual(['["records"]\n["id"]\n']);
   });
 });
 

@@ -44,7 +44,7 @@ interface ResumeOptions
   readonly yes?: true;
 }
 
-type Resumed = Pick<Shown, 'on' | 'earlier' | 'read'>;
+type Resumed = Pick<Shown, 'on' | 'earlier' | 'reader'>;
 
 /** The person does not want to buy the rest. */
 class Declined extends Error {}
@@ -94,7 +94,7 @@ async function runResume(context: Context, given: string | undefined, options: R
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
   try {
-    await resume(context, operation, options, reader.journals);
+    await resume(context, operation, options, reader);
   } catch (error) {
     if (!(error instanceof Declined)) throw error;
     say('Nothing was bought.');
@@ -158,7 +158,7 @@ async function resume(
   context: Context,
   operation: Operation,
   given: ResumeOptions,
-  read: Journals,
+  reader: Reader,
 ): Promise<void> {
   const { intent, operationId } = operation;
   const isSameOutput = await isOutputOf(operation, given);
@@ -174,9 +174,9 @@ async function resume(
   };
   const facts = { is: 'resume_elsewhere', operationId } as const;
   const shown = (order: Order): Resumed => ({
-    read,
+    reader,
     on: (event) => ask(context, given, event),
-    earlier: (buyer, reader) => findNamed(buyer, order, operation, facts, reader),
+    earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
   await withConnection(context, options, async (connection) => {

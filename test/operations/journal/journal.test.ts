@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,11 +9,12 @@ import {
   toEntries,
   toLine,
 } from '../../../src/operations/journal/entries.ts';
-import { createJournal } from '../../../src/operations/journal/journal.ts';
+import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
 import { fold } from '../../../src/operations/operation.ts';
 import { toKnownTasks } from '../../../src/operations/report/tasks.ts';
+import { bundle } from '../../helpers/bundle.ts';
 import { intentOf, pageOf } from '../../helpers/journals.ts';
-import { temporaryFolder } from '../../helpers/run.ts';
+import { canMount, temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn, readOperations } from '../../helpers/stored.ts';
 
 const intent = intentOf({
@@ -99,6 +101,69 @@ describe('the journal', () => {
     await write(state, 'op_1', intent);
     await expect(createJournal(keepingIn(state), 'op_1')).rejects.toMatchObject({ outcome: 'local_io' });
   });
+});
+
+describe('the spare file of a journal', () => {
+  it('is there while a process has the operation, and no longer', async () => {
+    const state = temporaryFolder();
+    const folder = join(state, 'operations', 'op_1');
+    const names = () => readdirSync(folder).filter((name) => name !== 'lock');
+    const journal = await createJournal(keepingIn(state), 'op_1');
+    await journal.append(intent);
+    expect(names()).toEqual(['journal.jsonl', 'spare']);
+    const { mode, size } = statSync(join(folder, 'spare'));
+    // Room for the last entries.
+    expect([mode & 0o777, size]).toEqual([0o600, 8192]);
+    await journal.end(created, done);
+    await journal.close();
+    expect(names()).toEqual(['journal.jsonl']);
+    const opened = await openJournal(keepingIn(state), 'op_1');
+    expect(names()).toEqual(['journal.jsonl', 'spare']);
+    await opened.journal.close();
+    expect(names()).toEqual(['journal.jsonl']);
+  });
+
+  it('is no part of an operation that was killed before it had begun', async () => {
+    const state = temporaryFolder();
+    const folder = join(state, 'operations', 'op_1');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'journal.jsonl'), '');
+    writeFileSync(join(folder, 'spare'), '.'.repeat(8192));
+    expect(await readOperations(state)).toEqual({ operations: [], damages: [] });
+  });
+
+  /** What is told by full-disk-worker.ts, on a disk of its own. */
+  async function onFullDisk(...args: readonly string[]) {
+    const disk = temporaryFolder();
+    const worker = await bundle(join(import.meta.dirname, 'full-disk-worker.ts'));
+    const line = 'mount -t tmpfs -o size=128k none "$1" && exec "$0" "$2" "$1" $3';
+    const all = ['-m', 'sh', '-c', line, process.execPath, disk, worker, ...args];
+    return JSON.parse(execFileSync('unshare', all, { encoding: 'utf8' }));
+  }
+
+  const noSpace = expect.stringMatching(/can't store this operation in \S+journal\.jsonl: .*no space left/);
+
+  it.runIf(canMount)('makes room for the last entries where the disk is full', async () => {
+    const told = await onFullDisk();
+    expect(told).toMatchObject({
+      ...{ noted: noSpace, appended: 'local_io', ended: 'written', endedAgain: 'written' },
+      ...{ isThere: true, isGone: true, isWhole: true },
+      types: ['intent', 'answered', 'terminal', 'balance'],
+      lines: ['ended', 'begun'],
+      names: ['journal.jsonl'],
+    });
+    expect(told.notes).toBeGreaterThan(1);
+  });
+
+  it.runIf(canMount)(
+    'leaves, where even that is not enough, what the journal said before, and an error',
+    async () => {
+      expect(await onFullDisk('without')).toMatchObject({
+        ...{ noted: noSpace, appended: 'local_io', ended: 'local_io', endedAgain: 'local_io' },
+        ...{ types: ['intent'], lines: ['begun'], names: ['journal.jsonl'] },
+      });
+    },
+  );
 });
 
 describe('the tasks of a journal', () => {

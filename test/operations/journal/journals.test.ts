@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { entry, toLine } from '../../../src/operations/journal/entries.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { createJournals } from '../../../src/operations/journal/journal-file.ts';
-import { openOperation, readOperation } from '../../../src/operations/operation.ts';
+import { openOperation, readOperation } from '../../../src/operations/known-operations.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
@@ -81,7 +81,7 @@ describe('a journal that was read', () => {
     change(path);
     const now = await createJournals(state).read('op_1');
     expect(await journals.read('op_1')).toEqual(now);
-    const opening = openOperation(keepingIn(state), 'op_1', undefined, ofResume);
+    const opening = openOperation(keepingIn(state), 'op_1', ofResume);
     const seen = await opening.then(
       async ({ journal, operation }) => {
         await journal.close();
@@ -99,7 +99,7 @@ describe('a journal that was read', () => {
     // Damage that no one can see in what the file system says of it.
     writeFileSync(path, readFileSync(path, 'utf8').replace('"k"', '"l"'));
     utimesSync(path, 1, 1);
-    const { journal, operation } = await openOperation(keepingIn(state), 'op_1', undefined, journals);
+    const { journal, operation } = await openOperation(keepingIn(state), 'op_1', journals);
     expect(operation.parts[0]?.idempotencyKey).toBe('k');
     // What is added is added behind it.
     await journal.append(entry.terminal('interrupted', { charged: 'no' }));

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../../src/files/folder-lock.ts';
+import { entry } from '../../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
 import { createReader, openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/known-operations.ts';
@@ -110,9 +111,10 @@ describe('the index of operations', () => {
         request_id: null,
       });
       const { journal } = await openJournal(keepingIn(state), 'op_z');
-      await journal.append({ type: 'reserved', time: '2026-06-02T00:00:00Z', credits: 7 });
-      await journal.append({ type: 'opened', output_length: 0 });
-      await journal.append({ type: 'opened', output_length: 0, output: 'digest of a path' });
+      await journal.append(entry.reserved(new Date('2026-06-02T00:00:00Z'), { credits: 7 }, { credits: 2 }));
+      await journal.append(entry.spent({ credits: 5 }, 1));
+      await journal.append(entry.part('/leads.csv.abcdef.part'));
+      await journal.append(entry.placed('digest of a path'));
       await journal.append(over as never);
       await journal.close();
       await begin('op_m', '1999-06-01T00:00:00Z', { ...over, outcome: 'interrupted' });
@@ -124,21 +126,49 @@ describe('the index of operations', () => {
       const lines = linesOf(whole);
       const all = await shown();
       expect(all).toEqual([
-        ...['begun op_z', 'begun op_a', 'created op_a', 'reserved op_z', 'opened op_z', 'ended op_z'],
-        ...['begun op_m', 'ended op_m'],
+        ...['begun op_z', 'begun op_a', 'created op_a', 'reserved op_z', 'ended op_z', 'placed op_z'],
+        ...['ended op_z', 'begun op_m', 'ended op_m'],
       ]);
       for (let left = 1; left < lines.length; left++) {
         writeFileSync(file, lines.slice(0, left).join(''));
         const found = await shown();
         // What belongs to one operation stays in its order, and so does what begins and reopens them.
-        const ordered = (list: string[]) => list.filter((line) => /begun|reserved|opened/.test(line));
-        expect({ left, ordered: ordered(found) }).toEqual({ left, ordered: ordered(all) });
+        for (const kind of [/begun|reserved/, /op_z/, /op_a/, /op_m/]) {
+          const ordered = (list: string[]) => list.filter((line) => kind.test(line));
+          expect({ left, ordered: ordered(found) }).toEqual({ left, ordered: ordered(all) });
+        }
         expect({ left, found: found.toSorted() }).toEqual({ left, found: all.toSorted() });
         // It is stored, so the next reader has it as it is.
         const made = stored();
         expect(await shown()).toEqual(found);
         expect(stored()).toBe(made);
       }
+    });
+
+    it('has the same lines then', async () => {
+      await longer();
+      const lines = async () => [...(await openIndex(keepingIn(state))).newest()].reverse();
+      const all = await lines();
+      expect(all).toEqual([
+        expect.objectContaining({ is: 'begun', op: 'op_z', kind: 'task run', time: '2027-06-01T00:00:00Z' }),
+        expect.objectContaining({
+          is: 'begun',
+          op: 'op_a',
+          like: expect.any(String),
+          same: expect.any(String),
+        }),
+        { is: 'created', op: 'op_a', task: 'ls_1' },
+        ...[
+          { is: 'reserved', time: '2026-06-02T00:00:00.000Z', worst: { credits: 7 }, moved: { credits: 2 } },
+          { is: 'ended', outcome: null, spent: { credits: 5 } },
+          { is: 'placed', output: 'digest of a path' },
+          { is: 'ended', outcome: 'complete', same: expect.any(String) },
+        ].map((line) => ({ ...line, op: 'op_z' })),
+        expect.objectContaining({ is: 'begun', op: 'op_m' }),
+        { is: 'ended', op: 'op_m', outcome: 'interrupted', same: expect.any(String) },
+      ]);
+      rmSync(file);
+      expect(await lines()).toEqual(all);
     });
 
     it('was copied before an operation began, or while one did', async () => {

@@ -1,20 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../../src/operations/journal/entries.ts';
+import { type Cost, entry, type Intent, type JournalEntry } from '../../../src/operations/journal/entries.ts';
 import { fold } from '../../../src/operations/operation.ts';
-import type { HistoryRecord, KnownPurchase } from '../../../src/operations/report/history.ts';
-import { costOf } from '../../../src/operations/report/history.ts';
+import { type KnownPurchase, readHistoryRecord } from '../../../src/operations/report/history.ts';
 import { addUp, type Total, type TotalsBy } from '../../../src/operations/report/totals.ts';
 import { intentOf } from '../../helpers/journals.ts';
+import { temporaryFolder } from '../../helpers/run.ts';
 
 async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {
   return await addUp(purchases, by, { minutesFromUtc: () => minutes });
 }
 
-function purchase(
+const noFolder = `${temporaryFolder()}/op_1`;
+
+/** A purchase as the history tells it; nothing but its journal is left of it. */
+async function purchase(
   intent: Partial<Intent>,
-  record: Partial<HistoryRecord> = {},
+  entries: readonly JournalEntry[],
   body: object = { limit: 10 },
-): KnownPurchase {
+): Promise<KnownPurchase> {
   const all = intentOf({
     time: '2026-01-31T12:00:00.000Z',
     command: 'search',
@@ -23,30 +26,20 @@ function purchase(
     body: JSON.stringify(body),
     ...intent,
   });
-  const known = {
-    operation_id: 'op_1',
-    time: all.time,
-    command: all.command,
-    state: 'complete',
-    leads: null,
-    leads_search_id: null,
-    request_id: null,
-    idempotency_key: 'k',
-    charged: 'yes',
-    credits_before: null,
-    credits_after: null,
-    output: null,
-    list: null,
-    excluded: null,
-    subject: null,
-    service: all.origin,
-    stop_reason: null,
-    ...record,
-  } as const;
-  const { charged, excluded, leads, state } = known;
-  const cost = costOf(fold('op_1', [all]), charged, leads, excluded ?? 0, state === 'complete', leads ?? 0);
-  return { record: { ...known, credits_at_most: cost }, intent: all };
+  return { record: await readHistoryRecord(fold(noFolder, [all, ...entries])), intent: all };
 }
+
+const sent = entry.sent(new Date(0));
+const created = entry.created('ls_1', 'req_1');
+const complete = (leads?: number) =>
+  entry.terminal('complete', { charged: 'yes', ...(leads === undefined ? {} : { leads }) });
+const cut = entry.terminal('partial', { charged: 'yes', leads: 4 });
+const lost = entry.failed({ outcome: 'unknown', message: 'lost', request_id: null, charged: 'maybe' });
+const rest = entry.rest({
+  ...{ time: '2026-01-31T13:00:00.000Z', idempotency_key: 'k2', body: '{"limit":6}' },
+  ...{ worst_case: { credits: 6 }, delivered: 4, excluded: 0 },
+});
+const unpriced: Cost = { credits: 0, unknown: { setting: 'price.contact.email', units: 1 } };
 
 const nothing = {
   purchases: 0,
@@ -58,62 +51,106 @@ const nothing = {
   unsettled: 0,
 };
 
-const rows: readonly [name: string, purchase: KnownPurchase, expected: Partial<Total>][] = [
+const rows: readonly [
+  name: string,
+  intent: Partial<Intent>,
+  entries: readonly JournalEntry[],
+  expected: Partial<Total>,
+][] = [
   [
     'a whole search costs what it brought',
-    purchase({ worst_case: 10 }, { leads: 4 }),
+    { worst_case: { credits: 10 } },
+    [sent, complete(4)],
     { leads: 4, charged: 1, credits_at_most: 4 },
   ],
   [
     'an enriched one as much more',
-    purchase({ worst_case: 25 }, { leads: 4 }),
+    { worst_case: { credits: 25 } },
+    [sent, complete(4)],
     { leads: 4, charged: 1, credits_at_most: 10 },
   ],
   [
     'a cut one its worst case',
-    purchase({ worst_case: 10 }, { leads: 4, state: 'partial' }),
+    { worst_case: { credits: 10 } },
+    [sent, cut],
     { leads: 4, charged: 1, credits_at_most: 10, unsettled: 10 },
   ],
   [
+    'one that was resumed both of its parts',
+    { worst_case: { credits: 10 } },
+    [sent, cut, rest, sent, complete(7)],
+    { leads: 7, charged: 1, credits_at_most: 13 },
+  ],
+  [
     'one that was refused nothing, whatever its price',
-    purchase({ worst_case: null }, { charged: 'no', state: 'failed' }),
+    { worst_case: unpriced },
+    [sent, entry.terminal('credits', { charged: 'no' })],
     {},
   ],
   [
     'one in doubt its worst case',
-    purchase({ command: 'contact', worst_case: 5 }, { charged: 'maybe', state: 'unknown' }),
+    { command: 'contact', worst_case: { credits: 5 } },
+    [sent, lost],
     { maybe_charged: 1, credits_at_most: 5, unsettled: 5 },
   ],
   [
     'one of unknown price is counted',
-    purchase({ command: 'contact', worst_case: null }),
+    { command: 'contact', worst_case: unpriced },
+    [sent, complete()],
+    { charged: 1, credits_at_most: null, unpriced: 1 },
+  ],
+  [
+    'one whose price is known in part, too',
+    { command: 'contact', worst_case: { ...unpriced, credits: 2 } },
+    [sent, complete()],
     { charged: 1, credits_at_most: null, unpriced: 1 },
   ],
   [
     'a created task whose end was not seen costs its worst case',
-    purchase({ command: 'task create', worst_case: 10 }, { charged: null }),
+    { command: 'task create', worst_case: { credits: 10 } },
+    [sent, created, entry.terminal('complete')],
     { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },
   ],
   [
-    'a kind of a later version is counted, without a price',
-    purchase({ command: 'divine', worst_case: 10 }),
-    { charged: 1, credits_at_most: null, unpriced: 1 },
+    'a list costs its rows that were sent',
+    { command: 'contact list', worst_case: { credits: 5 } },
+    [sent, entry.terminal('complete', { charged: 'yes', leads: 2, sent_rows: 3 })],
+    { leads: 2, charged: 1, credits_at_most: 15 },
+  ],
+  [
+    'one of the local service nothing',
+    { origin: 'local', worst_case: { credits: 0 } },
+    [sent, complete(4)],
+    { leads: 4 },
+  ],
+  [
+    'a kind of a later version is counted, with its worst case',
+    { command: 'divine', worst_case: { credits: 10 } },
+    [sent, complete()],
+    { charged: 1, credits_at_most: 10 },
   ],
 ];
-it.each(rows)('%s', async (_, one, expected) => {
-  expect(await toTotals([one], 'profile')).toEqual([
+it.each(rows)('%s', async (_, intent, entries, expected) => {
+  expect(await toTotals([await purchase(intent, entries)], 'profile')).toEqual([
     { of: 'default', ...nothing, purchases: 1, ...expected },
   ]);
 });
 
-describe('many', () => {
+describe('many', async () => {
   const of = (totals: readonly Total[]) =>
     totals.map((total) => [total.of, total.purchases, total.credits_at_most]);
-  const contacts = Array.from({ length: 10 }, () =>
-    purchase({ command: 'contact', worst_case: 0.1, profile: 'work' }, { command: 'contact email' }),
+  const contacts = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      purchase({ command: 'contact', worst_case: { credits: 0.1 }, profile: 'work' }, [sent, complete()], {
+        contact_type: 'email',
+      }),
+    ),
   );
-  const late = purchase({ time: '2026-01-31T23:30:00.000Z', worst_case: 3 }, { state: 'partial' });
-  const early = purchase({ time: '2025-12-31T12:00:00.000Z', worst_case: 0.5 }, { state: 'partial' });
+  const late = await purchase({ time: '2026-01-31T23:30:00.000Z', worst_case: { credits: 3 } }, [sent, cut]);
+  const early = await purchase({ time: '2025-12-31T12:00:00.000Z', worst_case: { credits: 0.5 } }, [
+    sent,
+    cut,
+  ]);
 
   it('stand with the dearest first, and decimals add up', async () => {
     expect(of(await toTotals([...contacts, late], 'command'))).toEqual([

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
-import { withExclusions } from '../../../src/operations/only-new/exclusions.ts';
+import { withExclusions, withFirst } from '../../../src/operations/only-new/exclusions.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
 import type { Delivered } from '../../../src/operations/only-new/lists.ts';
 
@@ -88,5 +88,59 @@ describe('what is left out', () => {
     expect(names).toContain('first');
     expect(names).toContain('last');
     expect(names.length).toBeLessThan(1000);
+  });
+});
+
+describe('what the rest of a search leaves out', () => {
+  const byHand = { dedup_service_leads: ['z'], dedup_custom_leads: ['b', 'c'] };
+  const hundred = many(100, 's');
+  it.each<
+    [
+      says: string,
+      given: Partial<CreateTaskRequest>,
+      ids: readonly string[],
+      names: readonly string[],
+      all: Partial<CreateTaskRequest>,
+    ]
+  >([
+    ['nothing, where nothing has arrived', {}, [], [], {}],
+    ['what the request does, where nothing has arrived', byHand, [], [], byHand],
+    [
+      'its own searches and leads',
+      {},
+      ['a', 'b'],
+      ['A'],
+      { dedup_service_leads: ['a', 'b'], dedup_custom_leads: ['A'] },
+    ],
+    [
+      'these first',
+      byHand,
+      ['a'],
+      ['A'],
+      { dedup_service_leads: ['a', 'z'], dedup_custom_leads: ['A', 'b', 'c'] },
+    ],
+    [
+      'each once',
+      byHand,
+      ['z', 'z'],
+      ['C', ' c'],
+      { dedup_service_leads: ['z'], dedup_custom_leads: ['C', 'b'] },
+    ],
+    [
+      'those of the request as far as there is room',
+      byHand,
+      hundred,
+      [],
+      { ...byHand, dedup_service_leads: hundred },
+    ],
+    ['no name that a service refuses', {}, [], ['A\tB', '', 'D\ud800', 'C'], { dedup_custom_leads: ['C'] }],
+  ])('%s', (_, given, ids, names, all) => {
+    expect(withFirst({ ...asked, ...given }, ids, names)).toEqual({ ...asked, ...all });
+  });
+
+  it('is as many names as the service takes', () => {
+    const names = many(1200, 'n');
+    const { dedup_custom_leads } = withFirst({ ...asked, ...byHand }, [], names);
+    expect(dedup_custom_leads).toEqual(names.slice(0, limits.dedupCustomLeads.max));
   });
 });
