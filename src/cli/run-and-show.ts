@@ -4,7 +4,6 @@ import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
 import type { Earlier } from '../operations/earlier.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
-import type { Journals } from '../operations/journal/journal-file.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { LocalIoError, outputChanged } from '../errors.ts';
 import { codeOf } from './error-code.ts';
-import { blocksOf, noFollow, type OwnFile, placeOwnFile } from './own-file.ts';
+import { blocksOf, type OwnFile, placeOwnFile, toRead } from './own-file.ts';
 import { takeRights } from './replacement.ts';
 import { readFailure } from './write-failure.ts';
 
@@ -93,7 +93,7 @@ export async function digestOfRows(file: FileHandle, from: number, to?: number):
 }
 
 async function openOld(target: string, path: string): Promise<FileHandle | undefined> {
-  return await open(target, constants.O_RDONLY | noFollow).catch((error: unknown) => {
+  return await open(target, toRead).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw readFailure(path, error);
   });

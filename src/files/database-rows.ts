@@ -10,7 +10,7 @@ import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
 import { databaseMark } from './decoded.ts';
-import { copyInto, linesIn } from './own-file.ts';
+import { copyInto, linesIn, toRead } from './own-file.ts';
 import { inFolderOfOwn } from './private-folder.ts';
 import { nameIn } from './reading.ts';
 import { reasonOf } from './write-failure.ts';
@@ -65,7 +65,7 @@ export async function writeDatabase(
   const note = randomUUID();
   await inFolderOfOwn(folder, async (own) => {
     const made = join(own, 'rows.db');
-    const file = await open(made, 'ax+');
+    const file = await open(made, 'ax+', 0o600);
     try {
       if (old !== undefined) {
         await checkUnused(old.target, old.path);
@@ -88,9 +88,13 @@ export async function writeDatabase(
 /** Whether a database has a note of this name: the rows of a run are in it. Throws LocalIoError. */
 export async function hasNote(target: string, note: string, folder: string): Promise<boolean> {
   if ((await readHeader(target, target).catch(() => undefined)) === undefined) return false;
-  return await looking(target, folder, ({ all, get }) => {
+  const isNoted = looking(target, folder, ({ all, get }) => {
     const isThere = all('SELECT 1 FROM sqlite_schema WHERE name = ?', [notesTable]).length > 0;
     return isThere && get(`SELECT 1 FROM ${notesTable} WHERE id = ?`, [note]) !== undefined;
+  });
+  return await isNoted.catch((error: unknown) => {
+    if (isSqliteError(error)) return false;
+    throw error;
   });
 }
 
@@ -101,7 +105,7 @@ async function checkUnused(target: string, path: string): Promise<void> {
 
 /** The first bytes; undefined where there is no file, or an empty one. Throws UsageError for what is no database. */
 async function readHeader(target: string, path: string): Promise<Buffer | undefined> {
-  const file = await open(target).catch(() => undefined);
+  const file = await open(target, toRead).catch(() => undefined);
   if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);

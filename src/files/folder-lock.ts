@@ -23,7 +23,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
-import { noFollow } from './own-file.ts';
+import { noFollow, toRead } from './own-file.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { reasonOf } from './write-failure.ts';
 
@@ -57,6 +57,9 @@ const silenceMs = 40_000;
 const watchedSeconds = 12;
 /** What another machine prepared and did not use is removed after this many milliseconds. */
 const forgottenMs = 3_600_000;
+
+/** The owners that are this process: to itself, it is never named as one to wait for or to stop. */
+const claimed = new Set<string>();
 
 /** What this process waits for, by folder: its own changes form a queue, so that it never waits for itself with a clock. */
 const queues = new Map<string, Promise<unknown>>();
@@ -150,6 +153,7 @@ async function lockAt(
  */
 export function claimLock(path: string, pid: number) {
   const owner = ownerOf(pid);
+  claimed.add(owner);
   const ready = beside(path, owner);
   clearDeadClaims(path);
   mkdirSync(ready);
@@ -191,6 +195,7 @@ export function claimLock(path: string, pid: number) {
     giveBack: () => renameSync(path, ready),
     /** Ends the claim, and the lock if it has it. */
     release() {
+      claimed.delete(owner);
       stop();
       orElse(() => closeSync(file), undefined);
       const remove = (at: string): true => {
@@ -262,7 +267,7 @@ function lostTo(path: string, what: string): LockLostError {
 
 /** Opens a file that another user may have exchanged for a link or a FIFO: neither is followed or waited for. */
 function openToRead(path: string): number {
-  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+  return openSync(path, toRead);
 }
 
 function isSameOpen(one: number, other: number): boolean {
@@ -289,11 +294,15 @@ function inTheWay(path: string, entry?: string): LocalIoError {
 }
 
 function isTaken(path: string, owner: string, what: string): LeadpipeError {
-  const hint = isFromHere(owner)
-    ? `Wait until it has finished, or stop it: kill ${owner.split('.')[0]}`
-    : 'Wait until it has finished. If it has died, try again in a minute.';
+  const [pid] = owner.split('.');
+  const hint = !isFromHere(owner)
+    ? 'Wait until it has finished. If it has died, try again in a minute.'
+    : claimed.has(owner)
+      ? 'Wait until it has finished.'
+      : `Wait until it has finished, or stop it: kill ${pid}`;
   const details = { type: 'operation_locked', charged: 'no', hint } as const;
-  return new LeadpipeError('temporary', `${nameOf(path, owner)} is working on ${what}`, details);
+  const name = claimed.has(owner) ? 'this process' : nameOf(path, owner);
+  return new LeadpipeError('temporary', `${name} is working on ${what}`, details);
 }
 
 /** What users know the owner of a lock by. */

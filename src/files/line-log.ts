@@ -209,7 +209,7 @@ export async function openLog(
   }
   /**
    * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync it is unknown what is on
-   * the disk. A line that found the disk full is taken away again, so the last lines can follow, with the room of a spare file.
+   * the disk. What is behind the last whole line is cut off where the disk is full, so the last lines can follow, with the room of a spare file.
    */
   let failure: unknown;
   let isFull = false;
@@ -250,15 +250,20 @@ export async function openLog(
     append(lines: string, spare?: string): number {
       if (failure !== undefined && !(isFull && spare !== undefined)) fail(failure);
       lock.confirm();
-      const bytes = Buffer.from(lines);
+      const from = end;
+      let bytes = Buffer.from(lines);
       if (isFull && spare !== undefined) rmSync(spare, { force: true });
       for (let isLast = isFull || spare === undefined; ; isLast = true) {
         try {
-          if (writeSync(handle.fd, bytes) < bytes.length) throw noSpace();
-          break;
+          const written = writeSync(handle.fd, bytes);
+          if (written === bytes.length) break;
+          // The lines that found room stay: they may be what was paid for.
+          const whole = bytes.subarray(0, written).lastIndexOf('\n') + 1;
+          end += whole;
+          bytes = bytes.subarray(whole);
+          throw noSpace();
         } catch (error) {
-          // Where nothing follows, the lines that found room stay: they may be what was paid for.
-          isFull = spare !== undefined && codeOf(error) === 'ENOSPC' && takenBack(end);
+          isFull = codeOf(error) === 'ENOSPC' && takenBack(end);
           if (isLast || !isFull) {
             failure = error;
             fail(error);
@@ -268,7 +273,7 @@ export async function openLog(
       }
       [failure, isFull] = [undefined, false];
       end += bytes.length;
-      return end - bytes.length;
+      return from;
     },
     /** Removes the lines from this byte on, which the disk did not confirm: no one may count on them. */
     takeBack(from: number): void {

@@ -9,6 +9,8 @@ import { syncFolder } from './private-folder.ts';
 
 /** A symbolic link in its place would make us write to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
+/** How a file is opened to read it, where others may have put a link or a FIFO in its place: neither is followed or waited for. */
+export const toRead = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0);
 
 /**
  * A file that this process has made, beside the one that it will become. Others may be able to write to that folder, so it is written, and
@@ -70,19 +72,20 @@ export async function placeOwnFile(file: OwnFile, target: string): Promise<boole
   return true;
 }
 
-/** Copies all bytes of a file into an empty one. The two share their blocks where the file system can do that. */
+/** Copies all bytes of a file into an empty one, which keeps its rights. The two share their blocks where the file system can do that. */
 export async function copyInto(from: FileHandle, to: FileHandle): Promise<void> {
   if (platform() === 'linux') {
+    const { mode } = await to.stat();
     // These names mean what is open, whatever has happened to the names of the files.
     const [source, target] = [from, to].map(({ fd }) => `/proc/self/fd/${fd}`) as [string, string];
     const copied = copyFile(source, target, constants.COPYFILE_FICLONE);
-    if (
-      await copied.then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
+    const isCopied = await copied.then(
+      () => true,
+      () => false,
+    );
+    // The copy has the rights of the other file.
+    await to.chmod(mode & 0o7777);
+    if (isCopied) return;
     await to.truncate(0);
   }
   for await (const block of blocksOf(from)) await to.appendFile(block);

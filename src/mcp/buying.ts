@@ -9,7 +9,7 @@ import type { OpenDelivery } from '../operations/delivery.ts';
 import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
 import type { OperationEvent, Received } from '../operations/events.ts';
 import { folderOf } from '../operations/journal/folders.ts';
-import type { Journals } from '../operations/journal/journal-file.ts';
+import type { Reader } from '../operations/journal/operation-index.ts';
 import { createReader } from '../operations/journal/operation-index.ts';
 import { countReceived, readAnswer } from '../operations/journal/received.ts';
 import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';

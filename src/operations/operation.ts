@@ -235,10 +235,8 @@ export function fold(folder: string, entries: Entries) {
   const last = parts.at(-1);
   const isInDoubt =
     last?.isSent === true &&
-    end === undefined &&
     last.outcome === undefined &&
     last.leadsSearchId === undefined &&
-    !last.received &&
     !progress.isAnswered;
 
   function toPhase(): Phase {
@@ -335,8 +333,8 @@ export function costOf(
   return sumOf(parts.map((part) => costOfPart(command, part)));
 }
 
-function costOfPart(command: string, { body, charged, outcome, received, worst }: Part): Cost {
-  if (charged === 'no') return nothing;
+function costOfPart(command: string, { body, charged, isSent, outcome, received, worst }: Part): Cost {
+  if (charged === 'no' || !isSent) return nothing;
   const isSettled = (command === 'search' || command === 'task run') && outcome === 'complete';
   if (!isSettled || received === undefined) return worst;
   const { limit = limits.entityLimit.default }: { limit?: number } = JSON.parse(body);

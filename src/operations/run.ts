@@ -11,7 +11,7 @@ import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
-import type { Entries, Journals } from './journal/journal-file.ts';
+import type { Entries } from './journal/journal-file.ts';
 import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
 import { countRows } from './journal/stored-rows.ts';
 import type { Bought } from './kinds/answer.ts';
@@ -86,7 +86,8 @@ export async function* run<Kind extends Runnable>(
     const resumed = yield* resume<Kind>({ ...ordered, answers, mayStartOver }, operation, journal);
     if (!('left' in resumed)) return resumed.result;
     if (!mayStartOver) throw toLeftError(resumed.left);
-    return yield* begin<Kind>(ordered, answers, { left: resumed.left });
+    const { left, reader: now } = resumed;
+    return yield* begin<Kind>({ ...ordered, reader: now }, answers, { left });
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
@@ -193,7 +194,7 @@ async function* resume<Kind extends Runnable>(
   ordered: Ordered & Pick<Run, 'answers' | 'mayStartOver'>,
   operation: Operation,
   journal: Journal,
-): Running<{ readonly result: Results[Kind] } | { readonly left: LeftBehind }> {
+): Running<{ readonly result: Results[Kind] } | { readonly left: LeftBehind; readonly reader: Reader }> {
   const { buyer } = ordered;
   const run = createRun(ordered, operation, ordered.answers, ordered.mayStartOver);
   run.journal = journal;
@@ -205,11 +206,12 @@ async function* resume<Kind extends Runnable>(
     if (spent !== undefined) {
       await journal.append(spent);
       run.entries.push(spent);
-      // The day may have more room now.
+      // The day may have more room now, and what others change from here on is seen.
       run.reader = createReader(buyer.context, ordered.reader.journals);
+      await run.reader.openIndex();
     }
     const planned = await planOf(run);
-    if ('why' in planned) return { left: planned };
+    if ('why' in planned) return { left: planned, reader: run.reader };
     const counted = toCountedAgain(run, planned);
     const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
     run.admit = day && ((index, line) => day(index, worstIn(line)));

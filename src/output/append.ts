@@ -1,11 +1,10 @@
-import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type AddRows, digestOfRows } from '../files/addition.ts';
 import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
-import { blocksOf, copyInto, noFollow } from '../files/own-file.ts';
+import { blocksOf, copyInto, toRead } from '../files/own-file.ts';
 import { readFailure } from '../files/write-failure.ts';
 
 const newline = 0x0a;
@@ -58,7 +57,7 @@ export async function openAppending(target: string, path: string, appended: Appe
 async function check(target: string, path: string, appended: Appended): Promise<Checked> {
   let file: FileHandle | undefined;
   try {
-    file = await open(target, constants.O_RDONLY | noFollow);
+    file = await open(target, toRead);
     return await checkOpen(file, path, appended);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return nothingThere;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toSince } from '../../src/cli/commands/history/since.ts';
 import { fromWallTime, toMinutes, toZonedTime } from '../../src/clock.ts';
-import { type Intent, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
+import { entry, type Intent, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
 import { createMachine } from '../helpers/machine.ts';
@@ -43,7 +43,7 @@ function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[])
     list: 'clinics',
     ...intent,
   };
-  write(daysAgo, [whole, ...rest].map(toLine).join(''));
+  write(daysAgo, [whole, entry.sent(timeOf(daysAgo)), ...rest].map(toLine).join(''));
 }
 
 const over: JournalEntry = {
@@ -64,7 +64,7 @@ keep(
     body: JSON.stringify({ entity_type: 'company', objective, limit: 40 }),
   },
   { type: 'created', leads_search_id: searchId, request_id: 'req_0123456789abcdef0123456789abcdef' },
-  { type: 'page', pts: 0, count: 20, next: 20, ready_count: 40, state: 'running', output_length: null },
+  { type: 'page', pts: 0, count: 20, next: 20, ready_count: 40, state: 'running' },
 );
 keep(27, {
   command: 'contact list',

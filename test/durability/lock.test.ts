@@ -102,13 +102,13 @@ it('a thousand times, processes race for one operation: one at a time, a dead ow
 }, 120_000);
 
 describe('the lock of an operation', () => {
-  it('is refused at once, naming the process, and given when it is released', async () => {
+  it('is refused at once, and given when it is released: a process never says that it shall be stopped', async () => {
     const at = temporaryFolder();
     const lock = await lockFolder(at, process.pid, 'this operation');
     await expect(lockFolder(at, process.pid, 'this operation')).rejects.toMatchObject({
       outcome: 'temporary',
-      message: `process ${process.pid} is working on this operation`,
-      details: { type: 'operation_locked', charged: 'no' },
+      message: 'this process is working on this operation',
+      details: { type: 'operation_locked', charged: 'no', hint: 'Wait until it has finished.' },
     });
     await lock.release();
     await (await lockFolder(at, process.pid, 'this operation')).release();

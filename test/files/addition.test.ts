@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -202,4 +203,12 @@ describe('whether rows of an earlier run are in their file', () => {
     linkSync(`${file}.old`, file);
     expect(await isAdded(addition)).toBe(true);
   });
+});
+
+it('a FIFO in the place of an output is not waited for', async () => {
+  const output = join(temporaryFolder(), 'fifo');
+  execFileSync('mkfifo', [output]);
+  expect(await isAdded({ output, at: 0, length: 1, digest: 'x', dev: 1, ino: 1, birthtimeMs: 1 })).toBe(
+    false,
+  );
 });

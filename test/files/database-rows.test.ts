@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -5,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -340,4 +342,31 @@ describe('no file beside a database is opened by SQLite, written or removed', ()
     await expect(written(rows, path)).rejects.toMatchObject({ outcome: 'temporary' });
     expect(await hasNote(path, note, databases)).toBe(true);
   });
+});
+
+it('a database that is replaced keeps its rights', async () => {
+  const state = temporaryFolder();
+  const file = join(temporaryFolder(), 'leads.db');
+  const machine = { clock, directories: { config: '', state }, pid: process.pid, random: () => 0 };
+  const context = { ...machine, signal: new AbortController().signal, stdout: {} as never };
+  const plan = { file, format: 'sqlite', layout: memberLayout(['a']), shape: 'list' } as const;
+  const make = async () => {
+    const how = { append: false, isNew: false, isDelimiterFixed: false };
+    const rows = await openRows(context, { ...plan, ...how }, async () => {});
+    await rows.write(['{"a":1}']);
+    await rows.finish();
+  };
+  await make();
+  execFileSync('chmod', ['600', file]);
+  await make();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+it('a database that is damaged has no note, or is told as every other one', async () => {
+  const at = temporaryFolder();
+  const path = join(at, 'leads.db');
+  execute(path, 'CREATE TABLE leads (name)');
+  writeFileSync(path, readFileSync(path).fill(7, 100, 4000));
+  const found = await hasNote(path, 'n', join(at, 'databases')).catch((error) => error);
+  expect(found === false || found.outcome !== undefined).toBe(true);
 });

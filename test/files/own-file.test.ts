@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -245,4 +246,15 @@ describe('the bytes of a file', () => {
     for await (const line of linesIn(await opened(source(), 'r'))) read.push(line);
     expect(read.length === lines.length && read.every((line, at) => line === lines[at])).toBe(true);
   });
+});
+
+it('a copy keeps the rights of the file that it is made in', async () => {
+  const at = temporaryFolder();
+  writeFileSync(join(at, 'from'), 'x', { mode: 0o644 });
+  writeFileSync(join(at, 'to'), '', { mode: 0o600 });
+  const [from, to] = [await open(join(at, 'from')), await open(join(at, 'to'), 'a+')];
+  await copyInto(from, to);
+  await from.close();
+  await to.close();
+  expect(statSync(join(at, 'to')).mode & 0o777).toBe(0o600);
 });

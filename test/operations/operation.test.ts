@@ -483,3 +483,11 @@ describe('what it has cost at most', () => {
     expect(costOf(read('search', [sent, complete(4)]), 5)).toMatchObject({ credits: 4 });
   });
 });
+
+it('a part that was never sent has cost nothing', () => {
+  // Killed between `rest` and `sent`, then resumed once more: 10 for the search, 2 for the rest.
+  const done = complete(5);
+  expect(costOf(fold('op_1', [intent('search'), sent, cut, rest(3), rest(3), sent, done]))).toEqual({
+    credits: 12,
+  });
+});

@@ -6,7 +6,6 @@ import { isSameFile } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { findNamed } from '../../operations/earlier.ts';
 import type { OperationEvent, Resuming } from '../../operations/events.ts';
-import type { Journals } from '../../operations/journal/journal-file.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';

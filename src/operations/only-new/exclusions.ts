@@ -34,8 +34,9 @@ export function withExclusions<
 export function withFirst<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
 >(requested: Request, ids: readonly string[], names: readonly string[]): Request {
-  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [], ...rest } = requested;
-  const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(rest)) };
+  const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [] } = requested;
+  const empty = { ...requested, dedup_service_leads: [], dedup_custom_leads: [] };
+  const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(empty)) };
   const searches = fitting([], [...ids, ...givenIds], limits.dedupServiceLeads.max, budget, (id) => id);
   const custom = fitting([], [...names, ...givenNames], limits.dedupCustomLeads.max, budget, nameKey);
   return {

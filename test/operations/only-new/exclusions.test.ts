@@ -144,3 +144,11 @@ describe('what the rest of a search leaves out', () => {
     expect(dedup_custom_leads).toEqual(names.slice(0, limits.dedupCustomLeads.max));
   });
 });
+
+it('the rest of a search is within the size of a request', () => {
+  const names = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(5000, 'x'));
+  const requested: CreateTaskRequest = { entity_type: 'company', objective: 'x', limit: 5 };
+  const fillers = Array.from({ length: 1000 }, (_, at) => `${at}`);
+  const body = JSON.stringify(withFirst(requested, ['ls_1'], [...names, ...fillers]));
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(limits.requestBody.max);
+});
