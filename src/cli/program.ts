@@ -6,14 +6,16 @@ import {
   addHelp,
   type CommandHelp,
   defaultWidth,
+  groupShared,
+  isExplained,
   minWidthToWrap,
   topicNames,
   topics,
   toTopicText,
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
-import { toOptionText } from './options/facts.ts';
-import { toCommandFirst } from './options/leading.ts';
+import { toOptionText, withFacts } from './options/facts.ts';
+import { optionsOf, toCommandFirst } from './options/leading.ts';
 
 type Load = () => Promise<{ createCommand(context: Context): Command }>;
 
@@ -153,6 +155,8 @@ export async function createProgram(context: Context, words: readonly string[] =
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap,
+      visibleOptions: (command) => optionsOf(command).filter(isExplained),
+      groupItems: groupShared,
       optionDescription: toOptionText,
     })
     .configureOutput({
@@ -176,7 +180,8 @@ function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent).helpCommand(false);
   // Below the last of its options, in whatever group that is.
   const last = command.options.at(-1)?.helpGroupHeading;
-  if (last !== undefined) command.addHelpOption(new Option(helpFlags, helpText).helpGroup(last));
+  if (last !== undefined)
+    command.addHelpOption(withFacts(new Option(helpFlags, helpText), { common: true }).helpGroup(last));
   for (const sub of command.commands) adopt(command, sub);
 }
 

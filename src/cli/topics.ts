@@ -1,4 +1,6 @@
 import type { Charged } from '../errors.ts';
+import { localKeys } from '../local-service/keys.ts';
+import { switchTable } from '../local-service/switches.ts';
 import { keptDays } from '../operations/journal/retention.ts';
 import { isPaid, kinds } from '../operations/kinds/kinds.ts';
 import { type Format, formats } from '../output/writer.ts';
@@ -7,6 +9,7 @@ import { groups, type Topic, type TopicName } from './help.ts';
 import { toOptionText } from './options/facts.ts';
 import { createRowsOptions } from './options/rows-options.ts';
 import { sharedOptions } from './options/shared-options.ts';
+import { readingOptions, waitingOptions } from './options/task-options.ts';
 import { summaryMembers } from './summary.ts';
 
 const textOrNull = { type: ['string', 'null'] };
@@ -39,6 +42,8 @@ const meanings: Readonly<Record<Format, string>> = {
 
 const shared = [
   ...createRowsOptions('the name of the field'),
+  ...waitingOptions,
+  ...readingOptions,
   ...sharedOptions.records,
   ...sharedOptions.paid,
   ...sharedOptions.connection,
@@ -128,6 +133,20 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
     { lines: summarySchemaLines() },
   ],
+  'local-service': [
+    'The local service of --local and `leadpipe serve` has the interface of the real service. Its switches change what the interface leaves open, and prices, speed and limits: leadpipe serve --set price_search=2 --set batch_size=5',
+    {
+      heading: 'Switches and their defaults',
+      rows: Object.entries(switchTable).map(([name, row]) => [
+        `${name}=${row.default}`,
+        'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,
+      ]),
+    },
+    {
+      heading: 'API keys that it accepts or refuses',
+      rows: localKeys.map(({ key, description }) => [key, description]),
+    },
+  ],
   money: [
     `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. All other commands are free. With --local, everything is free.`,
     {
@@ -170,7 +189,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     },
   ],
   options: [
-    'Several commands take these options. They can stand before or after the command. The help of a command explains those that it takes.',
+    'Several commands take these options. They can stand before or after the command. The help of a command explains the most common ones, and names the others that it takes.',
     ...Object.values(groups).map((group) => ({
       heading: group.replace(/:$/, ''),
       rows: shared
