@@ -101,10 +101,14 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      const isJson = action.args.some((word) => word.trimStart().startsWith('{'));
-      if (isJson || (action.args.length > 0 && !fits(action))) {
-        const { toCorrection, toPasted } = await import('./messages/corrected.ts');
-        const correction = toPasted(action, argv) ?? (fits(action) ? undefined : toCorrection(action, argv));
+      // A request in JSON, or a hyphen that a chat has changed.
+      const isOdd = action.args.some((word) => /^(?:\s*\{|[^\0-\x7f])/.test(word));
+      if (isOdd || (action.args.length > 0 && !fits(action))) {
+        const { toCorrection, toPasted, toUnchanged } = await import('./messages/corrected.ts');
+        const correction =
+          toPasted(action, argv) ??
+          toUnchanged(action, argv, fits(action)) ??
+          (fits(action) ? undefined : toCorrection(action, argv));
         if (correction !== undefined) throw correction;
       }
       if (ran.options.summary === undefined) return;

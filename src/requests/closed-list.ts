@@ -4,7 +4,8 @@ export function clip(text: string): string {
 }
 
 /**
- * The one name with the words of the value, or that begins with it, or that is a few keystrokes away. Undefined where there are several.
+ * The one name with the words of the value, or that begins with it, or that is a few keystrokes away, or whose other word is. Undefined
+ * where there are several.
  */
 export function nearest(
   given: string,
@@ -17,6 +18,7 @@ export function nearest(
     withSameWords(value, allowed, words),
     value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),
     mistyped(value, allowed),
+    mistyped(value, Object.keys(words)).flatMap((word) => withSameWords(word, allowed, words)),
   ];
   const near = candidates.find((found) => found.length > 0) ?? [];
   return near.length === 1 ? near[0] : undefined;
