@@ -28,7 +28,7 @@ export const createCommand = defineCommand({
       new Option('--schema <file>', 'the fields, as a JSON Schema (2020-12 or draft-07)').conflicts('field'),
       option(
         '--field <name:type=meaning>',
-        'one field to fill; repeat it for more. Types: string, number, integer, boolean, string[] …',
+        'fields, with commas between them; types: string, number, integer, boolean, string[] …',
         collect,
       ),
     ]),

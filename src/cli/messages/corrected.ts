@@ -78,6 +78,8 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--budget': '--max-credits',
   '--max-cost': '--max-credits',
   '--max-price': '--max-credits',
+  '--enrich-fields': '--field',
+  '--field': '--enrich-fields',
   '--continue': 'leadpipe resume',
   '--resume': 'leadpipe resume',
 };
