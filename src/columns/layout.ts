@@ -20,6 +20,8 @@ export type RecordsName = 'leads' | 'contacts' | 'answers' | 'enriched' | 'items
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
+  /** Columns that are only there where the user chooses them. */
+  readonly offered?: readonly Column[];
   /** All members that records have, where that is known. */
   readonly members?: readonly string[] | undefined;
   readonly records?: RecordsName | undefined;

@@ -119,8 +119,8 @@ function toRows(
     shard,
     isKept,
     first: options.first,
-    // For the worst case, the text does not matter.
-    worst: toWorstCase(list.kind, list.toBody('https://example.com', inputNames), connection),
+    // For the worst case, the text does not matter. This one is a target of every type.
+    worst: toWorstCase(list.kind, list.toBody('https://example.com/acme/rocket', inputNames), connection),
     toRecords(row, outcome) {
       const records = join.toRecords(row, outcome, toText);
       if (outcome.answer !== undefined) received.add(outcome.answer, records);

@@ -14,7 +14,8 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
   if (columns === undefined || typeof layout === 'function') return;
   // Most runs choose no columns.
   const { shownColumns } = await import('../../output/table-columns.ts');
-  const headers = [...new Set([...layout.columns, ...shownColumns(layout)].map(({ header }) => header))];
+  const all = [...layout.columns, ...shownColumns(layout), ...(layout.offered ?? [])];
+  const headers = [...new Set(all.map(({ header }) => header))];
   const known = new Set(headers);
   for (const given of toNames(columns)) {
     const { header, name } = toChosen(given, known);

@@ -33,7 +33,7 @@ const search = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length,
   }),
-  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
+  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Kind<EntitySearchRequest>;
 
 const task = {
@@ -45,7 +45,7 @@ const task = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length && enable_web_search !== true,
   }),
-  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
+  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
 
 /** What is bought as one answer, or as a list with one for each row. */
