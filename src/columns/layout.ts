@@ -66,7 +66,7 @@ export interface TableColumn {
   readonly lines?: number;
   /** Useless when it is cut: it gets its room first, and a longer cell continues in the next lines. */
   readonly keeps?: true;
-  /** On a card, title and detail come first; links and body have no label. */
+  /** On a card, title and detail come first, and have no label. */
   readonly role?: 'title' | 'detail' | 'link' | 'body';
   /** Left out where the other columns would be cut otherwise: the lowest number first, then the leftmost (true counts as 1). */
   readonly yields?: boolean | number;
