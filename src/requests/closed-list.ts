@@ -3,6 +3,18 @@ export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
+/** The names for a message, each of them whole, as many as fit into this many characters; then how many more there are. */
+export function listed(names: readonly string[], max = 300): string {
+  let shown = 1;
+  for (let length = names[0]?.length ?? 0; shown < names.length; shown++) {
+    length += 2 + (names[shown]?.length ?? 0);
+    if (length > max) break;
+  }
+  const more = names.length - shown;
+  const text = names.slice(0, shown).map((name) => (name.length > max ? clip(name) : name));
+  return `${text.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /**
  * The one name with the words of the value, or that begins with it, or that is a few keystrokes away, or whose other word is. Undefined
  * where there are several.

@@ -63,7 +63,7 @@ export async function buyList(
     const csv = csvLike(input);
     const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
-      label: `reading ${input.what}`,
+      label: 'waiting for the first answer',
       printed: () => ({ shape: 'list', layout: joined.layout, csv }),
       opened: errors.openBeside,
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),

@@ -5,6 +5,7 @@ import { withoutGuards } from '../../files/table-records.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
+import { listed } from '../../requests/closed-list.ts';
 import { isColumnName } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
@@ -164,7 +165,7 @@ function checkUsable(
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.${lines || noHeader}`
+      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${listed(own)}.${lines || noHeader}`
       : `Make a question of each row, for example: --template ${shellWord(example)}${lines}`,
   );
 }
@@ -190,6 +191,6 @@ function checkTemplate(input: OpenedRows, { paths }: Template): void {
     `--template: there is no ${format === 'csv' ? 'column' : 'field'} "${unknown}"`,
     format === 'text'
       ? `The input has plain lines: {${names[0]}} is the line.`
-      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${names.join(', ').slice(0, 300)}.`,
+      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${listed(names)}.`,
   );
 }
