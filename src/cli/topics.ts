@@ -104,7 +104,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   formats: [
     'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
     { heading: 'Formats', rows: formats.map((format) => [format, meanings[format]]) },
-    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
+    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. Of people, first_name and last_name are columns too. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
     {
       heading: 'For programs',
       rows: [

@@ -73,7 +73,7 @@ const paidOptions = under(groups.buying, [
     (key) => checkIdempotencyKey(key, inputNames),
     { defaultText: 'a new one each time' },
   ),
-  createMaxCreditsOption('stop first if it could cost more than n credits'),
+  createMaxCreditsOption('refuse if it could cost more than n credits'),
   withFacts(new Option('--dry-run', 'show what it would cost at most; buy nothing'), { common: true }),
   new Option(
     '--no-history',
