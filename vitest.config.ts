@@ -10,7 +10,9 @@ export default defineConfig({
     reporters: ['default', './test/helpers/summary-reporter.ts'],
     // Most files wait for one process at a time: two of them keep two cores busy.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For what hangs, and not for what is slow beside other work.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

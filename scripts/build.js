@@ -1,6 +1,6 @@
 /** Builds the package into dist/: the command, the library with its types, the manual page and the licences. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
@@ -111,8 +111,13 @@ const tsc = require.resolve('typescript/package.json').replace('package.json', '
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 const wasm = 'sqlite3.wasm';
 cpSync(require.resolve(`@sqlite.org/sqlite-wasm/${wasm}`), join(out, 'chunks', wasm));
-const leads = readFileSync(join(root, 'src/local-service/demonstration.jsonl'));
-writeFileSync(join(out, 'chunks/demonstration.jsonl.br'), brotliCompressSync(leads));
+const leads = join(root, 'src/local-service/demonstration');
+mkdirSync(join(out, 'chunks/demonstration'));
+for (const file of readdirSync(leads))
+  writeFileSync(
+    join(out, 'chunks/demonstration', `${file}.br`),
+    brotliCompressSync(readFileSync(join(leads, file))),
+  );
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences([...output, ...library.output]));
 
 /** The licence texts of every package of which a part is in the bundle. */

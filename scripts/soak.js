@@ -4,7 +4,8 @@
  *
  * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
  * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
- * SOAK_REAL of 1 are processes of their own; LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
+ * SOAK_REAL of 1 are processes of their own, in both stories or in that of SOAK_STORY (`purchases`: what is paid, `outputs`: what
+ * is in the files; SOAK_SEED lives through one of them again); LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
  * LEADPIPE_KILLS is how often the local service is killed; LEADPIPE_EXHAUSTIVE=1 kills at every instant of every kind of run, and prints every odd answer in every format.
  */
 import { spawn } from 'node:child_process';

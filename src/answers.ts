@@ -61,7 +61,6 @@ const isNumber = isOf('number');
 const isObject = isOf('object');
 
 /** The members of an answer, each as it was written. */
-// rule: versioning.unknown
 export type Members = ReadonlyMap<string, JsonText>;
 
 /** The content of a frame. Empty for an event of a later version of the interface. */
@@ -90,7 +89,6 @@ function toSearchEvent(members: Members) {
     case 'entity_search_batch': {
       const batch_index = countOf(members.get('batch_index'));
       const batch = { leads_search_id, batch_index, count: countOf(members.get('count')), cum_count };
-      // rule: entity.unknown
       const entities = members.get('entities');
       const isList = isArray(entities);
       return [{ kind: 'batch', batch, entities: isList ? arrayItems(entities) : undefined } as const];
@@ -108,13 +106,11 @@ function toStopReason(members: Members): string | undefined {
   return stringOf(members.get('stop_reason'))?.slice(0, longestStopReason);
 }
 
-// rule: create.id
 export function toCreatedTask(members: Members): CreatedTask | Lack {
   const leads_search_id = idOf(members.get('leads_search_id'));
   return leads_search_id === undefined ? '`leads_search_id`' : { leads_search_id };
 }
 
-// rule: task.status
 export function toStatus(members: Members) {
   const text = members.get('status');
   if (!isObject(text)) return '`status`';
@@ -126,7 +122,6 @@ export function toStatus(members: Members) {
   return { status: { status, ready_count, stop_reason: toStopReason(inner) } };
 }
 
-// rule: page.fields, page.limit
 export function toPage(members: Members) {
   const entities = members.get('entities');
   if (!isArray(entities)) return '`entities`';
@@ -142,19 +137,16 @@ export function toPage(members: Members) {
   return { ...counts, status, leads_search_id, limit, entities: arrayItems(entities) };
 }
 
-// rule: contact.fields
 export function toContact(members: Members): object | Lack {
   return isObject(members.get('result')) ? {} : '`result`';
 }
 
-// rule: research.answer, enrich.answer
 export function toResearchOrEnrichment(members: Members) {
   const success = booleanOf(members.get('success'));
   if (success === undefined) return '`success`';
   return kindOf(members.get('answer') ?? 'null') === 'null' ? '`answer`' : { success };
 }
 
-// rule: extract.fields
 export function toExtraction(members: Members) {
   const success = booleanOf(members.get('success'));
   const data = members.get('data');
@@ -163,7 +155,6 @@ export function toExtraction(members: Members) {
 }
 
 /** Accepts any number: a negative one, or one that a JavaScript number would round, is printed from the text. */
-// rule: balance.fields
 export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
   if (stringOf(members.get('object')) !== 'credit_balance' || !isNumber(available_credits)) {

@@ -45,7 +45,6 @@ export const requests = {
   enrich: post<wire.EnrichRequest>('enrich'),
   extract: post<wire.ExtractRequest>('extract'),
   // A purchase often follows, and must not find a connection that the service is about to close.
-  // rule: balance.no-store
   balance: (): Request => ({ endpoint: 'balance', last: true }),
 } as const;
 

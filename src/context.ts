@@ -58,8 +58,11 @@ export interface RunFacts {
   excluded?: number;
   stopReason?: string;
   charged?: 'no' | 'maybe' | 'yes';
-  /** The most that it costs; null where that is not known. */
+  /** The most that its operation costs, over all of its runs; null where that is not known. */
   creditsAtMost?: number | null;
+  /** The same with the price that is missing, and what of it earlier runs have cost. */
+  cost?: { readonly credits: number; readonly unknown?: { readonly setting: string } | 'rows' | undefined };
+  costBefore?: number;
   /** The balance, if it was asked for: before the first request, and after the last. */
   creditsBefore?: number;
   creditsAfter?: number;

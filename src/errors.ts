@@ -47,10 +47,6 @@ interface MoreFacts {
   no_address: { keyOrigin: string | undefined };
   /** A file has several tables, with these names. */
   several_tables: { names: readonly string[]; areOfDatabase?: true };
-  /** A table whose header is perhaps this line of a text, or row of a sheet. */
-  header_unsure: { line: number; unit: 'line' | 'row' };
-  /** A table without a header: this line is a row already. */
-  no_header: { line: number; unit: 'line' | 'row' };
   no_profile: { name: string; known: readonly string[] };
   bad_setting: { setting: string };
   key_lost: { profile: string };
@@ -79,12 +75,14 @@ interface MoreFacts {
     /** Whether everything that arrived was written, and is stored. */
     isDelivered: boolean;
     isStored: boolean;
+    /** The temporary file with what arrived, where there is one. */
+    part: string | undefined;
     leadsSearchId: string;
     operationId: string | undefined;
     request: EntitySearchRequest;
   };
   /** Everything has arrived, but its file is not in place. */
-  unplaced: { operationId: string | undefined; isStored: boolean };
+  unplaced: { operationId: string | undefined; isStored: boolean; isList?: boolean };
   /** `known` are the operations of this machine. */
   no_operation: { operationId: string; known: readonly string[] };
   resume_elsewhere: { operationId: string };
@@ -98,7 +96,6 @@ interface MoreFacts {
     resumeBy: 'wait' | 'fetch';
     operationId: string | undefined;
   };
-  read_elsewhere: { leadsSearchId: string; pts: number };
   /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
   list_left: {
     operationId: string;
@@ -119,6 +116,8 @@ interface MoreFacts {
     isIdle: boolean;
     /** Whether there are rows that were not wanted yet. */
     hasMore: boolean;
+    /** The file with the rows, where they are not in their place. */
+    kept: string | undefined;
   };
 }
 
@@ -232,9 +231,6 @@ export class ConfigurationError extends LeadpipeError {
 
 /** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
-
-/** The `type` of an error: the last row of a file that rows shall be added to is incomplete. */
-export const tornRow = 'torn_row';
 
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {

@@ -188,7 +188,6 @@ export function createClient(options: ClientOptions) {
       call: CallOptions = {},
     ): Promise<Answer<wire.EntitySearchStatusResponse>> {
       checkInput(request, inputs.status);
-      // rule: status.id
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
       return send(call, async (client, stop) => whole(await client.status(id, stop)));
     },
@@ -203,7 +202,6 @@ export function createClient(options: ClientOptions) {
     ): Promise<Page> {
       checkInput(request, inputs.fetch);
       const id = checkText(limits.leadsSearchId, 'leads_search_id', request.leads_search_id);
-      // rule: fetch.id, fetch.pts, fetch.num
       const pts = checkNumber(limits.fetchPts, 'pts', request.pts ?? limits.fetchPts.default);
       const num = checkNumber(limits.fetchNum, 'num', request.num ?? limits.fetchNum.default);
       return send(call, async (client, stop) => {

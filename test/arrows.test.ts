@@ -95,7 +95,7 @@ const reaching = table(`
 `);
 
 /** What computes and tells nothing of the machine. */
-const harmless = words('buffer crypto events path stream timers/promises url util vm');
+const harmless = words('buffer crypto events path stream string_decoder timers/promises url util vm');
 
 /** Loaded when used: these must not be reached by static imports from the command line's start. Not chalk, which colours every error. */
 const lazyPackages = words(`

@@ -16,7 +16,7 @@ describe('the package', () => {
     const env = bareEnvironment();
     const leads = execFileSync(join(modules, '.bin/leadpipe'), args, { env, encoding: 'utf8' });
     expect(leads.match(/Berlin/g)?.length).toBeGreaterThanOrEqual(3);
-  }, 60_000);
+  });
 
   it('has the files that npm chooses: all that a run needs, and none of the developers', async () => {
     const { toContentFaults } = await import(join(root, 'scripts/package-contents.js'));

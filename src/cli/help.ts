@@ -1,6 +1,6 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
-import type { PriceName } from '../operations/kinds/kind.ts';
+import type { PriceName } from '../operations/prices.ts';
 import { toExitCodes, toOwnOutcomes } from './exit-codes.ts';
 import { optionFactsOf } from './options/facts.ts';
 import { optionsOf } from './options/leading.ts';

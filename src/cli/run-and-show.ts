@@ -6,7 +6,6 @@ import type { Earlier } from '../operations/earlier.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
 import type { Journals } from '../operations/journal/journal-file.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
-import type { Progress } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
@@ -25,10 +24,10 @@ export interface Shown {
   readonly label?: string;
   /** How many leads were asked for. */
   readonly limit?: number | undefined;
-  /** How its records are printed, behind those that `progress` says. */
-  readonly printed: (progress: Progress | undefined) => Pick<Printed, 'csv' | 'shape' | 'layout'>;
-  /** Called with the output once it is open; returns the one that is used. */
-  readonly opened?: (delivery: Delivery, lock: Parameters<OpenDelivery>[2]) => Promise<Delivery>;
+  /** How its records are printed. */
+  readonly printed: Pick<Printed, 'csv' | 'shape' | 'layout'>;
+  /** Called with the output once it is open; returns the one that is used. `announce` is awaited before another file is made. */
+  readonly opened?: (delivery: Delivery, announce: Parameters<OpenDelivery>[1]) => Promise<Delivery>;
   /** What the progress of a list is, after this many seconds. */
   readonly toProgress?: (
     counts: Extract<OperationEvent, { is: 'rows' }>['counts'],
@@ -56,12 +55,12 @@ export async function runAndShow<Kind extends Runnable>(
   shown: Shown,
 ): Promise<Results[Kind] | undefined> {
   const { settings } = buyer.connection;
-  await checkColumns(options, shown.printed(undefined).layout);
-  const open: OpenDelivery = async (opening, progress, lock, operationId) => {
-    const printed = { ...shown.printed(progress), settings, opening, lock, operationId };
-    const delivery = await openOutput(context, options, printed);
+  await checkColumns(options, shown.printed.layout);
+  const open: OpenDelivery = async (operationId, announce) => {
+    const printed = { ...shown.printed, settings, operationId };
+    const delivery = await openOutput(context, options, printed, announce);
     try {
-      return (await shown.opened?.(delivery, lock)) ?? delivery;
+      return (await shown.opened?.(delivery, announce)) ?? delivery;
     } catch (error) {
       await delivery.cut();
       throw error;
@@ -117,14 +116,6 @@ export async function show<T>(
             context,
           ),
         );
-        break;
-      case 'resuming_from':
-        say(
-          `Resuming from lead ${event.position + 1}. The leads of the last page are printed again: it is not known whether you got them.`,
-        );
-        break;
-      case 'reading_again':
-        warn(`${event.why.message}. All leads of the task are read again, for free`);
         break;
       case 'stage':
         stage = event.stage;

@@ -1,6 +1,7 @@
 import type { Context, RunFacts } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import type { OperationEvent } from '../operations/events.ts';
+import { creditsOf } from '../operations/prices.ts';
 
 /** What is known of the run so far. */
 export function factsOf({ run }: Pick<Context, 'run'>): RunFacts {
@@ -42,9 +43,9 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
       break;
     }
     case 'rows_ended': {
-      const { charged, counts, credits } = event;
+      const { charged, counts } = event;
       const { done, failed, withoutResult } = counts;
-      note(context, { charged, creditsAtMost: credits, rows: done, rowsFailed: failed + withoutResult });
+      note(context, { charged, rows: done, rowsFailed: failed + withoutResult });
       break;
     }
     case 'ended': {
@@ -52,9 +53,17 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
       note(context, { excluded, leadsSearchId, requestId, stopReason });
       break;
     }
-    case 'balance':
-      note(context, { creditsBefore: event.before, creditsAfter: event.after });
+    case 'settled': {
+      const { balance, cost, earlier } = event;
+      note(context, {
+        cost,
+        costBefore: earlier.credits,
+        creditsAtMost: creditsOf(cost),
+        creditsBefore: balance?.before,
+        creditsAfter: balance?.after,
+      });
       break;
+    }
     default:
   }
 }

@@ -12,11 +12,9 @@ import {
 } from '../json/text.ts';
 
 /** `score.score`; the whole of a score that is not of that form. */
-// rule: entity.fields
 export const score: Source = [['score', 'score'], ['score']];
 
 /** One of the two parts; the whole of a value that is not of the form `{ content, reference }` is its content. */
-// rule: entity.enrich-fields
 export function enriched(
   record: JsonView,
   field: string,

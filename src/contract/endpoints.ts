@@ -46,7 +46,6 @@ const lookup = {
   answer: 'application/json',
 } as const;
 
-// rule: versioning.prefix, auth.forms, common.key-required, common.task-replay, common.extract-replay, common.no-replay
 export const endpoints = {
   search: {
     ...search,

@@ -1,5 +1,4 @@
 /** Every error type of the service with the statuses it comes with. */
-// rule: errors.402, errors.409, errors.422, errors.429, errors.500
 export const errorRows = [
   // The API key is missing, malformed or unknown.
   { status: 401, type: 'authentication_error' },

@@ -33,7 +33,6 @@ export const limits = {
   entityEnrichFields: { field: 'enrich_fields', unit: 'items', min: 0, max: 20 },
   dedupServiceLeads: { field: 'dedup_service_leads', unit: 'items', min: 0, max: 100 },
   dedupCustomLeads: { field: 'dedup_custom_leads', unit: 'items', min: 0, max: 1000 },
-  // rule: search.default-limit, extract.default-limit
   fetchPts: { field: 'pts', unit: 'position', min: 0, max: Number.MAX_SAFE_INTEGER, default: 0 },
   fetchNum: { field: 'num', unit: 'entities', min: 1, max: 500, default: 5 },
   leadsSearchId: { field: 'leads_search_id', unit: 'characters', min: 1, max: Number.MAX_SAFE_INTEGER },
@@ -52,5 +51,4 @@ export const limits = {
 export const rememberedMs = 24 * 3_600_000;
 
 /** `web2list` ignores `limit`: this one always applies, and is returned in `metadata.limit`. */
-// rule: extract.web2list-limit
 export const web2listLimit = 100;

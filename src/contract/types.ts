@@ -5,7 +5,6 @@
  */
 
 /** Closed. Accepted by streaming Entity Search and by the task form. */
-// rule: search.entity-type
 export const streamEntityTypes = [
   'person',
   'company',
@@ -17,18 +16,15 @@ export const streamEntityTypes = [
 ] as const;
 
 /** Closed. Accepted by the task form alone, and only with `enable_web_search: true`. */
-// rule: create.web-types
 export const webSearchEntityTypes = ['xiaohongshu', 'wechat'] as const;
 
 /** Closed. Everything the task form accepts. */
 export const entityTypes = [...streamEntityTypes, ...webSearchEntityTypes] as const;
 
 /** Closed. */
-// rule: contact.type
 export const contactTypes = ['email', 'phone'] as const;
 
 /** Closed. */
-// rule: extract.type
 export const extractionTypes = [
   'x_followers',
   'x_following',
@@ -44,12 +40,10 @@ export const extractionTypes = [
 ] as const;
 
 /** Open: a task in an unknown state is waited for. `done` and `error` are terminal. */
-// rule: states.closed
 export const taskStates = ['created', 'running', 'done', 'error'] as const;
 export const terminalTaskStates = ['done', 'error'] as const satisfies readonly TaskState[];
 
 /** Open: clients treat new values as forward-compatible data. */
-// rule: events.stop-reasons
 export const knownStopReasons = ['limit', 'source_finished', 'no_data_timeout', 'rejected_streak'] as const;
 
 export type StreamEntityType = (typeof streamEntityTypes)[number];
@@ -114,7 +108,6 @@ export interface EntitySearchDone {
 }
 
 /** The literal payload of a stream's last frame. */
-// rule: events.sentinel
 export const streamSentinel = '[DONE]';
 
 /** The `status` member of a status response. */
@@ -181,7 +174,6 @@ export interface EnrichResponse {
 }
 
 /** The texts of `answer.answer` when `success` is false. */
-// rule: research.no-result, enrich.no-result
 export const noResultTexts = {
   enrich: 'No result generated from enrich',
   deepSearch: 'No result generated from deep search',

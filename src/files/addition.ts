@@ -1,152 +1,109 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { LocalIoError, outputChanged } from '../errors.ts';
 import { codeOf } from './error-code.ts';
-import { type HeldLock, LockLostError } from './folder-lock.ts';
-import { syncFolder } from './private-folder.ts';
-import { targetOf } from './target.ts';
-import { fail, writeFailure } from './write-failure.ts';
+import { blocksOf, noFollow, type OwnFile, placeOwnFile } from './own-file.ts';
+import { takeRights } from './replacement.ts';
+import { readFailure } from './write-failure.ts';
 
-/** Rows of a .part that are added to the end of a file: where, and which bytes. */
+/** Rows that are added to a file: where they are then, and what they are. */
 export interface Addition {
+  /** The real path of the file. */
+  readonly output: string;
+  /** Their first byte in the file, how many they are, and the beginning of their SHA-256, in hex. */
   readonly at: number;
-  /** Where they begin in the .part, and the line end that the last row of the file lacks before them. */
-  readonly from: number;
-  readonly before: string;
-  /** How many bytes they are together, and the beginning of their SHA-256, in hex. */
   readonly length: number;
   readonly digest: string;
+  /** The file that takes the place of the old one, and when it was made: the number of a file is used again. */
+  readonly dev: number;
+  readonly ino: number;
+  readonly birthtimeMs: number;
   /** The name under which a database has noted that they are in it. */
   readonly note?: string;
 }
 
-/** A range of bytes in a file, as far as they exist, with a text before them. */
-interface Piece {
-  readonly file: FileHandle;
-  readonly from: number;
-  readonly to?: number;
-  readonly before?: string;
-}
+/** Writes the file anew: the bytes of the old one, and the rows behind them. Returns where these begin and what they are. */
+export type AddRows = (
+  to: OwnFile,
+  old: FileHandle | undefined,
+) => Promise<Pick<Addition, 'at' | 'length' | 'digest' | 'note'>>;
 
-export async function readAddition(at: number, rows: Required<Omit<Piece, 'to'>>): Promise<Addition> {
-  const { from, before } = rows;
-  return { at, from, before, ...(await measure(rows)) };
-}
-
-async function measure(...pieces: readonly Piece[]): Promise<Pick<Addition, 'length' | 'digest'>> {
-  const digest = createHash('sha256');
-  let length = 0;
-  for (const piece of pieces) {
-    for await (const block of blocksOf(piece)) {
-      digest.update(block);
-      length += block.length;
-    }
-  }
-  return { length, digest: digest.digest('hex').slice(0, 32) };
-}
+/** How often an addition begins again because the file has changed meanwhile. */
+const maxTries = 5;
 
 /**
- * Adds rows of a .part to the end of its file, `at`, and removes the .part when they are on the disk. Where there is no file, the
- * .part becomes it. `lock` is that of the output. Throws LocalIoError, with the file as it was, and LockLostError.
+ * Adds rows to a file in one step: `add` writes both into the file `to`, which takes its place. `adding` is awaited before, and tells how to see later
+ * whether it has happened. Where the file is changed meanwhile, this begins again. The caller holds the lock of this step. Throws LocalIoError with the
+ * file as it was, and what `add` and `adding` throw.
  */
-export async function addRows(
+export async function addToFile(
   path: string,
   target: string,
-  rows: Piece,
-  at: number,
-  lock: HeldLock,
+  to: OwnFile,
+  add: AddRows,
+  adding: (addition: Addition) => Promise<void>,
 ): Promise<void> {
-  lock.confirm();
-  const file = await openIfThere(path, target, constants.O_RDWR | constants.O_APPEND);
-  if (file === undefined) {
-    await rename(`${target}.part`, target).catch((error) => fail(path, error));
-    return await syncFolder(dirname(target));
-  }
-  let done = 0;
-  try {
-    for await (const block of blocksOf(rows)) {
-      for (let sent = 0; sent < block.length; ) {
-        lock.confirm();
-        // Appends after everything there: another program may just have added a line.
-        const { bytesWritten } = await file.write(block, sent, block.length - sent, null);
-        sent += bytesWritten;
-        done += bytesWritten;
-      }
+  for (let tries = 0; tries < maxTries; tries++) {
+    await to.handle.truncate(0);
+    const old = await openOld(target, path);
+    try {
+      const before = await old?.stat();
+      const rows = await add(to, old);
+      if (before !== undefined) await takeRights(to.handle, before);
+      await to.handle.sync();
+      const { birthtimeMs, dev, ino } = await to.handle.stat();
+      await adding({ output: target, ...rows, dev, ino, birthtimeMs });
+      if (!isSame(before, await statOf(target, path))) continue;
+      if (await placeOwnFile(to, target)) return;
+      throw new LocalIoError(`${to.path} was moved or replaced by another program; ${path} was not changed`, {
+        type: outputChanged,
+      });
+    } finally {
+      await old?.close();
     }
-    await file.sync();
-  } catch (error) {
-    // The process that has taken over completes what is there.
-    if (error instanceof LockLostError) throw error;
-    if ((await file.stat()).size === at + done) await file.truncate(at).catch(() => undefined);
-    throw writeFailure(path, error);
+  }
+  throw new LocalIoError(`${path} is changed by another program again and again; nothing was added to it`, {
+    type: outputChanged,
+  });
+}
+
+function isSame(before: Stats | undefined, now: Stats | undefined): boolean {
+  return (['dev', 'ino', 'size', 'mtimeMs'] as const).every((name) => before?.[name] === now?.[name]);
+}
+
+/** Whether rows of an earlier run are in the file, as it is now. Others may have added rows behind them. Throws LocalIoError. */
+export async function isAdded(addition: Addition): Promise<boolean> {
+  const { at, digest, length, output } = addition;
+  const file = await openOld(output, output);
+  if (file === undefined) return false;
+  try {
+    const found = await file.stat();
+    if ((['dev', 'ino', 'birthtimeMs'] as const).every((name) => found[name] === addition[name])) return true;
+    return found.size >= at + length && (await digestOfRows(file, at, at + length)) === digest;
   } finally {
     await file.close();
   }
-  lock.confirm();
-  await rm(`${target}.part`, { force: true }).catch((error) => fail(path, error));
-  await syncFolder(dirname(target));
 }
 
-/**
- * Completes, from the .part, what a killed run was adding to a file. `not_added`: the file or the .part has changed since, and nothing was
- * done. Throws LocalIoError, LockLostError.
- */
-export async function completeAddition(
-  path: string,
-  addition: Addition,
-  lock: HeldLock,
-): Promise<'done' | 'not_added'> {
-  const { at, before, from, length } = addition;
-  const target = await targetOf(path);
-  const file = await openIfThere(path, target, 'r');
-  const part = await openIfThere(path, `${target}.part`, 'r');
-  const isSame = async (...pieces: readonly Piece[]): Promise<boolean> => {
-    const found = await measure(...pieces);
-    return found.length === length && found.digest === addition.digest;
-  };
+export async function digestOfRows(file: FileHandle, from: number, to?: number): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of blocksOf(file, from, to)) hash.update(block);
+  return hash.digest('hex').slice(0, 32);
+}
+
+async function openOld(target: string, path: string): Promise<FileHandle | undefined> {
+  return await open(target, constants.O_RDONLY | noFollow).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw readFailure(path, error);
+  });
+}
+
+async function statOf(target: string, path: string): Promise<Stats | undefined> {
+  const file = await openOld(target, path);
   try {
-    const size = file === undefined ? 0 : (await file.stat()).size;
-    const written = Math.min(size - at, length);
-    if (written < 0) return 'not_added';
-    const there = file === undefined ? [] : [{ file, from: at, to: at + written }];
-    if (written === length) {
-      if (!(await isSame(...there))) return 'not_added';
-      // A .part with other rows belongs to a later run.
-      if (part && (await isSame({ file: part, from, before }))) await rm(`${target}.part`, { force: true });
-      return 'done';
-    }
-    if (part === undefined) return 'not_added';
-    const missing = { before: before.slice(written), from: from + Math.max(0, written - before.length) };
-    const rest = { file: part, ...missing };
-    if (!(await isSame(...there, rest))) return 'not_added';
-    await addRows(path, target, rest, size, lock);
-    return 'done';
+    return await file?.stat();
   } finally {
     await file?.close();
-    await part?.close();
   }
-}
-
-/** In blocks of at most a megabyte. */
-export async function* blocksOf({ file, from, to = Number.POSITIVE_INFINITY, before = '' }: Piece) {
-  if (before !== '') yield Buffer.from(before);
-  for (let at = from; at < to; ) {
-    const length = Math.min(1 << 20, to - at);
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
-    at += bytesRead;
-  }
-}
-
-async function openIfThere(
-  path: string,
-  file: string,
-  flags: string | number,
-): Promise<FileHandle | undefined> {
-  return await open(file, flags).catch((error) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    return fail(path, error);
-  });
 }

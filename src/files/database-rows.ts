@@ -1,144 +1,94 @@
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, type Stats } from 'node:fs';
-import { copyFile, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
+import { constants } from 'node:fs';
+import { copyFile, type FileHandle, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LocalIoError, UsageError } from '../errors.ts';
 import { createYielder } from '../event-loop.ts';
 import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.ts';
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
-import { type Addition, readAddition } from './addition.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
 import { inUse, useOf } from './database-use.ts';
 import { databaseMark } from './decoded.ts';
-import { codeOf } from './error-code.ts';
-import type { HeldLock } from './folder-lock.ts';
-import { syncFolder } from './private-folder.ts';
+import { copyInto, linesIn } from './own-file.ts';
+import { inFolderOfOwn } from './private-folder.ts';
 import { nameIn } from './reading.ts';
-import { statOrNothing, targetOf } from './target.ts';
-import { fail, reasonOf, writeFailure } from './write-failure.ts';
+import { reasonOf } from './write-failure.ts';
 
 /*
- * Rows that become a table of a database. They stand in a .part until all are there: a line with the name of the table, one with the names
- * of its columns, and a line for each row, all of them JSON arrays. Then the database is made, or a copy of the old one with the rows, and put
- * in its place: no one sees half of it, and SQLite's locks are not needed, which Node does not have.
+ * Rows that become a table of a database. They are in a file until all are there: a line with the name of the table, one with the names
+ * of its columns, and a line for each row, all of them JSON arrays. Then the database is made, or a copy of the old one with the rows, in a private
+ * folder, and its bytes are put in its place: so SQLite, which trusts files with certain names beside a database, never sees the folder of the output,
+ * and its locks are not needed, which Node does not have.
  */
 
 /** `application_id` of the databases that leadpipe has made. */
 const ours = 0x6c_70_69_70;
 
-/** Throws UsageError for what is not leadpipe's own, and `temporary` where another program uses it. */
-export async function checkReplaceable(target: string, path: string): Promise<void> {
-  await checkName(target, path);
-  const bytes = await readHeader(target, path);
-  if (bytes === undefined) return;
-  await checkUnused(target, path);
-  const { tables, isOurs } = await tablesOf(target, path);
-  const others = isOurs ? tables.others : [...tables.others, ...tables.own];
-  if (others.length === 0) return;
-  throw new UsageError(
-    `${path} has tables that leadpipe has not written: ${others.join(', ')}. It is not replaced`,
-    {
-      is: 'others_tables',
-    },
-  );
-}
-
-/** A database that rows will be added to, if that can be done. Changes nothing before `add`. Throws UsageError, `temporary`. */
-export async function openDatabaseAddition(target: string, path: string, lock: HeldLock) {
-  await checkName(target, path);
-  if ((await readHeader(target, path)) !== undefined) {
-    await checkUnused(target, path);
-    await tablesOf(target, path);
-  }
-  return {
-    lineEnd: undefined,
-    delimiter: undefined,
-    async add(
-      part: FileHandle,
-      _named: string,
-      _length: number,
-      adding: (addition: Addition) => Promise<void>,
-    ): Promise<void> {
-      const note = randomUUID();
-      await adding({ ...(await readAddition(0, { file: part, from: 0, before: '' })), note });
-      await addToDatabase(path, target, note, lock);
-    },
-  };
+/** The folder of the state in which databases are read and made. */
+export function folderOfDatabases(stateDir: string): string {
+  return join(stateDir, 'databases');
 }
 
 /**
- * Adds the rows of the .part, unless the database has a note of this name, and removes the .part. The database is the old one or the new one,
- * whenever the process is killed. Throws LocalIoError, with the database as it was, and LockLostError.
+ * Throws UsageError where a file is not one of leadpipe's own, or where rows can't be added to it (`isAdded`), and `temporary` where another program uses it.
+ * `folder` is that of `folderOfDatabases`.
  */
-export async function addToDatabase(
-  path: string,
+export async function checkDatabase(
   target: string,
-  note: string,
-  lock: HeldLock,
-): Promise<void> {
-  const made = `${target}.made`;
-  try {
-    await rm(made, { force: true });
-    const before = await statOrNothing(target);
-    if (before !== undefined) {
-      await checkUnused(target, path);
-      await copyFile(target, made, constants.COPYFILE_FICLONE);
-    } else await (await open(made, 'ax')).close();
-    await writeRows(`${target}.part`, made, note);
-    await syncFile(made, before);
-    if (before !== undefined) await checkUnused(target, path);
-    const now = await statOrNothing(target);
-    if (now?.mtimeMs !== before?.mtimeMs || now?.size !== before?.size || now?.ino !== before?.ino) {
-      throw new LocalIoError(`${path} was changed while rows were added to a copy of it`, {
-        type: outputChanged,
-      });
-    }
-    lock.confirm();
-    await rename(made, target);
-  } catch (error) {
-    await rm(made, { force: true }).catch(() => undefined);
-    if (isSqliteError(error)) {
-      throw new LocalIoError(`the rows can't be added to ${path}: ${reasonOf(error)}`, { cause: error });
-    }
-    throw error instanceof LeadpipeError ? error : writeFailure(path, error);
-  }
-  lock.confirm();
-  await rm(`${target}.part`, { force: true });
-  await syncFolder(dirname(target));
-}
-
-/** Adds what a killed run was adding. `not_added`: the .part is not the one of that run any more. */
-export async function completeDatabaseAddition(
   path: string,
-  { note = '', length, digest }: Addition,
-  lock: HeldLock,
-): Promise<'done' | 'not_added'> {
-  const target = await targetOf(path);
-  const part = await open(`${target}.part`).catch(() => undefined);
-  try {
-    const found = part && (await readAddition(0, { file: part, from: 0, before: '' }));
-    const isSame = found?.length === length && found.digest === digest;
-    if ((await readHeader(target, path)) !== undefined && (await hasNote(target, note))) {
-      // A .part with other rows belongs to a later run.
-      if (isSame) await rm(`${target}.part`, { force: true });
-      return 'done';
+  folder: string,
+  isAdded: boolean,
+): Promise<void> {
+  if ((await readHeader(target, path)) === undefined) return;
+  await checkUnused(target, path);
+  const { tables, isOurs } = await tablesOf(target, path, folder);
+  const others = isOurs ? tables.others : [...tables.others, ...tables.own];
+  if (others.length === 0 || isAdded) return;
+  throw new UsageError(
+    `${path} has tables that leadpipe has not written: ${others.join(', ')}. It is not replaced`,
+    { is: 'others_tables' },
+  );
+}
+
+/**
+ * Writes a database with these rows into the empty file `to`: with the `old` one's tables, if it is given. It is made in a private folder, where SQLite
+ * finds no file of others. Returns the name under which it notes them. Throws `temporary` where another program uses the old one, LocalIoError.
+ */
+export async function writeDatabase(
+  rows: FileHandle,
+  to: FileHandle,
+  folder: string,
+  old?: { readonly file: FileHandle; readonly target: string; readonly path: string },
+  signal?: AbortSignal,
+): Promise<string> {
+  const note = randomUUID();
+  await inFolderOfOwn(folder, async (own) => {
+    const made = join(own, 'rows.db');
+    const file = await open(made, 'ax+');
+    try {
+      if (old !== undefined) {
+        await checkUnused(old.target, old.path);
+        await copyInto(old.file, file);
+      }
+      await writeRows(rows, made, note, signal);
+      await copyInto(file, to);
+      if (old !== undefined) await checkUnused(old.target, old.path);
+    } catch (error) {
+      if (!isSqliteError(error)) throw error;
+      const where = old === undefined ? '' : ` to ${old.path}`;
+      throw new LocalIoError(`the rows can't be added${where}: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      await file.close();
     }
-    if (!isSame) return 'not_added';
-  } finally {
-    await part?.close();
-  }
-  await addToDatabase(path, target, note, lock);
-  return 'done';
+  });
+  return note;
 }
 
-/** Makes a database of the rows of a .part; the file is there, and empty. */
-export async function makeDatabase(part: string, made: string, signal?: AbortSignal): Promise<void> {
-  await writeRows(part, made, randomUUID(), signal);
-}
-
-async function hasNote(target: string, note: string): Promise<boolean> {
-  return await looking(target, ({ all, get }) => {
+/** Whether a database has a note of this name: the rows of a run are in it. Throws LocalIoError. */
+export async function hasNote(target: string, note: string, folder: string): Promise<boolean> {
+  if ((await readHeader(target, target).catch(() => undefined)) === undefined) return false;
+  return await looking(target, folder, ({ all, get }) => {
     const isThere = all('SELECT 1 FROM sqlite_schema WHERE name = ?', [notesTable]).length > 0;
     return isThere && get(`SELECT 1 FROM ${notesTable} WHERE id = ?`, [note]) !== undefined;
   });
@@ -147,13 +97,6 @@ async function hasNote(target: string, note: string): Promise<boolean> {
 async function checkUnused(target: string, path: string): Promise<void> {
   const use = await useOf(target);
   if (use !== undefined) throw inUse(path, use);
-}
-
-/** SQLite looks for a file with a longer name beside the one that is made. Throws LocalIoError. */
-async function checkName(target: string, path: string): Promise<void> {
-  await stat(`${target}.made-journal`).catch((error) => {
-    if (codeOf(error) === 'ENAMETOOLONG') fail(path, error);
-  });
 }
 
 /** The first bytes; undefined where there is no file, or an empty one. Throws UsageError for what is no database. */
@@ -167,14 +110,14 @@ async function readHeader(target: string, path: string): Promise<Buffer | undefi
   } finally {
     await file.close();
   }
-  throw new UsageError(`${path} is no SQLite database, and is left as it is`, 'Name another file.');
+  throw new UsageError(`${path} is not a SQLite database; it was not changed`, 'Name another file.');
 }
 
 /** The tables of a database: those that leadpipe has written, and others. Throws UsageError for one that can't be read. */
-async function tablesOf(target: string, path: string) {
+async function tablesOf(target: string, path: string, folder: string) {
   checkEnd((await readHeader(target, path)) ?? Buffer.alloc(0), (await stat(target)).size, path);
   try {
-    return await looking(target, ({ all, get }) => {
+    return await looking(target, folder, ({ all, get }) => {
       const names = all<{ name: string }>(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
       ).map(({ name }) => name);
@@ -197,52 +140,33 @@ async function tablesOf(target: string, path: string) {
   }
 }
 
-/** Looks into a database that no one uses now. */
+/** Looks into a copy of a database that no other program uses now. */
 async function looking<T>(
   target: string,
+  folder: string,
   look: (rows: Pick<ReturnType<typeof openFile>, 'all' | 'get'>) => T,
 ): Promise<T> {
   await loadSqlite();
-  const database = openFile(target, 'immutable');
-  try {
-    return look(database);
-  } finally {
-    database.close();
-  }
-}
-
-/** Gives the copy what rights the old file has, as far as this user may. */
-async function syncFile(path: string, old: Stats | undefined): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    if (old !== undefined) {
-      await file.chown(old.uid, old.gid).catch(() => undefined);
-      await file.chmod(old.mode & 0o777).catch(() => undefined);
+  return await inFolderOfOwn(folder, async (own) => {
+    const copy = join(own, 'copy.db');
+    await copyFile(target, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    const database = openFile(copy, 'immutable');
+    try {
+      return look(database);
+    } finally {
+      database.close();
     }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** The lines of a .part. */
-async function* linesOf(path: string): AsyncGenerator<JsonText, void> {
-  let rest = '';
-  for await (const piece of createReadStream(path, 'utf8')) {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
+  });
 }
 
 /** In one transaction, which notes it. The file is a copy, which is thrown away where this fails. */
-async function writeRows(part: string, made: string, note: string, signal?: AbortSignal): Promise<void> {
+async function writeRows(rows: FileHandle, made: string, note: string, signal?: AbortSignal): Promise<void> {
   const yielder = createYielder(signal);
   const kinds: ColumnKind[] = [];
   let table = '';
   let header: string[] = [];
   let number = 0;
-  for await (const line of linesOf(part)) {
+  for await (const line of linesIn(rows)) {
     const cells = [...eachItem(line)];
     number += 1;
     if (number === 1) table = stringOf(cells[0] ?? '') ?? '';
@@ -274,7 +198,7 @@ async function writeRows(part: string, made: string, note: string, signal?: Abor
       const places = columns.map(() => '?').join(', ');
       const insert = `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${places})`;
       let at = 0;
-      for await (const line of linesOf(part)) {
+      for await (const line of linesIn(rows)) {
         at += 1;
         if (at <= 2) continue;
         const cells = [...eachItem(line)];

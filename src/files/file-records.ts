@@ -78,7 +78,7 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
     if (reading.isColumnName?.(firstLine, '@')) await readOn((found) => linesIn(found, 2));
     const table = await view();
     // A title may be such a name, too.
-    if (table.place?.is !== 'header' || table.place.known < 2) column = await viewAsColumn(head, reading);
+    if (table.place === undefined || table.place.known < 2) column = await viewAsColumn(head, reading);
     if (column !== undefined || isTable(table, reading)) return 'csv';
     if (isProse(head.slice(0, enough))) throw noList('one text of sentences');
     return 'text';
@@ -95,8 +95,8 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   }
   if (format === 'csv' && !isEmpty) {
     let table = await view();
-    // A pipe may bring a line at a time. A header that is not known is compared with the rows below it.
-    const isClear = (): boolean => table.place?.is === 'header' && table.place.known > 0;
+    // A pipe may bring a line at a time. Where no name is known, the delimiter is the one that fits most rows.
+    const isClear = (): boolean => table.place !== undefined && table.place.known > 0;
     while (!isOver && head.length < enough && table.head.length < rowsOfHead && !isClear()) {
       await readMore();
       table = await view();

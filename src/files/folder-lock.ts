@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -11,6 +14,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -19,9 +23,9 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
+import { noFollow } from './own-file.ts';
 import { makePrivateFolder } from './private-folder.ts';
-import { realPathOf, statOrNothing } from './target.ts';
-import { reasonOf, writeFailure } from './write-failure.ts';
+import { reasonOf } from './write-failure.ts';
 
 /**
  * The proof, for the code that writes or sends, that no other process may do so. A process can lose its lock without noticing: while it is stopped
@@ -54,6 +58,9 @@ const watchedSeconds = 12;
 /** What another machine prepared and did not use is removed after this many milliseconds. */
 const forgottenMs = 3_600_000;
 
+/** What this process waits for, by folder: its own changes form a queue, so that it never waits for itself with a clock. */
+const queues = new Map<string, Promise<unknown>>();
+
 /**
  * Makes a short change while no other process changes this private folder, which is made if need be. Waits up to half a minute for a living
  * process that has the lock. Throws what `lockFolder`, the file system and `work` throw.
@@ -64,8 +71,32 @@ export async function withFolderLock<T>(
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
-  await makePrivateFolder(folder);
-  const lock = await lockFolder(folder, context.pid, what, context);
+  const before = queues.get(folder);
+  const change = async (): Promise<T> => {
+    await before?.catch(() => undefined);
+    await makePrivateFolder(folder);
+    return await withLock(join(folder, 'lock'), context, what, work);
+  };
+  const changed = change();
+  queues.set(folder, changed);
+  try {
+    return await changed;
+  } finally {
+    if (queues.get(folder) === changed) queues.delete(folder);
+  }
+}
+
+/**
+ * Runs `work` with the lock at this path, which is there only while somebody has it. A lock in a folder that several users share can be removed
+ * by those who may write there, once its owner has died. Throws as `withFolderLock`.
+ */
+export async function withLock<T>(
+  path: string,
+  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  what: string,
+  work: (lock: HeldLock) => Promise<T>,
+): Promise<T> {
+  const lock = await lockAt(path, context.pid, what, context);
   try {
     return await work(lock);
   } finally {
@@ -83,8 +114,7 @@ export async function lockFolder(
   return await lockAt(join(folder, 'lock'), pid, what, waiting);
 }
 
-/** The same for a lock that stands at this path, which is there only while somebody has it. */
-export async function lockAt(
+async function lockAt(
   path: string,
   pid: number,
   what: string,
@@ -99,7 +129,7 @@ export async function lockAt(
     for (;;) {
       const other = claim.take((owner) => owner === silent || isGone(owner));
       if (other === undefined)
-        return { confirm: () => confirmHeld(path, claim.owner, what), release: claim.release };
+        return { confirm: () => confirmHeld(path, claim, what), release: claim.release };
       if (isSilent(path, other) && (await staysSilent(path, other, clock))) silent = other;
       else if (waiting === undefined || clock.monotonic() > deadline) throw isTaken(path, other, what);
       else await wait(clock, 5 + 20 * waiting.random());
@@ -108,37 +138,6 @@ export async function lockAt(
     // Leave nothing of the claim behind.
     claim.release();
     throw error;
-  }
-}
-
-/**
- * The right to write a file, which no other run has meanwhile, in any container: whatever stands beside it belongs to a run that is over. The
- * lock stands beside the file. Runs may share what is not a regular file (a FIFO, /dev/null). Throws `temporary`, which names the process,
- * where another run has the file; LocalIoError.
- */
-export async function lockOutput({ pid }: Pick<Context, 'pid'>, file: string): Promise<FolderLock> {
-  const found = await statOrNothing(file);
-  if (found !== undefined && !found.isFile()) return { ...noLock, release() {} };
-  return await lockAt(`${await realPathOf(file)}.lock`, pid, file).catch((error: unknown) => {
-    if (error instanceof LeadpipeError) throw error;
-    if (found === undefined) throw writeFailure(file, error);
-    const hint =
-      'The rows stand in a file beside it until all are there. Make the folder writable, or write to a file in another folder.';
-    throw writeFailure(`a file beside ${file}`, error).with({ hint });
-  });
-}
-
-/** Runs `work` while no other run writes to the file. Throws what `lockOutput` and `work` throw. */
-export async function withOutputLock<T>(
-  context: Pick<Context, 'pid'>,
-  file: string,
-  work: (lock: HeldLock) => Promise<T>,
-): Promise<T> {
-  const lock = await lockOutput(context, file);
-  try {
-    return await work(lock);
-  } finally {
-    lock.release();
   }
 }
 
@@ -154,21 +153,22 @@ export function claimLock(path: string, pid: number) {
   const ready = beside(path, owner);
   clearDeadClaims(path);
   mkdirSync(ready);
+  let file: number;
   try {
-    writeFileSync(join(ready, owner), hostname());
+    orElse(() => shareAs(dirname(path), ready), undefined);
+    file = openSync(join(ready, owner), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow);
+    writeSync(file, hostname(), 0);
   } catch (error) {
     rmSync(ready, { recursive: true, force: true });
     throw error;
   }
-  const stop = every(heartbeatMs, () => {
-    // Only one of the two is there. If this fails, the next heartbeat may succeed.
-    for (const at of [path, ready]) {
-      orElse(() => writeFileSync(join(at, owner), hostname(), { flag: 'r+' }), undefined);
-    }
-  });
+  // Through what was opened: the name can be exchanged by others where they may write. If this fails, the next heartbeat may succeed.
+  const stop = every(heartbeatMs, () => void orElse(() => writeSync(file, hostname(), 0), undefined));
   return {
     /** Names this process to others; see `isAlive`. */
     owner,
+    /** Whether this open file is the one that shows the owner. */
+    isOwn: (other: number): boolean => isSameOpen(file, other),
     /** Takes the lock and returns undefined, or returns the name of the owner that has it. */
     take(isDead = (other: string) => isGone(other) || isSilent(path, other)): string | undefined {
       const move = (): true => {
@@ -192,6 +192,7 @@ export function claimLock(path: string, pid: number) {
     /** Ends the claim, and the lock if it has it. */
     release() {
       stop();
+      orElse(() => closeSync(file), undefined);
       const remove = (at: string): true => {
         rmSync(join(at, owner), { force: true });
         removeEmpty(at);
@@ -208,6 +209,13 @@ function beside(path: string, what: string): string {
   return join(dirname(path), `${basename(path).slice(-30).toWellFormed()}-${what}`);
 }
 
+/** The error that names the living process which has the lock of a folder; undefined where none has it. */
+export function lockedError(folder: string, what: string): LeadpipeError | undefined {
+  const path = join(folder, 'lock');
+  const owner = orElse(() => entriesOf(path), []).find((one) => isAlive(one, folder));
+  return owner === undefined ? undefined : isTaken(path, owner, what);
+}
+
 /** Whether a living process has the lock of a folder. */
 export function isLocked(folder: string): boolean {
   return orElse(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
@@ -218,27 +226,57 @@ export function isAlive(owner: string, folder: string): boolean {
   return !isGone(owner) && !isSilent(join(folder, 'lock'), owner);
 }
 
-/** Throws LockLostError where the owner no longer has the lock. The file is opened, since a network file system may remember a file that is gone. */
-function confirmHeld(path: string, owner: string, what: string): void {
+/**
+ * Throws LockLostError where the owner no longer has the lock. The file is opened, since a network file system may remember a file that is gone,
+ * and compared, since another user may have put one with the same name in its place.
+ */
+function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock>, what: string): void {
   try {
-    closeSync(openSync(join(path, owner), 'r'));
+    const file = openToRead(join(path, owner));
+    try {
+      if (isOwn(file)) return;
+    } finally {
+      closeSync(file);
+    }
+    throw lostTo(path, what);
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR', 'ESTALE'].includes(codeOf(error) ?? '')) {
+    if (error instanceof LockLostError) throw error;
+    if (!['ENOENT', 'ENOTDIR', 'ESTALE', 'ELOOP', 'ENXIO'].includes(codeOf(error) ?? '')) {
       throw new LocalIoError(`can't read the lock of ${what}: ${reasonOf(error)}`, { cause: error });
     }
     if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) {
       throw new LocalIoError(`the folder of ${what} was removed`, { cause: error });
     }
-    const other = orElse(() => entriesOf(path), []).find(isOwner);
-    const by = other === undefined ? 'another run' : nameOf(path, other);
-    throw new LockLostError(
-      'temporary',
-      `this process was stopped for so long that ${by} took over ${what}`,
-      {
-        type: 'operation_locked',
-        hint: 'This run has stopped and changed nothing since then. The other run continues the work.',
-      },
-    );
+    throw lostTo(path, what);
+  }
+}
+
+function lostTo(path: string, what: string): LockLostError {
+  const other = orElse(() => entriesOf(path), []).find(isOwner);
+  const by = other === undefined ? 'another run' : nameOf(path, other);
+  return new LockLostError('temporary', `this process was stopped for so long that ${by} took over ${what}`, {
+    type: 'operation_locked',
+    hint: 'This run has stopped and changed nothing since then. The other run continues the work.',
+  });
+}
+
+/** Opens a file that another user may have exchanged for a link or a FIFO: neither is followed or waited for. */
+function openToRead(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+}
+
+function isSameOpen(one: number, other: number): boolean {
+  const [a, b] = [fstatSync(one), fstatSync(other)];
+  return a.ino === b.ino && a.dev === b.dev;
+}
+
+/** Gives a new folder the rights of the one that it is in, so that all who may write there can remove a dead owner from it. */
+function shareAs(parent: string, folder: string): void {
+  const file = openSync(folder, constants.O_RDONLY | noFollow);
+  try {
+    fchmodSync(file, statSync(parent).mode & 0o1777);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -261,8 +299,17 @@ function isTaken(path: string, owner: string, what: string): LeadpipeError {
 /** What users know the owner of a lock by. */
 function nameOf(path: string, owner: string): string {
   if (isFromHere(owner)) return `process ${owner.split('.')[0]}`;
-  const host = orElse(() => readFileSync(join(path, owner), 'utf8'), '').replace(/[^\w.-]/g, '');
+  const host = orElse(() => readSmall(join(path, owner)), '').replace(/[^\w.-]/g, '');
   return `another machine or container (${host || 'unknown'})`;
+}
+
+function readSmall(path: string): string {
+  const file = openToRead(path);
+  try {
+    return fstatSync(file).isFile() ? readFileSync(file, 'utf8').slice(0, 300) : '';
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Whether an owner from another place has had no heartbeat for a while. */
@@ -289,15 +336,15 @@ async function staysSilent(path: string, owner: string, clock: Pick<Context['clo
 /** The time of an owner's last heartbeat, in milliseconds. */
 function beatOf(path: string, owner: string): number | undefined {
   const files = [path, beside(path, owner)].map((at) => join(at, owner));
-  return files.map((file) => orElse(() => statSync(file).mtimeMs, undefined)).find(Boolean);
+  return files.map((file) => orElse(() => lstatSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
 /** The time by the file system's clock, in milliseconds: other machines may have another time than this one. */
 function timeAt(path: string): number | undefined {
   const file = beside(path, `now-${randomUUID()}`);
   const time = orElse(() => {
-    writeFileSync(file, '');
-    return statSync(file).mtimeMs;
+    writeFileSync(file, '', { flag: 'wx' });
+    return lstatSync(file).mtimeMs;
   }, undefined);
   rmSync(file, { force: true });
   return time;

@@ -1,4 +1,4 @@
-import { constants, createReadStream, ftruncateSync, writeSync } from 'node:fs';
+import { constants, createReadStream, ftruncateSync, rmSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -7,6 +7,7 @@ import { LeadpipeError, LocalIoError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { codeOf } from './error-code.ts';
 import type { HeldLock } from './folder-lock.ts';
+import { noFollow } from './own-file.ts';
 import { syncFolder } from './private-folder.ts';
 import { reasonOf } from './write-failure.ts';
 
@@ -78,27 +79,34 @@ function isTorn(rest: string): boolean {
 
 /** The same for a file that may be large. It does not use readline, which takes U+2028 for a line end. Throws LocalIoError. */
 export async function* readLog(path: string): AsyncGenerator<LogLine> {
-  let rest = Buffer.alloc(0);
+  // A line can be as long as an answer, so its pieces are only joined once.
+  let pieces: Buffer[] = [];
   let offset = 0;
   let number = 0;
   try {
-    for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) {
-      rest = Buffer.concat([rest, piece]);
-      for (let length = rest.indexOf(10); length !== -1; length = rest.indexOf(10)) {
-        yield {
-          number: ++number,
-          offset,
-          length,
-          content: fromCheckedLine(rest.toString('utf8', 0, length)),
-        };
+    for await (const piece of createReadStream(path, {
+      highWaterMark: 256 * 1024,
+    }) as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, from)) {
+        const line = Buffer.concat([...pieces, piece.subarray(from, end)]);
+        const { length } = line;
+        yield { number: ++number, offset, length, content: fromCheckedLine(line.toString()) };
+        pieces = [];
         offset += length + 1;
-        rest = rest.subarray(length + 1);
+        from = end + 1;
       }
+      if (from < piece.length) pieces.push(piece.subarray(from));
     }
   } catch (error) {
     throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, { cause: error });
   }
+  const rest = Buffer.concat(pieces);
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, content: undefined };
+}
+
+function noSpace(): Error {
+  return Object.assign(new Error('no space left on the device'), { code: 'ENOSPC' });
 }
 
 /** Pure: the error of something that can't be stored. Errors of leadpipe stay as they are. */
@@ -126,8 +134,6 @@ export function isUnchanged(known: LogState, found: Omit<LogState, 'end'>): bool
 /** A log that is open for adding lines. */
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
-/** A symbolic link in its place would make us write to another file. Windows has no such flag. */
-export const noFollow = constants.O_NOFOLLOW ?? 0;
 const toAdd = constants.O_RDWR | constants.O_APPEND;
 const flagsOf = {
   new: toAdd | constants.O_CREAT | constants.O_EXCL,
@@ -202,12 +208,22 @@ export async function openLog(
     fail(error);
   }
   /**
-   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync no one knows what is on
-   * the disk.
+   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync it is unknown what is on
+   * the disk. A line that found the disk full is taken away again, so the last lines can follow, with the room of a spare file.
    */
   let failure: unknown;
+  let isFull = false;
   let syncing = Promise.resolve();
   let next: Promise<void> | undefined;
+
+  function takenBack(from: number): boolean {
+    try {
+      ftruncateSync(handle.fd, from);
+      return true;
+    } catch {
+      return false;
+    }
+  }
 
   async function syncNow(): Promise<void> {
     await syncing.catch(() => undefined);
@@ -229,29 +245,35 @@ export async function openLog(
     size: () => end,
     /**
      * When it returns, the lines survive this process. Returns the byte at which they begin. It is synchronous, since the thread pool takes
-     * several times as long.
+     * several times as long. Where the disk is full, a `spare` file is removed to make room.
      */
-    append(lines: string): number {
-      if (failure !== undefined) fail(failure);
+    append(lines: string, spare?: string): number {
+      if (failure !== undefined && !(isFull && spare !== undefined)) fail(failure);
       lock.confirm();
       const bytes = Buffer.from(lines);
-      try {
-        if (writeSync(handle.fd, bytes) < bytes.length) throw new Error('no space left on the device');
-      } catch (error) {
-        failure = error;
-        fail(error);
+      if (isFull && spare !== undefined) rmSync(spare, { force: true });
+      for (let isLast = isFull || spare === undefined; ; isLast = true) {
+        try {
+          if (writeSync(handle.fd, bytes) < bytes.length) throw noSpace();
+          break;
+        } catch (error) {
+          // Where nothing follows, the lines that found room stay: they may be what was paid for.
+          isFull = spare !== undefined && codeOf(error) === 'ENOSPC' && takenBack(end);
+          if (isLast || !isFull) {
+            failure = error;
+            fail(error);
+          }
+          if (spare !== undefined) rmSync(spare, { force: true });
+        }
       }
+      [failure, isFull] = [undefined, false];
       end += bytes.length;
       return end - bytes.length;
     },
     /** Removes the lines from this byte on, which the disk did not confirm: no one may count on them. */
     takeBack(from: number): void {
-      try {
-        ftruncateSync(handle.fd, from);
-        end = from;
-      } catch {
-        // They stay, and may be gone after a power cut.
-      }
+      // Otherwise they stay, and may be gone after a power cut.
+      if (takenBack(from)) end = from;
     },
     /** Resolves when all lines survive a power cut. Calls that wait at the same time share one sync. */
     sync(): Promise<void> {

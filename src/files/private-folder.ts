@@ -1,5 +1,5 @@
-import { chmod, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { codeOf } from './error-code.ts';
 
 /** Makes a folder and those above it, 0700. A umask can only take rights away. */
@@ -34,5 +34,25 @@ async function makeOne(folder: string, mode?: number): Promise<void> {
     await syncFolder(dirname(folder));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** What a killed process has left in a folder of its own is removed after this many milliseconds. */
+const forgottenMs = 86_400_000;
+
+/** Runs `work` with a new folder of this process's own (0700), in the one with this name, and removes it. Throws what `work` and the file system throw. */
+export async function inFolderOfOwn<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
+  await makePrivateFolder(parent);
+  const folder = await mkdtemp(join(parent, 'made-'));
+  const { mtimeMs: now } = await stat(folder);
+  for (const name of await readdir(parent)) {
+    const old = join(parent, name);
+    const found = await stat(old).catch(() => undefined);
+    if (found && now - found.mtimeMs > forgottenMs) await rm(old, { recursive: true, force: true });
+  }
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }

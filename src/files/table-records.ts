@@ -7,25 +7,26 @@ import type { TableBegin } from './header.ts';
 import type { FileRecord, Reading, Records } from './reading.ts';
 
 /**
- * The records of a table of texts. `head` are its first rows, and `place` is where they show the header, which may stand below a title and notes. Throws
- * UsageError where that is not clear.
+ * The records of a table of texts. `begin` has its first rows, and the place of the header, which may stand below a title and notes. Throws
+ * UsageError for a header that can't be read.
  */
 export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
-  begin: TableBegin,
+  { head, place }: TableBegin,
   reading: Reading,
   kind: 'csv' | 'md' | 'sheet',
 ): Promise<Records> {
   const unit = kind === 'sheet' ? 'row' : 'line';
-  const { what, isRaw, headerRow = headerLine(begin, what, unit) } = reading;
+  const { what, isRaw, headerRow = place?.line ?? 0 } = reading;
   // Elsewhere a text stands as it is: nothing in it runs.
   const isGuarded = kind === 'csv';
   const texts = { name: isGuarded ? unguarded : asItIs, cell: isGuarded && !isRaw ? unguarded : asItIs };
   const parsed = (async function* () {
     yield* rows;
   })();
+  if (reading.headerRow === undefined && place?.isLines) return toLines(parsed, texts.cell, reading);
   if (headerRow === 0) {
-    const width = Math.max(0, ...begin.head.map(({ cells }) => cells.length));
+    const width = Math.max(0, ...head.map(({ cells }) => cells.length));
     return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
   }
   let above = 0;
@@ -41,26 +42,29 @@ export async function openTable(
     // Where the user named the header, this is no surprise.
     const isSaid = above === 0 || reading.headerRow !== undefined;
     const lines = above === 1 ? `1 ${unit} above it is` : `${above} ${unit}s above it are`;
-    const note = isSaid ? undefined : `The header of ${what} is ${unit} ${headerRow}: ${lines} not read.`;
+    const names = cells.map(shownOf).filter((cell) => cell !== '');
+    const note = isSaid
+      ? undefined
+      : `The header of ${what} is ${unit} ${headerRow} (${names.join(', ').slice(0, 100)}): ${lines} not read.`;
     return { ...toRecords(cells, parsed, texts, what), note };
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
 
-/** Where the header is. Throws UsageError where that is not clear. */
-function headerLine({ head, place }: TableBegin, what: string, unit: 'line' | 'row'): number {
-  if (place === undefined) return 0;
-  const { is, line } = place;
-  if (is === 'header') return line;
-  const cells = head.find((row) => row.line === line)?.cells ?? [];
-  const text = cells.map((cell) => cell.trim().replace(/\s+/g, ' ')).filter((cell) => cell !== '');
-  const quoted = text.join(', ').slice(0, 200);
-  throw new UsageError(
-    is === 'header_unsure'
-      ? `it is not clear which ${unit} of ${what} is the header: ${unit} ${line} looks most like it (${quoted})`
-      : `${what} seems to have no header: ${unit} ${line} looks like a row (${quoted})`,
-    { is, line, unit },
-  );
+/** The cells of one column as plain lines. */
+function toLines(parsed: AsyncIterable<CsvRow>, toText: ToText, { field, what }: Reading): Records {
+  async function* rows(): AsyncGenerator<FileRecord> {
+    for await (const { cells, line, flaw } of parsed) {
+      const [cell = '', ...others] = cells;
+      if (flaw !== undefined) yield { line, record: undefined, flaw };
+      else if (!others.every(isBlank))
+        yield { line, record: undefined, flaw: `has ${cells.length} cells, but the rows above have one` };
+      else if (!isBlank(cell))
+        yield { line, record: objectOf([[field, JSON.stringify(toText(cell).trim())]]) };
+    }
+  }
+  const note = `${what} is one column without a known name: all of it is read as lines, the first one too.`;
+  return { format: 'text', columns: undefined, rows: rows(), note };
 }
 
 type ToText = (cell: string) => string;

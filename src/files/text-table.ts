@@ -42,7 +42,8 @@ export async function viewAsTable(text: string, reading: Reading): Promise<Table
   }
   const score = ({ place, regular, width }: TableView): readonly number[] => [
     place?.known ?? 0,
-    Number(place?.is === 'header'),
+    // A known name above rows with more cells is that of one column, whose texts have this delimiter.
+    Number(place === undefined || place.known === 0 || place.width >= width),
     regular,
     width,
   ];
@@ -54,7 +55,7 @@ export function isTable({ delimiter, head, isSaid, place, regular, width }: Tabl
   if (isSaid) return true;
   const first = head.find(({ cells }) => cells.some((cell) => !isBlank(cell)));
   if (first?.cells.some((cell) => isOneOf(cell.trim(), wanted))) return true;
-  if (place?.is === 'header' && place.known > 1) return true;
+  if (place !== undefined && place.known > 1) return true;
   return delimiter === '\t' && width > 1 && regular > 1 && regular * 3 >= head.length * 2;
 }
 
@@ -71,7 +72,7 @@ export async function viewAsColumn(text: string, { isColumnName }: Reading): Pro
   const [first, second] = head;
   if (first === undefined || second === undefined) return undefined;
   if (!isColumnName?.(first.cells[0] ?? '', second.cells[0] ?? '')) return undefined;
-  const place = { is: 'header', line: first.line, known: 1 } as const;
+  const place = { line: first.line, width: 1, known: 1, isLines: false };
   return { delimiter: noDelimiter, isSaid: false, head, place, regular: 0, width: 1 };
 }
 

@@ -62,7 +62,6 @@ export function checkOptions(options: ClientOptions): void {
 }
 
 /** Throws UsageError for a name that means nothing. */
-// rule: common.unknown-fields
 export function checkNames(what: string, given: object, allowed: readonly string[]): void {
   if (typeof given !== 'object' || given === null) throw new UsageError(`the ${what}s must be an object`);
   for (const name of Object.keys(given)) checkOneOf(what, name, allowed);

@@ -40,7 +40,6 @@ export function admit(
   const bodyHash = digestOf(bytes, 64);
   const request = [account, operation, idempotencyKey, bodyHash];
   const earlier = transactionNow(service, (rows) => {
-    // rule: common.no-duplicates, common.conflict
     const known = rows.get<Earlier>(
       `SELECT operation = ?2 AND body_hash = ?4 AS isSame, key IS NULL OR key = ?5 AS isReadable,
          searches.search_id AS searchId, answer
@@ -54,7 +53,6 @@ export function admit(
     if (known?.isReadable === 0)
       throw new Refusal(409, 'the Idempotency-Key was already used with another API key');
     if (known !== undefined) return known;
-    // rule: general.reserve, general.contact-reserve, credits.invalid
     const { available } = fundsOf(rows, caller, service);
     const running = rows.all<{ account: string }>('SELECT account FROM requests WHERE owner IS NOT NULL');
     const own = running.filter((one) => one.account === account);
@@ -90,7 +88,6 @@ interface Earlier {
 export type Received = Awaited<ReturnType<typeof receive>>;
 
 /** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
-// rule: common.media-type, common.key, common.key-generated, extract.key, create.headers
 export async function receive({ operation, incoming, outgoing }: Exchange) {
   const endpoint: Endpoint = endpoints[operation];
   const { 'content-type': type = '', [requestHeaders.idempotencyKey.toLowerCase()]: key } = incoming.headers;
@@ -111,7 +108,6 @@ export async function receive({ operation, incoming, outgoing }: Exchange) {
 const maxBytes = 16 * limits.requestBody.max;
 
 /** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
-// rule: common.body-limit
 async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let left = limit;
@@ -129,7 +125,6 @@ async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffe
   throw invalid(`the request body is larger than ${limit} bytes`);
 }
 
-// rule: common.json
 function parse(bytes: Buffer) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -163,7 +158,6 @@ interface Job extends Cost {
  * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure no one works on
  * the request any more, so the next look at the ledger releases the reservation. The idempotency key stays used.
  */
-// rule: contact.settled, contact.released
 export function billed(toJob: (service: Service, received: Received) => Job) {
   return async (service: Service, exchange: Exchange): Promise<string> => {
     const { store, now } = service;

@@ -6,7 +6,6 @@ import { type LocalKey, localKeys } from './keys.ts';
 import type { Caller, Service } from './service.ts';
 
 /** The caller. Throws 401 and 403 for a key without access, 503 where the operation is switched off. */
-// rule: auth.unknown, auth.revoked, auth.scopes, balance.any-key
 export function authenticate(
   service: Service,
   operation: EndpointName,
@@ -54,7 +53,6 @@ function hasExpired({ store, switches, now }: Service, fingerprint: string): boo
 }
 
 /** An operation, entity type or contact type may be switched off. */
-// rule: general.rollout
 export function checkEnabled({ switches }: Service, name: string): void {
   if (switches.disabled.split(/[\s,]+/).includes(name)) throw new Refusal(503, `${name} is not enabled here`);
 }

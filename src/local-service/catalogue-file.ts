@@ -8,27 +8,56 @@ import { allMembers, type JsonText, objectOf, stringOf } from '../json/text.ts';
 import { FileError, invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
-/** A catalogue: the extension and the content of its file, and the bytes of its leads. */
-export type CatalogueFile = ReturnType<typeof readCatalogueFile>;
+/** Where the leads of an index come from. */
+export interface CatalogueSource {
+  readonly of: 'catalogue' | 'demonstration';
+  /** What of it this is, and the bytes that it is made from: an index is made again when one of them has changed. */
+  readonly kind: string;
+  readonly content: Uint8Array;
+  /** Whether it is all of the catalogue, and not the leads of one type. */
+  readonly isWhole: boolean;
+  readonly leads: () => Iterable<FoundLead> | AsyncIterable<FoundLead>;
+  /** The lead at a place of the catalogue, from 1, of which the index has this text. */
+  readonly read: (place: number, text: string) => NewLead;
+}
 
-/** The user's own leads, in any format that a list can have. Throws FileError. */
-export function readCatalogueFile(path: string) {
+/** A lead as it is indexed, and the text that the index keeps of it. */
+export interface FoundLead {
+  readonly lead: IndexedLead;
+  readonly text: string;
+}
+
+/** What of a lead is searched. */
+export type IndexedLead = Pick<NewLead, 'entityType' | 'name' | 'description' | 'links' | 'facts'>;
+
+/**
+ * The user's own leads, in any format that a list can have. Tells what of the file is not read, or can't be read right. Throws FileError,
+ * and UsageError while the leads are read.
+ */
+export function readCatalogueFile(
+  path: string,
+  tell: (line: string) => void,
+  columns?: LeadColumns,
+): CatalogueSource {
   try {
+    const kind = extname(path).toLowerCase();
     const content = readFileSync(path);
-    return { path, kind: extname(path).toLowerCase(), content, bytes: () => content };
+    const leads = () => leadsOf(path, kind, content, tell, columns);
+    return { of: 'catalogue', kind, content, isWhole: true, leads, read: (_, text) => JSON.parse(text) };
   } catch (error) {
     throw new FileError(`can't read ${path}: ${reasonOf(error)}`);
   }
 }
 
-/** Tells what of the file is not read, or can't be read right. Throws FileError, UsageError. */
-export async function* leadsOf(
-  { path, kind, bytes }: CatalogueFile,
+async function* leadsOf(
+  path: string,
+  extension: string,
+  content: Uint8Array,
   tell: (line: string) => void,
   { isKnown, hasName, nameOf }: LeadColumns = nameAlone,
-): AsyncGenerator<NewLead> {
-  const reading = { extension: kind, field: 'name', wanted: ['name'], isKnown, what: path, path };
-  const { columns, rows, note, warnings = [], noteAtEnd } = await openFileRecords(piecesOf(bytes()), reading);
+): AsyncGenerator<FoundLead> {
+  const reading = { extension, field: 'name', wanted: ['name'], isKnown, what: path, path };
+  const { columns, rows, note, warnings = [], noteAtEnd } = await openFileRecords(piecesOf(content), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !hasName(columns)) {
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
@@ -36,13 +65,14 @@ export async function* leadsOf(
   let count = 0;
   for await (const { line, record, flaw } of rows) {
     if (record === undefined || flaw !== undefined) throw new FileError(`${path}:${line}: the line ${flaw}`);
+    count += 1;
+    const json = withName(record, nameOf);
     try {
-      const lead = withName(record, nameOf);
-      yield toLead(columns === undefined ? lead : toJson(lead));
+      const lead = toLead(columns === undefined ? json : toJson(json));
+      yield { lead, text: JSON.stringify(lead) };
     } catch (error) {
       throw new FileError(`${path}:${line}: ${(error as Error).message}`);
     }
-    count += 1;
   }
   const left = noteAtEnd?.();
   if (left !== undefined) tell(left);

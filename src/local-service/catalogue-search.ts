@@ -1,6 +1,6 @@
 import type { EntityType } from '../contract/types.ts';
 import type { Rows } from '../sqlite/database.ts';
-import { type Lead, leadsFrom, ofType } from './lead.ts';
+import type { Lead } from './lead.ts';
 import { factOf, numberIn, parseObjective } from './objective.ts';
 
 export interface Match {
@@ -12,6 +12,9 @@ export interface Match {
   readonly words: number;
   readonly reason: string;
 }
+
+/** The leads that a query selects: what stands after FROM, with its values. */
+export type LeadsFrom = (sql: string, values?: (string | number)[]) => Lead[];
 
 /** A lead with some of the words, by their positions, and how much it says of them. */
 interface Candidate {
@@ -43,31 +46,45 @@ export function typeWord(type: string): string {
   return `type${type.replaceAll('_', '')}`;
 }
 
+/** The leads of a type, in their order; all of them without one. What stands after FROM, with its values. A lead without a type belongs to all. */
+export function ofType(type: EntityType | undefined): [sql: string, values?: string[]] {
+  if (type === undefined) return ['leads ORDER BY leads.id'];
+  return [
+    'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid',
+    [`types : ${typeWord(type)}`],
+  ];
+}
+
 /**
  * Finds the leads that have all that an objective asks for. Where there are none, those that have half of it or more come, with a lower
  * score and a reason that says what is missing. A number has to be met whatever else is missing, if the leads of the type have such numbers.
  */
-export function createSearch(rows: Rows) {
+export function createSearch(rows: Rows, leadsFrom: LeadsFrom) {
   /** The facts with numbers of a type, from some of its leads: they are the same for all. */
-  const numericFacts = new Map<string, readonly string[]>();
-  const numericFactsOf = (type: string): readonly string[] => {
-    const facts = leadsFrom(rows, `leads WHERE ${ofType} LIMIT 200`, type).flatMap((lead) => lead.facts);
+  const numericFacts = new Map<EntityType | undefined, readonly string[]>();
+  const numericFactsOf = (type: EntityType | undefined): readonly string[] => {
+    const known = numericFacts.get(type);
+    if (known !== undefined) return known;
+    const [some, values] = ofType(type);
+    const facts = leadsFrom(`${some} LIMIT 200`, values).flatMap((lead) => lead.facts);
     const numeric = facts.filter(([, fact]) => numberIn(fact) !== undefined).map(([name]) => name);
-    return [...new Set(numeric)];
+    numericFacts.set(type, [...new Set(numeric)]);
+    return numericFactsOf(type);
   };
 
   /** The best leads first, each read when it is needed. `considered`: how many were looked at, including rejected ones. */
   return async (entityType: EntityType | undefined, objective: string) => {
     const type = entityType ?? '';
-    const facts = numericFacts.get(type) ?? numericFactsOf(type);
-    numericFacts.set(type, facts);
     const ofThisType = (query: string): string =>
       type === '' ? query : `(types : ${typeWord(type)}) AND (${query})`;
     const isIn = (columns: string, query: string): boolean =>
       rows.get('SELECT 1 FROM words WHERE words MATCH ? LIMIT 1', ofThisType(`{${columns}} : ${query}`)) !==
       undefined;
     const wanted = parseObjective(objective, isIn);
-    const numbers = wanted.numbers.map((number) => ({ ...number, ...factOf(number, facts) }));
+    const numbers = wanted.numbers.map((number) => ({
+      ...number,
+      ...factOf(number, numericFactsOf(entityType)),
+    }));
     const known = numbers.filter(({ fact }) => fact !== undefined);
     // The number stands for its noun.
     const nouns = known.map(({ noun }) => noun);
@@ -88,9 +105,11 @@ export function createSearch(rows: Rows) {
         candidates.set(id, candidate);
       },
     );
-    if (surfaces.length === 0 && (known.length > 0 || wanted.namesType))
-      for (const { id } of rows.all<{ id: number }>(`SELECT id FROM leads WHERE ${ofType}`, type))
+    if (surfaces.length === 0 && (known.length > 0 || wanted.namesType)) {
+      const [all, values] = ofType(entityType);
+      for (const { id } of rows.all<{ id: number }>(`SELECT leads.id FROM ${all}`, values))
         candidates.set(id, { id, has: [], rank: 0 });
+    }
 
     const reasonOf = (has: readonly number[], met: readonly string[]): string => {
       const matched = [...has.map((at) => surfaces[at]), ...met].join(', ');
@@ -109,7 +128,7 @@ export function createSearch(rows: Rows) {
             : has.length < surfaces.length && has.length >= minShare * surfaces.length,
         );
         for (const { id, has, score } of bestFirst(tier, weights)) {
-          const lead = leadsFrom(rows, 'leads WHERE id = ?', id)[0] as Lead;
+          const lead = leadsFrom('leads WHERE id = ?', [id])[0] as Lead;
           const factsOfLead = new Map(lead.facts);
           const met = known.flatMap(({ fact = '', isMet, text }) => {
             const value = numberIn(factsOfLead.get(fact) ?? '');

@@ -5,52 +5,83 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityType, entityTypes } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import { openFile, type Rows } from '../sqlite/database.ts';
-import { type CatalogueFile, type LeadColumns, leadsOf, readCatalogueFile } from './catalogue-file.ts';
-import { columnWeights, createSearch, typeWord } from './catalogue-search.ts';
-import { demonstrationFile } from './demonstration.ts';
-import { type Lead, leadsFrom, type NewLead, ofType } from './lead.ts';
+import {
+  type CatalogueSource,
+  type FoundLead,
+  type IndexedLead,
+  type LeadColumns,
+  readCatalogueFile,
+} from './catalogue-file.ts';
+import { columnWeights, createSearch, type LeadsFrom, ofType, typeWord } from './catalogue-search.ts';
+import { demonstrationOf } from './demonstration.ts';
+import type { Lead, NewLead } from './lead.ts';
 import { apart, phrase, toIndexText } from './objective.ts';
 
 /** Increase this when the tables or their content change: indexes of an older form are not read. */
-const form = 14;
-/** How many indexes of recently used catalogues stay. */
-const indexesKept = 4;
+const form = 15;
+/** How many indexes stay: of files, the latest few; of the demonstration, one for each type and one for all. */
+const indexesKept = { catalogue: 4, demonstration: entityTypes.length + 1 };
 
 export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
 
-/** Opens the catalogue of the user's own file, or of the demonstration. */
+/**
+ * Opens the catalogue of the user's own file, which has one index, or of the demonstration, which has one for each type. These are made when
+ * they are first asked for, since that takes a second for all of them.
+ */
 export async function openCatalogueOf(
   stateDir: string,
   file: string | undefined,
   tell: (line: string) => void,
   columns?: LeadColumns,
 ) {
-  const path = await indexOf(
-    stateDir,
-    file === undefined ? demonstrationFile() : readCatalogueFile(file),
-    tell,
-    columns,
-  );
-  const rows = openFile(path, 'immutable');
-  const search = createSearch(rows);
+  const own = file === undefined ? undefined : readCatalogueFile(file, tell, columns);
+  const indexes = new Map<string, ReturnType<typeof openIndex>>();
+  const opened: { close: () => void }[] = [];
+  async function openIndex(type: EntityType | undefined) {
+    const source = own ?? demonstrationOf(type);
+    const rows = openFile(await pathOfIndex(stateDir, source), 'immutable');
+    opened.push(rows);
+    const leadsFrom: LeadsFrom = (sql, values) =>
+      rows
+        .all<{ id: number; text: string }>(`SELECT leads.id, text FROM ${sql}`, values)
+        .map(({ id, text }) => {
+          const lead = source.read(id, text);
+          return { ...lead, id, identity: identityOf(lead) };
+        });
+    return { leadsFrom, search: createSearch(rows, leadsFrom) };
+  }
+  /** Without a type: the index of all leads. */
+  async function indexOf(type?: EntityType) {
+    const name = own === undefined ? `${type}` : '';
+    const index = indexes.get(name) ?? openIndex(type);
+    indexes.set(name, index);
+    try {
+      return await index;
+    } catch (error) {
+      // The next request tries again.
+      indexes.delete(name);
+      throw error;
+    }
+  }
   // WebAssembly is slow at first. With a large catalogue, that would hold up the first request and all others.
-  if (file !== undefined) await search(undefined, 'a lead');
+  if (own !== undefined) await (await indexOf()).search(undefined, 'a lead');
   return {
-    fictional: file === undefined,
-    close: rows.close,
-    search,
-    all: (type: EntityType): Lead[] => leadsFrom(rows, `leads WHERE ${ofType} ORDER BY id`, type),
+    fictional: own === undefined,
+    close: () => {
+      for (const rows of opened) rows.close();
+    },
+    search: async (type: EntityType | undefined, objective: string) =>
+      (await indexOf(type)).search(type, objective),
+    all: async (type: EntityType): Promise<Lead[]> => (await indexOf(type)).leadsFrom(...ofType(type)),
     /** Leads whose plain name, or the bare address of a link, is one of these; a few hundred at most. */
-    called: (aliases: readonly string[]): Lead[] =>
-      leadsFrom(
-        rows,
+    called: async (aliases: readonly string[]): Promise<Lead[]> =>
+      (await indexOf()).leadsFrom(
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
-        JSON.stringify(aliases),
+        [JSON.stringify(aliases)],
       ),
     /** At most `max` leads that have a host in their links or facts. */
-    mentioning: (host: string, max: number): Lead[] =>
-      leadsFrom(
-        rows,
+    mentioning: async (host: string, max: number): Promise<Lead[]> =>
+      (await indexOf()).leadsFrom(
         'words JOIN leads ON leads.id = words.rowid WHERE words MATCH ? ORDER BY words.rowid LIMIT ?',
         [`{links facts} : ${phrase(host)}`, max],
       ),
@@ -58,24 +89,19 @@ export async function openCatalogueOf(
 }
 
 /**
- * The index of a catalogue, which is made if there is none for this content. It is written under another name, renamed when it is complete,
- * and never changed afterwards, so any number of processes may read it without a lock.
+ * The index of leads, which is made if there is none for this content. It is written under another name, renamed when it is complete, and
+ * never changed afterwards, so any number of processes may read it without a lock.
  */
-async function indexOf(
-  stateDir: string,
-  file: CatalogueFile,
-  tell: (line: string) => void,
-  columns?: LeadColumns,
-): Promise<string> {
-  const content = digestOf(file.content, 64);
-  const path = join(stateDir, `catalogue-${digestOf(`${form}:${file.kind}:${content}`)}.db`);
+async function pathOfIndex(stateDir: string, source: CatalogueSource): Promise<string> {
+  const { of, kind, content } = source;
+  const path = join(stateDir, `${of}-${digestOf(`${form}:${kind}:${digestOf(content, 64)}`)}.db`);
   if (existsSync(path)) return path;
   const part = path.replace(/db$/, `${randomUUID()}.part`);
   try {
     const rows = openFile(part);
     try {
-      rows.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-      await writeCatalogue(rows, leadsOf(file, tell, columns));
+      rows.exec('PRAGMA journal_mode = OFF; BEGIN');
+      await writeCatalogue(rows, source);
       rows.exec('COMMIT');
     } finally {
       rows.close();
@@ -84,75 +110,101 @@ async function indexOf(
   } finally {
     rmSync(part, { force: true });
   }
-  prune(stateDir, path);
+  prune(stateDir, of, path);
   return path;
 }
 
-function prune(stateDir: string, current: string): void {
+function prune(stateDir: string, of: CatalogueSource['of'], current: string): void {
   const others = readdirSync(stateDir)
-    .filter((name) => /^catalogue-[0-9a-f]{16}\./.test(name) && !current.endsWith(name))
+    .filter((name) => name.startsWith(`${of}-`) && !current.endsWith(name))
     .map((name) => ({ name, time: statSync(join(stateDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.time - a.time);
-  for (const { name } of others.slice(indexesKept - 1)) rmSync(join(stateDir, name), { force: true });
+  for (const { name } of others.slice(indexesKept[of] - 1)) rmSync(join(stateDir, name), { force: true });
 }
 
-/** `aliases`: plain names and bare addresses of leads. */
+/** `aliases`: plain names and bare addresses of leads, in an index of all: no one is looked for by them among leads of one type. */
 const schema = `
-  CREATE TABLE leads (id INTEGER PRIMARY KEY, entity_type TEXT, lead TEXT NOT NULL);
+  CREATE TABLE leads (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
   CREATE TABLE aliases (alias TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
   CREATE VIRTUAL TABLE words USING fts5 (
     name, description, links, facts, kind, place, types, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
   );
   INSERT INTO words (words, rank) VALUES ('rank', '${columnWeights}');
 `;
+/** Many rows at once, as JSON: a statement and a value at a time takes twice as long. */
+const insertLeads = 'INSERT INTO leads SELECT key + ?, value FROM json_each(?)';
+const insertAliases = 'INSERT INTO aliases SELECT value->>0, value->>1 FROM json_each(?)';
+const insertWords = `INSERT INTO words (rowid, types, name, description, links, facts, kind, place)
+  SELECT key + ?, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 FROM json_each(?)`;
+/** How many characters of leads that is. */
+const batchLength = 1 << 18;
+
+/** Fills a new database with leads, and pauses between them for other work. */
+async function writeCatalogue(rows: Rows, { leads, isWhole }: CatalogueSource): Promise<void> {
+  rows.exec(schema);
+  let first = 1;
+  let batch: FoundLead[] = [];
+  let length = 0;
+  const write = () => {
+    rows.run(insertLeads, [first, JSON.stringify(batch.map(({ text }) => text))]);
+    rows.run(insertWords, [first, JSON.stringify(batch.map(({ lead }) => textsOf(lead)))]);
+    if (isWhole) {
+      const aliases = batch.flatMap(({ lead }, at) => aliasesOf(lead).map((alias) => [alias, first + at]));
+      rows.run(insertAliases, [JSON.stringify(aliases)]);
+    }
+    first += batch.length;
+    batch = [];
+    length = 0;
+  };
+  for await (const one of leads()) {
+    batch.push(one);
+    length += one.lead.description.length + one.text.length;
+    if (length < batchLength) continue;
+    write();
+    await nextTurn();
+  }
+  write();
+  rows.exec('CREATE INDEX aliases_by_alias ON aliases (alias)');
+}
 
 /** Facts that say where a lead is, and what it is. A word in one of these counts more than elsewhere. */
-const placeFacts = /^(city|country|location|region|state)$/;
-const kindFacts =
-  /^(industry|sector|(product_)?category|topic|niche|(job_)?title|role|seniority|department|format|language|gender|(funding_)?stage)$/;
-
-function separate(texts: readonly string[]): string {
-  return [apart, ...texts.flatMap((text) => [text, apart])].join(' ');
-}
+const placeFacts = new Set('city country location region state'.split(' '));
+const kindFacts = new Set(
+  `industry sector category product_category topic niche title job_title role seniority department format language gender stage
+  funding_stage`.split(/\s+/),
+);
 
 /** "UK" for the United Kingdom, "SF" for San Francisco. */
 function initialsOf(place: string): string[] {
+  if (!place.includes(' ')) return [];
   const words = place.split(' ');
-  const isName = words.length > 1 && words.every((word) => /^\p{Lu}\p{Ll}+$/u.test(word));
+  const isName = words.every((word) => /^\p{Lu}\p{Ll}+$/u.test(word));
   return isName ? [words.map(([initial]) => initial).join('')] : [];
 }
 
-/** Fills a new database with leads, and pauses between them for other work. */
-async function writeCatalogue(rows: Rows, leads: AsyncIterable<NewLead>): Promise<void> {
-  rows.exec(schema);
-  let id = 0;
-  for await (const lead of leads) {
-    id += 1;
-    const { entityType, name, description, facts } = lead;
-    const links = lead.links.map(([, link]) => link);
-    const textsOf = (isMeant: (fact: string) => boolean) =>
-      facts.filter(([fact]) => isMeant(fact)).map(([, text]) => text);
-    const isOther = (fact: string) => !kindFacts.test(fact) && !placeFacts.test(fact);
-    const places = textsOf((fact) => placeFacts.test(fact));
-    const kinds = textsOf((fact) => kindFacts.test(fact));
-    const texts = [textsOf(isOther), kinds, [...places, ...places.flatMap(initialsOf)]];
-    const whole: Lead = { ...lead, id, identity: identityOf(lead) };
-    rows.run('INSERT INTO leads VALUES (?, ?, ?)', [id, entityType, JSON.stringify(whole)]);
-    for (const alias of [plainText(name), ...links.map(bareAddress)])
-      rows.run('INSERT INTO aliases VALUES (?, ?)', [alias, id]);
-    rows.run(
-      'INSERT INTO words (rowid, name, description, links, facts, kind, place, types) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      [
-        id,
-        ...[name, description, links.join(' '), ...texts.map(separate)].map(toIndexText),
-        (entityType === null ? entityTypes : [entityType]).map(typeWord).join(' '),
-      ],
-    );
-    if (id % 100 === 0) await nextTurn();
+/** What a lead is found by: its types, and then a text for each column of the index. */
+function textsOf({ entityType, name, description, links, facts }: IndexedLead): string[] {
+  let [others, kinds, places, initials] = [apart, apart, apart, ''];
+  for (const [fact, text] of facts) {
+    if (kindFacts.has(fact)) kinds += ` ${text} ${apart}`;
+    else if (!placeFacts.has(fact)) others += ` ${text} ${apart}`;
+    else {
+      places += ` ${text} ${apart}`;
+      for (const one of initialsOf(text)) initials += ` ${one} ${apart}`;
+    }
   }
-  rows.exec(
-    'CREATE INDEX leads_by_type ON leads (entity_type); CREATE INDEX aliases_by_alias ON aliases (alias)',
-  );
+  let addresses = '';
+  for (const [, link] of links) addresses += `${link} `;
+  // In one go, since that takes half as long. A NUL in a text only moves its words to the next column.
+  const texts = `${name}\0${description}\0${addresses}\0${others}\0${kinds}\0${places}${initials}`;
+  return [typesOf(entityType), ...toIndexText(texts).split('\0')];
+}
+
+const anyType = entityTypes.map(typeWord).join(' ');
+const typesOf = (type: EntityType | null) => (type === null ? anyType : typeWord(type));
+
+function aliasesOf({ name, links }: IndexedLead): string[] {
+  return [plainText(name), ...links.map(([, link]) => bareAddress(link))];
 }
 
 /** The same for leads with the same name and links. Without links, everything must be the same. */

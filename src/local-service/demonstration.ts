@@ -1,37 +1,71 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
-import type { EntityType } from '../contract/types.ts';
-import type { CatalogueFile } from './catalogue-file.ts';
-import type { Lead } from './lead.ts';
+import { type EntityType, entityTypes } from '../contract/types.ts';
+import type { CatalogueSource } from './catalogue-file.ts';
+import type { Lead, NewLead } from './lead.ts';
 
 /**
- * The demonstration catalogue: invented leads of all nine entity types, in the same form as a user's own. Addresses are in the reserved
- * `.example` domain and phone numbers in ranges reserved for fiction, so that they reach no one.
+ * The demonstration catalogue: invented leads of all nine entity types, or of one. Addresses are in the reserved `.example` domain and phone
+ * numbers in ranges reserved for fiction, so that they reach no one.
  */
-export function demonstrationFile(): CatalogueFile {
-  const file = join(import.meta.dirname, 'demonstration.jsonl');
-  // The build compresses it.
-  const isPacked = existsSync(`${file}.br`);
-  const content = readFileSync(isPacked ? `${file}.br` : file);
-  const text = () => (isPacked ? brotliDecompressSync(content) : content).toString();
-  const bytes = () => Buffer.from(text().split('\n').map(filled).join('\n'));
-  return { path: 'the demonstration', kind: 'demonstration', content, bytes };
+export function demonstrationOf(type: EntityType | undefined) {
+  const folder = join(import.meta.dirname, 'demonstration');
+  // The build compresses them.
+  const isPacked = existsSync(join(folder, 'company.jsonl.br'));
+  const files = (type === undefined ? entityTypes : [type]).map((one) =>
+    readFileSync(join(folder, isPacked ? `${one}.jsonl.br` : `${one}.jsonl`)),
+  );
+  let lines: string[] | undefined;
+  const linesOf = () => {
+    lines ??= files.flatMap((file) =>
+      (isPacked ? brotliDecompressSync(file) : file).toString().trimEnd().split('\n'),
+    );
+    return lines;
+  };
+  return {
+    of: 'demonstration',
+    kind: type ?? 'all',
+    content: Buffer.concat(files),
+    isWhole: type === undefined,
+    // The leads stay in their files.
+    leads: () => linesOf().map((line) => ({ lead: toIndexed(line), text: '' })),
+    read: (place: number) => toLead(linesOf()[place - 1] as string),
+  } as const satisfies CatalogueSource;
 }
 
 /**
- * The file says nothing twice, which makes the package 74 kB smaller. `{city}` means that fact of the lead, and `{name:-}` its name as in
+ * A line says nothing twice, which makes the package 74 kB smaller. `{city}` means that fact of the lead, and `{name:-}` its name as in
  * addresses, with this sign between its words (`0`: with none).
  */
-function filled(line: string): string {
-  if (line === '') return line;
-  const { name, facts } = JSON.parse(line);
-  return line.replace(/\{(\w+)(?::(.))?\}/g, (_, fact: string, separator?: string) => {
-    const value = fact === 'name' ? name : String(facts[fact]);
-    if (separator === undefined) return JSON.stringify(value).slice(1, -1);
+function toIndexed(line: string) {
+  const { entity_type: entityType, name, links, description, facts, email, phone } = JSON.parse(line);
+  const filled = (text: string): string =>
+    text.includes('{') ? text.replace(/\{(\w+)(?::(.))?\}/g, fill) : text;
+  const fill = (_: string, fact: string, separator?: string): string => {
+    const value = fact === 'name' ? name : `${facts[fact]}`;
+    if (separator === undefined) return value;
     const letters = value.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
     return letters.replace(/[^a-z0-9]+/g, separator === '0' ? '' : separator);
-  });
+  };
+  const texts = (some: object) =>
+    Object.entries(some).map(([key, value]): [string, string] => [key, filled(`${value}`)]);
+  const contact = () => ({ email: email === undefined ? null : filled(email), phone: phone ?? null });
+  return {
+    entityType,
+    name,
+    links: texts(links),
+    description: filled(description),
+    facts: texts(facts),
+    contact,
+  };
+}
+
+function toLead(line: string): NewLead {
+  const { contact, ...lead } = toIndexed(line);
+  const { name, links, description } = lead;
+  const record = JSON.stringify({ name, links: Object.fromEntries(links), description });
+  return { ...lead, ...contact(), sources: [], record };
 }
 
 /** The facts by which leads are found. Types without a row have those of creators. */

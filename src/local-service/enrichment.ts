@@ -6,7 +6,6 @@ import { answersOf, bareName, type Lead } from './lead.ts';
 import { numberIn } from './objective.ts';
 
 /** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
-// rule: enrich.schema, enrich.schema-size
 export function toSchema(value: unknown, source: string): Schema {
   const refuse = (message: string) => invalid(`enrich_fields ${message}`);
   if (!isObject(value)) throw refuse('is required and must be a JSON Schema object');
@@ -27,7 +26,6 @@ export function toSchema(value: unknown, source: string): Schema {
 type Source = (property: string) => string | undefined;
 
 /** Fills a schema from a lead of the catalogue and the given context; undefined when nothing is known. */
-// rule: enrich.answer
 export function fillSchema(schema: Schema, context: string, lead: Lead | undefined): object | undefined {
   const given = readContext(context);
   const answerOf = lead === undefined ? undefined : answersOf(lead);

@@ -9,7 +9,6 @@ import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields
 import { answersOf } from './lead.ts';
 import type { Caller, Exchange, Service } from './service.ts';
 
-// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom
 const streamFields = {
   entity_type: oneOf(streamEntityTypes),
   objective: text(limits.entityObjective),
@@ -24,7 +23,6 @@ const taskFields = { ...streamFields, entity_type: oneOf(entityTypes), enable_we
 function toSearch(service: Service, { fields }: Received, isTask: boolean) {
   const search = { enable_web_search: false, ...readFields(fields, isTask ? taskFields : streamFields) };
   const { entity_type, enable_web_search, enrich_fields, limit } = search;
-  // rule: create.web-search
   if (webSearchEntityTypes.some((type) => type === entity_type) && !enable_web_search)
     throw invalid(`enable_web_search must be true for ${entity_type}`);
   checkEnabled(service, entity_type);
@@ -70,7 +68,6 @@ export async function beginSearch(service: Service, exchange: Exchange) {
 }
 
 /** Unique leads, exclusions left out, at most `limit`. */
-// rule: search.up-to-limit, events.unique
 async function findLeads(service: Service, caller: Caller, search: Search) {
   const { switches, catalogue, hint } = service;
   const names = new Set(search.dedup_custom_leads.map(nameKey));
@@ -95,7 +92,7 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
   }
   // The interface has no place for this, so it is printed.
   if (!fits && catalogue.fictional && hint !== undefined)
-    for (const line of whatIsKnown(search.entity_type, catalogue.all(search.entity_type))) hint(line);
+    for (const line of whatIsKnown(search.entity_type, await catalogue.all(search.entity_type))) hint(line);
   stopReason ??= 'source_finished';
   return { leads, stopReason, considered };
 }
@@ -115,7 +112,6 @@ function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly st
 }
 
 /** The entity as it is sent: the catalogue's own text, with what the search adds. */
-// rule: entity.fields, entity.enrich-fields, entity.not-enriched
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
   const answerOf = answersOf(lead);
   const fields = enrichFields.map((field) => {
@@ -130,7 +126,6 @@ function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[
 }
 
 /** POST /v1/entity-search/create_task */
-// rule: create.id
 export async function createTask(service: Service, exchange: Exchange): Promise<CreatedTask> {
   const { searchId: leads_search_id } = await beginSearch(service, exchange);
   return { leads_search_id };

@@ -21,7 +21,6 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
   if (isLost || fault?.fault === 'reset') reset(outgoing);
   else if (fault?.fault === 'cut') outgoing.end();
   else if (isWhole) {
-    // rule: events.done, events.order, events.ids
     const done: EntitySearchDone = {
       object: 'entity_search_done',
       leads_search_id: searchId,
@@ -42,7 +41,6 @@ async function sendBatches(
   max: number,
 ): Promise<void> {
   const { clock, switches } = service;
-  // rule: search.media-type
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
   // Sends the head. Before a string (flushHeaders has an empty one), Node would encode it like that string, and change the bytes of a key
   // that is not ASCII.
@@ -53,7 +51,6 @@ async function sendBatches(
     if (gone.aborted) return;
     const batch = leads.slice(sent, sent + size).map(({ record }) => record);
     sent += batch.length;
-    // rule: events.batch, events.batch-index
     const counts = { batch_index: index, count: batch.length, cum_count: sent };
     const head = JSON.stringify({ object: 'entity_search_batch', leads_search_id: searchId, ...counts });
     const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
@@ -74,7 +71,6 @@ function noteSent({ store }: Service, searchId: string, sent: number): void {
   store.transaction((rows) => rows.run(sql, [sent, searchId]));
 }
 
-// rule: events.frames
 function frame(payload: string): string {
   return `data: ${payload}\n\n`;
 }

@@ -9,7 +9,6 @@ import { integer, invalid, nullable, oneOf, readFields, text } from './fields.ts
 import type { Lead } from './lead.ts';
 import { firstOf, typeIn } from './lead-finder.ts';
 
-// rule: extract.target, extract.instruction, extract.limit, extract.closed
 const extractFields = {
   type: oneOf(extractionTypes),
   target: text(limits.extractTarget),
@@ -22,17 +21,14 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   const given = readFields(fields, extractFields);
   const { type, target, instruction } = given;
   const isPage = type === 'web2list';
-  // rule: extract.web2list-instruction
   if (isPage && !instruction?.trim()) throw invalid('instruction is required for web2list');
   if (isPage && !isPublicUrl(target)) throw invalid('target must be a public HTTP or HTTPS URL for web2list');
   const limit = isPage ? web2listLimit : given.limit;
-  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
   const metadata = { type, target, instruction, limit };
   const work = async () => {
     const items = isPage
       ? await itemsOfPage(catalogue, target, instruction ?? '', limit)
-      : membersOf(catalogue, type, target, limit);
-    // rule: extract.fields, extract.failure
+      : await membersOf(catalogue, type, target, limit);
     const success = typeof items !== 'string';
     const data = success ? `[${items.join(',')}]` : JSON.stringify(items);
     const text = `{"success":${success},"data":${data},"metadata":${JSON.stringify(metadata)}}`;
@@ -42,7 +38,6 @@ export const extract = billed(({ catalogue, switches }, { fields }) => {
   return { price: switches.price_extract, units: limit, work, keepAnswer };
 });
 
-// rule: extract.web2list-target
 function isPublicUrl(target: string): boolean {
   const { protocol, hostname, username, password } = URL.canParse(target) ? new URL(target) : new URL('x:');
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return false;
@@ -79,7 +74,7 @@ const platforms: Readonly<Record<string, readonly [site: string, members: Entity
  * Members of a list on a platform: invented, and always the same for the same target. JSON texts, because some IDs are larger than
  * JavaScript's numbers. Or the reason why there are none.
  */
-function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
+async function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
     return 'your own leads have no followers: only the fictional leads can be extracted';
   const [platform = ''] = type.split('_');
@@ -89,7 +84,7 @@ function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, l
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
   // On every platform, the account "no one" does not exist, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
-  const leads = catalogue.all(members);
+  const leads = await catalogue.all(members);
   const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
   return Array.from({ length: Math.min(limit, leads.length, 40 + (seed % 400)) }, (_, index) => {
     const { id, identity, name, facts } = leads[(seed + index) % leads.length] as Lead;
@@ -125,7 +120,7 @@ const making =
  */
 async function itemsOfPage(catalogue: Catalogue, target: string, instruction: string, limit: number) {
   const type = typeIn(instruction);
-  const ofSite = catalogue.mentioning(new URL(target).hostname.replace(/^www\./, ''), limit);
+  const ofSite = await catalogue.mentioning(new URL(target).hostname.replace(/^www\./, ''), limit);
   const { matches } = await catalogue.search(type, instruction.replace(making, ' '));
   const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
   const ids = new Set(fitting.map(({ id }) => id));

@@ -38,7 +38,6 @@ type Read<Table extends Checks> = { readonly [Name in keyof Table]: ReturnType<T
 type WithDefault = Pick<Limit, 'min' | 'max'> & { readonly default: number };
 
 /** The fields of an object, as their checks return them. Other fields are refused, unless the object is `open`. */
-// rule: common.unknown-fields
 export function readFields<Table extends Checks>(given: object, table: Table, more?: 'open'): Read<Table> {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(table, name));
   if (unknown !== undefined && more !== 'open') throw invalid(`unknown field ${JSON.stringify(unknown)}`);

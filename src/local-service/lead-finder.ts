@@ -20,7 +20,8 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   const byName = fitting.find(({ lead }) => isNamed(plain, lead.name));
   // One word is enough to name a lead, but not to describe one.
   const described = byName ?? fitting.find(({ words }) => words > 1);
-  return described?.lead ?? namedLead(catalogue, plain) ?? catalogue.called(addressesIn(text))[0];
+  const found = described?.lead ?? (await namedLead(catalogue, plain));
+  return found ?? (await catalogue.called(addressesIn(text)))[0];
 }
 
 /** Words about what is asked for say nothing about whom it is asked. */
@@ -31,13 +32,13 @@ const asking =
 const maxNameWords = 12;
 
 /** If several leads are named, the one with the most facts in the text, then the one with the longer name. */
-function namedLead(catalogue: Catalogue, plain: string): Lead | undefined {
+async function namedLead(catalogue: Catalogue, plain: string): Promise<Lead | undefined> {
   const words = plain.trim().split(' ');
   const names = words.flatMap((_, start) => {
     const run = words.slice(start, start + maxNameWords);
     return run.map((_, more) => ` ${run.slice(0, more + 1).join(' ')} `);
   });
-  const weighed = catalogue.called([...new Set(names)]).map((lead) => {
+  const weighed = (await catalogue.called([...new Set(names)])).map((lead) => {
     const stated = [...lead.facts, ...lead.links].filter(
       ([, text]) => text.length > 2 && isNamed(plain, text),
     );

@@ -1,5 +1,4 @@
 import type { EntityType } from '../contract/types.ts';
-import type { Rows } from '../sqlite/database.ts';
 
 /** Texts by name, each name once. */
 type Texts = readonly (readonly [name: string, text: string])[];
@@ -23,21 +22,13 @@ export interface NewLead {
 
 /** A lead of the catalogue. */
 export interface Lead extends NewLead {
+  /** Its place in the index, from 1. */
   readonly id: number;
   /** The same for a lead in every search, whatever its position. */
   readonly identity: string;
 }
 
-/** The condition for leads of type ?1. '' means any type, and a lead without a type belongs to all. */
-export const ofType = "(?1 = '' OR entity_type = ?1 OR entity_type IS NULL)";
-
-/** The leads that a query selects: what stands after FROM, with its values. */
-export function leadsFrom(rows: Rows, sql: string, values: string | number | (string | number)[]): Lead[] {
-  return rows.all<{ lead: string }>(`SELECT lead FROM ${sql}`, values).map(({ lead }) => JSON.parse(lead));
-}
-
 /** Fields that only Contact Search may answer. */
-// rule: create.no-contacts
 const contactField = /e-?mail|phone|mobile|telephone|whats ?app/i;
 
 /** Answers fields by name, from the facts, links and description of a lead, with the source. */

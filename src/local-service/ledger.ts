@@ -19,7 +19,6 @@ export function transactionNow<Result>(service: Books, work: (rows: Rows) => Res
 }
 
 /** What an account has left, opened with its first use: credits, and when they changed. */
-// rule: balance.reserved, balance.account
 export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, now }: Service) {
   rows.run('INSERT OR IGNORE INTO keys VALUES (?, ?)', [fingerprint, now()]);
   const opening = key.openingCredits ?? switches.opening_credits;
@@ -36,7 +35,6 @@ export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, no
 }
 
 /** Ends a request's reservation, and charges `credits` of it. Does nothing for a request that has ended. */
-// rule: general.settle
 export function settle(
   rows: Rows,
   requestId: string,
@@ -128,7 +126,6 @@ export type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reaso
  * kill. The first one that looks (a request, the next start of any process on the same state) writes the progress down, and settles when it
  * sees the end.
  */
-// rule: general.task-settles, states.background, states.error
 function advanceTasks({ switches, now }: Books, rows: Rows): void {
   const tasks = rows.all<SearchRow & { readonly price: number }>(
     `SELECT price, searches.* FROM searches JOIN requests USING (request_id)
@@ -161,7 +158,6 @@ function progressOf(
   const ready = hasEnded ? found : Math.min(found, steps * size);
   // Rejected candidates appear evenly between the accepted ones.
   const rejected = task.considered - task.found;
-  // rule: task.verified
   const verified = ready + (hasEnded ? rejected : Math.floor((rejected * ready) / Math.max(1, found)));
   const end = task.fails_after === null ? 'done' : 'error';
   return {

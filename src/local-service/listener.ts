@@ -17,14 +17,12 @@ import type { Exchange, Service } from './service.ts';
 const routes: Record<EndpointName, (service: Service, exchange: Exchange) => unknown> = {
   ...{ search, createTask, status, fetch: fetchPage, contactSearch, deepSearch, enrich, extract, balance },
 };
-// rule: balance.no-store
 const notStored: readonly EndpointName[] = ['createTask', 'contactSearch', 'balance'];
 
 /** Passes the HTTP requests of a server to these functions. */
 export function listenTo(server: Server, service: Service): void {
   const { answering, clock, log, switches } = service;
   server.on('request', (incoming, outgoing) => {
-    // rule: general.request-id, contact.headers
     const requestId = `req_${randomUUID()}`;
     outgoing.setHeader(responseHeaders.requestId, requestId);
     const start = clock.monotonic();
@@ -133,7 +131,6 @@ function refuse({ failed, log, switches }: Service, to: Addressee, error: unknow
 }
 
 /** The error envelope. Where it has the type is not documented, so there is a switch. */
-// rule: errors.envelope
 function toEnvelope(
   message: string,
   type: string | undefined,

@@ -9,7 +9,6 @@ import { type Lead, referenceOf } from './lead.ts';
 import { findLead, firstOf, typeIn } from './lead-finder.ts';
 import type { Service } from './service.ts';
 
-// rule: contact.objective
 const contactFields = { contact_type: oneOf(contactTypes), objective: text(limits.contactObjective) };
 
 /** POST /v1/contact-search */
@@ -21,14 +20,12 @@ export const contactSearch = billed((service, { fields }) => {
     const lead = await findLead(catalogue, request.objective);
     const content = lead?.[request.contact_type] ?? null;
     const reference = lead === undefined || content === null ? null : referenceOf(lead) || null;
-    // rule: contact.fields, contact.echo, contact.not-found, contact.created-at
     const body: ContactSearchResult = {
       object: 'contact_search_result',
       request,
       result: { content, reference },
       created_at: new Date(now()).toISOString(),
     };
-    // rule: contact.charged
     const isCharged = content !== null || switches.contact_billing === 'per_request';
     return { text: JSON.stringify(body), units: isCharged ? 1 : 0 };
   };
@@ -37,7 +34,6 @@ export const contactSearch = billed((service, { fields }) => {
 
 /** POST /v1/enrich */
 export const enrich = billed((service, { fields, text: source }) => {
-  // rule: enrich.context
   const { entity_context } = readFields(fields, { entity_context: text(limits.enrichContext) }, 'open');
   const [, schemaSource = ''] = allMembers(source).find(([name]) => name === 'enrich_fields') ?? [];
   const schema = toSchema(fields.enrich_fields, schemaSource);
@@ -50,11 +46,9 @@ export const enrich = billed((service, { fields, text: source }) => {
 
 /** POST /v1/deep-search */
 export const deepSearch = billed((service, { fields }) => {
-  // rule: research.query
   const { query } = readFields(fields, { query: text(limits.deepSearchQuery) }, 'open');
   const { catalogue, switches } = service;
   const work = async () => {
-    // rule: research.answer
     const findings = (await aboutOne(catalogue, query)) ?? (await aboutMany(catalogue, query));
     return toOutcome(service, findings, noResultTexts.deepSearch);
   };
@@ -62,7 +56,6 @@ export const deepSearch = billed((service, { fields }) => {
 });
 
 /** The answer of an operation that may end without a result, and then says so with `none`. */
-// rule: errors.success-false
 function toOutcome({ switches }: Service, answer: object | undefined, none: string): Outcome {
   const success = answer !== undefined;
   const text = JSON.stringify({ success, answer: answer ?? { answer: none } });

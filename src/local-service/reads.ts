@@ -12,7 +12,6 @@ export function balance(service: Service, { caller }: Exchange): CreditBalance {
   const { switches, now } = service;
   const funds = transactionNow(service, (rows) => fundsOf(rows, caller, service));
   const refresh = switches.next_refresh_s;
-  // rule: balance.fields, balance.times
   return {
     object: 'credit_balance',
     available_credits: funds.available,
@@ -26,7 +25,6 @@ function toDateTime(time: number): string {
 }
 
 /** GET /v1/entity-search/status */
-// rule: task.status, credits.free-reads
 export function status(service: Service, exchange: Exchange): EntitySearchStatusResponse {
   return readSearch(service, exchange, ({ status, ready_count, verified_count, stop_reason }) => {
     const hasEnded = status === 'done' || status === 'error';
@@ -35,7 +33,6 @@ export function status(service: Service, exchange: Exchange): EntitySearchStatus
 }
 
 /** GET /v1/entity-search/fetch */
-// rule: fetch.pts, fetch.num
 export function fetchPage(service: Service, exchange: Exchange): string {
   // As it was written: a position may be larger than a number can hold.
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
@@ -43,12 +40,10 @@ export function fetchPage(service: Service, exchange: Exchange): string {
   const num = Number(queryDigits(exchange.query, 'num') ?? defaultNum);
   if (num < min || num > max) throw invalid(`num must be from ${min} to ${max}, not ${num}`);
   return readSearch(service, exchange, ({ search_id, status, ready_count, entity_limit }, rows) => {
-    // rule: page.next, fetch.available, states.running-fetch
     const entities = rows.all<{ record: string }>(
       'SELECT record FROM entities WHERE search_id = ? AND position >= ? AND position < ? ORDER BY position',
       [search_id, Math.min(Number(pts), ready_count), Math.min(Number(pts) + num, ready_count)],
     );
-    // rule: page.fields, page.object, page.task, page.state, page.echo, page.count, page.limit
     const head = JSON.stringify({ object: 'entity_search_items', leads_search_id: search_id, status });
     const rest = JSON.stringify({ num, count: entities.length, ready_count, limit: entity_limit });
     const records = entities.map(({ record }) => record).join(',');
@@ -57,7 +52,6 @@ export function fetchPage(service: Service, exchange: Exchange): string {
 }
 
 /** Reads a task of the calling key, with its progress now. Tasks of other keys do not exist for it. */
-// rule: status.id, fetch.id, task.owner, fetch.not-found, states.settlement
 function readSearch<Answer>(
   service: Service,
   { query, caller }: Exchange,

@@ -1,11 +1,8 @@
-import { join } from 'node:path';
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
 import { limits } from '../contract/limits.ts';
-import { digestOf } from '../digest.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
-import { lockAt } from '../files/folder-lock.ts';
-import { makePrivateFolder } from '../files/private-folder.ts';
+import { LockLostError } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
@@ -13,13 +10,13 @@ import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.t
 import type { OperationEvent, Received } from '../operations/events.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import type { Journals } from '../operations/journal/journal-file.ts';
-import { countStoredLeads } from '../operations/journal/leads.ts';
 import { createReader } from '../operations/journal/operation-index.ts';
-import { readAnswer } from '../operations/journal/stored-answer.ts';
+import { countReceived, readAnswer } from '../operations/journal/received.ts';
 import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
-import { type AnswerKind, type BodyOf, failureOf, isKept, kinds } from '../operations/kinds/kinds.ts';
-import { toWorstCase, type WorstCase } from '../operations/money.ts';
+import { type AnswerKind, type BodyOf, failureOf, kindOf, kinds } from '../operations/kinds/kinds.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type Cost, toWorstCase } from '../operations/prices.ts';
 import { type Order, run } from '../operations/run.ts';
 import { createProgress, type Report } from './progress.ts';
 
@@ -52,7 +49,7 @@ export interface Bought {
 
 /** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
 export interface Unbought {
-  readonly worst: WorstCase;
+  readonly worst: Cost;
   readonly isCounted: boolean;
 }
 
@@ -71,39 +68,35 @@ const lookAgainMs = 500;
  */
 export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | Unbought> {
   if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
-  const { clock, directories, pid, random, signal } = buyer.context;
-  const name = digestOf(`${buyer.connection.origin}\n${JSON.stringify(wanted)}`, 32);
-  const folder = join(directories.state, 'beginning');
-  await makePrivateFolder(folder);
+  const { clock, signal } = buyer.context;
   for (;;) {
-    const lock = await lockAt(join(folder, name), pid, name).catch((error) => {
-      if ((error as LeadpipeError).outcome !== 'temporary') throw error;
-    });
-    if (lock === undefined) {
-      await pause(clock, 5 + 20 * random(), signal);
-      continue;
-    }
+    const reader = createReader(buyer.context);
+    const earlier = await findEarlier(buyer, toOrder(wanted), reader);
     try {
-      const reader = createReader(buyer.context);
-      const earlier = await findEarlier(buyer, toOrder(wanted), reader);
-      if (earlier.is !== 'running') {
-        return await settleAs(buyer, wanted, terms, earlier, lock.release, reader.journals);
-      }
-    } finally {
-      lock.release();
+      if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, reader.journals);
+    } catch (error) {
+      if (!isBegunElsewhere(error)) throw error;
     }
     terms.report('the same purchase is already running in another process');
     await pause(clock, lookAgainMs, signal);
   }
 }
 
-/** `begun` is called when the purchase has been recorded. `read` are the journals that were read to find an earlier run. */
+/** Whether another run of the same purchase began first, so that this one has sent nothing. */
+function isBegunElsewhere(error: unknown): boolean {
+  return (
+    error instanceof LeadpipeError &&
+    error.details.type === 'operation_locked' &&
+    !(error instanceof LockLostError)
+  );
+}
+
+/** `read` are the journals that were read to find an earlier run. */
 async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
-  { mayBuy, report }: Terms,
+  { again, mayBuy, report }: Terms,
   earlier: Exclude<Earlier, { is: 'running' }>,
-  begun = (): void => {},
   read?: Journals,
 ): Promise<Bought | Unbought> {
   if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
@@ -111,7 +104,7 @@ async function settleAs(
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
   const { kind, body } = wanted;
   const resumed = earlier.is === 'resume' ? earlier.operation : undefined;
-  const received = resumed ? resumed.progress.delivered + resumed.progress.excluded : 0;
+  const received = resumed === undefined ? 0 : await countAll(resumed);
   if (!mayBuy) {
     const { limit } = body as { readonly limit?: number };
     const isRest = kind === 'search' && received > 0 && resumed?.isInDoubt === false;
@@ -126,12 +119,17 @@ async function settleAs(
   let end: Received | undefined;
   let task: string | undefined;
   const show = (event: OperationEvent): void => {
-    if (event.is === 'begun') begun();
     if (event.is === 'warning') warnings.push(event.line);
     if (event.is === 'ended') end = event.received;
     if (event.is === 'created') task = event.task.operationId;
   };
-  const operation = run({ ...buyer, waits }, toOrder(wanted), openInto(delivered), async () => earlier, read);
+  const operation = run(
+    { ...buyer, waits },
+    toOrder(wanted, again),
+    openInto(delivered),
+    async () => earlier,
+    read,
+  );
   let result: unknown;
   let error: LeadpipeError | undefined;
   try {
@@ -149,7 +147,7 @@ async function settleAs(
   const { leads = 0, excluded = 0 } = end ?? {};
   const operationId = end?.operationId ?? error?.details.operationId ?? resumed?.operationId;
   const folder = folderOf(buyer.context.directories.state, operationId ?? '');
-  const kept = await countStoredLeads(folder).catch(() => undefined);
+  const kept = await countReceived(folder).catch(() => undefined);
   return {
     operationId,
     charged: error?.details.charged ?? (leads > 0 && !isFree ? 'yes' : 'no'),
@@ -175,24 +173,29 @@ function toPartial(kind: ToolKind, thrown: unknown, hasSome: boolean): LeadpipeE
 function openInto(delivered: JsonText[]): OpenDelivery {
   return async () => ({
     file: undefined,
-    length: undefined,
+    isPipe: false,
     async write(records) {
       for (const record of records) delivered.push(record);
     },
-    sync: async () => undefined,
-    finish: async () => {},
+    finish: async () => undefined,
     cut: async () => undefined,
   });
 }
 
-function toOrder({ kind, body, onlyNew }: Wanted): Order<ToolKind, BodyOf<ToolKind>> {
+/** All leads that an operation has received. */
+async function countAll({ folder, progress }: Operation): Promise<number> {
+  const stored = await countReceived(folder).catch(() => progress);
+  return Math.max(stored.delivered + stored.excluded, progress.delivered + progress.excluded);
+}
+
+function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind, BodyOf<ToolKind>> {
   return {
     kind,
     body,
     list: { onlyNew },
     keep: true,
     // Marks an operation of a tool. Others are only resumed by the commands that began them.
-    terms: { output: null, options: { tool: true } },
+    terms: { output: null, options: { tool: true, ...(again && { again }) } },
   };
 }
 
@@ -203,8 +206,10 @@ async function readBoughtBefore(
 ): Promise<Bought> {
   const { intent, operationId, progress } = operation;
   const { command } = intent;
-  const answer = await readAnswer(folderOf(context.directories.state, operationId));
-  const failure = answer && isKept(command) && command !== 'search' ? failureOf(command, answer) : undefined;
+  const answer = isAnswer(command)
+    ? await readAnswer(folderOf(context.directories.state, operationId))
+    : undefined;
+  const failure = answer && isAnswer(command) ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
     throw new LeadpipeError('no_result', failure || 'finished without a result', {
       charged: 'no',
@@ -214,6 +219,10 @@ async function readBoughtBefore(
     });
   }
   return { operationId, charged: 'no', stored: true, answer };
+}
+
+function isAnswer(command: string): command is AnswerKind {
+  return kindOf(command)?.keeps === 'answer';
 }
 
 /** The error with which the operation ended, again. */

@@ -7,11 +7,13 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
 import { readPage } from '../operations/kinds/task-follow.ts';
-import { type Operation, readKnown } from '../operations/operation.ts';
+import { readKnown } from '../operations/known-operations.ts';
+import type { Operation } from '../operations/operation.ts';
 import { readHistory, readHistoryRecord } from '../operations/report/history.ts';
+import { isStored, readStored, sliceOf } from '../operations/stored-records.ts';
 import { checkText } from '../requests/within-limits.ts';
 import { toAgentValue } from './agent-json.ts';
-import { readSome, readStored } from './stored.ts';
+
 import { boolean, type FreeRow, integer, list, listed, object, show, string } from './tool.ts';
 
 const free = { readOnlyHint: true, openWorldHint: true } as const;
@@ -149,9 +151,8 @@ export const freeTools: readonly FreeRow[] = [
       let damaged = 0;
       const all = readStored(operation, signal, () => damaged++);
       const [from, max] = output === undefined ? [position, show] : [0, 0];
-      const some = await readSome(all, from, max);
-      if (some === undefined) throw toNothingKept(operation, record.leads_search_id);
-      const { records, count } = some;
+      if (!(await isStored(operation))) throw toNothingKept(operation, record.leads_search_id);
+      const { records, count } = await sliceOf(all, from, max);
       const next = from + records.length;
       const saved = () => options.save(output, operation.intent, readStored(operation, signal));
       return {

@@ -12,17 +12,18 @@ import type { Buyer } from '../operations/buyer.ts';
 import { createJournals } from '../operations/journal/journal-file.ts';
 import { createReader } from '../operations/journal/operation-index.ts';
 import { recordsOf } from '../operations/kinds/kinds.ts';
-import { checkCovered, readBalanceSoon, type WorstCase } from '../operations/money.ts';
-import { readOperation } from '../operations/operation.ts';
+import { readOperation } from '../operations/known-operations.ts';
+import { type Cost, missingPrice, sumOf } from '../operations/prices.ts';
 import { readHistoryRecord } from '../operations/report/history.ts';
-import { exact, toSpending } from '../operations/spending.ts';
+import { checkCovered, readBalanceSoon } from '../operations/reservation.ts';
+import { toSpending } from '../operations/spending.ts';
+import { readStored, sliceOf } from '../operations/stored-records.ts';
 import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue, toCallResult } from './agent-json.ts';
 import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
 import type { Report } from './progress.ts';
-import { readSome, readStored } from './stored.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
 /** The client that calls. */
@@ -194,12 +195,12 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     let settled = await settleAll(buyer, call, !looksFirst, report);
     const unbought = [...settled.values()].filter((one) => 'worst' in one);
     if (unbought.length > 0) {
-      const toCount = sumOf(unbought.filter(({ isCounted }) => !isCounted));
+      const toCount = sumOf(unbought.flatMap(({ isCounted, worst }) => (isCounted ? [] : [worst])));
       if (buyer.spending !== undefined) {
         const costs = { is: 'once', worst: toCount } as const;
         await checkCovered(buyer, costs, await readBalanceSoon(buyer), createReader(buyer.context));
       }
-      const question = asker && (await ask(asker, call, sumOf(unbought)));
+      const question = asker && (await ask(asker, call, sumOf(unbought.map(({ worst }) => worst))));
       if (question !== undefined) return { question };
       settled = await settleAll(buyer, call, true, report);
     }
@@ -210,15 +211,16 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   }
 
   /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
-  async function ask({ canAsk, elicit }: Caller, { what, name }: ToolCall, worst: WorstCase) {
+  async function ask({ canAsk, elicit }: Caller, { what, name }: ToolCall, worst: Cost) {
     if (!canAsk) {
       const words =
         "this server asks the person before it buys, and this client can't ask; nothing was bought";
       throw refused(words, 'confirmation_unavailable');
     }
+    const setting = missingPrice(worst);
     const cost =
-      worst.credits === null
-        ? `It is not known what it costs: the setting ${worst.setting} is not set.`
+      setting !== undefined
+        ? `It is not known what it costs: the setting ${setting} is not set.`
         : `It costs at most ${countOf(worst.credits, 'credit')}.`;
     const params = {
       message: `Buy this? ${toTerminalText(what)}\n${cost}`,
@@ -303,8 +305,7 @@ async function toRecords(
   // If nothing is stored, what is not shown now is lost.
   const [all, max] =
     unrecorded === undefined ? [items ? [items] : stored, show] : [[unrecorded], unrecorded.length];
-  const { records = [], count = 0 } = (await readSome(all, 0, max)) ?? {};
-  // rule: extract.echo, extract.instruction-echo, extract.limit-echo
+  const { records, count } = await sliceOf(all, 0, max);
   const metadata = answer && new JsonView(answer).member('metadata');
   return {
     [name]: records.map(toAgentValue),
@@ -348,15 +349,6 @@ async function settleAll(
 function chargedOf(outcomes: readonly Outcome[]) {
   const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details : one).charged);
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
-}
-
-function sumOf(unbought: readonly Unbought[]): WorstCase {
-  let credits = 0;
-  for (const { worst } of unbought) {
-    if (worst.credits === null) return worst;
-    credits = exact(credits + worst.credits);
-  }
-  return { credits };
 }
 
 function toDeclined(): LeadpipeError {

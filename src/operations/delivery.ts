@@ -1,47 +1,29 @@
 import type { Addition } from '../files/addition.ts';
-import type { HeldLock } from '../files/folder-lock.ts';
-import type { Opening } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
-import type { Progress } from './operation.ts';
 
 /** The port through which records leave. */
 export interface Delivery {
-  /** The file that records go to, as the user named it. Undefined for a stream: no one knows what was read from it. */
+  /** The file that records go to, as the user named it. Undefined for standard output. */
   readonly file: string | undefined;
-  /** Bytes of complete writes in the file so far; undefined where the output has no length. */
-  readonly length: number | undefined;
+  /** Whether it is read by others as it is written (standard output, a FIFO), and so is never written again from the start. */
+  readonly isPipe: boolean;
   /** Resolves when it can take more. */
   write(records: Records): Promise<void>;
   /**
-   * Resolves when everything written is on the disk. Returns the bytes of complete writes in the file, undefined where it has no length.
+   * Everything has been written: the file appears, or the rows are added to it. Without any rows, the file has its header alone. `isPartial`: there
+   * should have been more; such a run without any rows leaves the file as it was. `adding` is awaited right before rows are added to a file, and says how to
+   * see later whether that has happened. Returns the real path of the file, if it is in its place.
    */
-  sync(): Promise<number | undefined>;
-  /**
-   * Everything has been written: the file appears, or the rows are added to it, even if the run fails afterwards. Without any rows, the file has
-   * its header alone.
-   */
-  finish(placing?: Placing): Promise<void>;
+  finish(isPartial?: boolean, adding?: (addition: Addition) => Promise<void>): Promise<string | undefined>;
   /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one, also when it is called again. Does nothing after `finish`. */
   cut(): Promise<string | undefined>;
 }
 
 /**
- * Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. `progress` is
- * what earlier runs have put into the same output, whose lock is `lock`. `operationId` is undefined for one that is not recorded.
+ * Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. `operationId` is undefined
+ * for one that is not recorded, and `announce` is awaited before a file is made.
  */
 export type OpenDelivery = (
-  opening: Opening,
-  progress: Progress | undefined,
-  lock: HeldLock,
   operationId: string | undefined,
+  announce: (file: string) => Promise<void>,
 ) => Promise<Delivery>;
-
-/** How an output is put into place. The functions are awaited, once each, before it is. */
-export interface Placing {
-  /** There should have been more. Such a run without any rows leaves the file as it was. */
-  readonly isPartial?: boolean;
-  /** Every byte is on the disk, in the .part. The length is undefined where there is none. */
-  written?(length: number | undefined): Promise<void>;
-  /** The rows are about to be added to those in the file. If the run is killed now, this describes how to complete it. */
-  adding?(addition: Addition): Promise<void>;
-}

@@ -2,19 +2,21 @@ import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
 import type { EntitySearchRequest } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
-import type { Facts } from '../errors.ts';
-import { isLocked } from '../files/folder-lock.ts';
+import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
+import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRuns, LeftBehind } from './events.ts';
+import type { Intent } from './journal/entries.ts';
+import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
-import { readAnswer } from './journal/stored-answer.ts';
-import type { Order } from './kinds/job.ts';
+import { readAnswer } from './journal/received.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { toRowRequestText } from './kinds/row-request.ts';
-import { type Failed, type Operation, readOperation } from './operation.ts';
+import { readOperation } from './known-operations.ts';
+import type { Failed, Operation } from './operation.ts';
+import type { Order } from './order.ts';
 import { digestsOf, type OrderDigests, type Ordered } from './order-digests.ts';
-import { isPartOf, replacedBy } from './output-owner.ts';
 
 export type Earlier =
   /** Nothing can be reused: it is bought. */
@@ -23,9 +25,6 @@ export type Earlier =
   | {
       readonly is: 'resume';
       readonly operation: Operation;
-      /** Whether the rows go where those of the operation went, and whether the .part there is still its own. */
-      readonly isSameOutput: boolean;
-      readonly isOurs: boolean;
       readonly answers: Answers;
       /** Whether it is bought again where the operation can't be resumed. */
       readonly mayStartOver: boolean;
@@ -59,9 +58,8 @@ interface Asking {
 }
 
 /**
- * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists, agents and previews all ask here. Who buys
- * holds the lock of the output, so that nothing changes meanwhile. Writes nothing. Throws LocalIoError, and ConfigurationError for a journal
- * of the same order that can't be read.
+ * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists, agents and previews all ask here. Writes nothing. Throws
+ * LocalIoError, and ConfigurationError for a journal of the same order that can't be read.
  */
 export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
@@ -77,23 +75,84 @@ export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): P
 }
 
 /**
- * One operation that the user named, into this output. Throws LocalIoError where a later one has written the output again: its rows would be
- * lost. `elsewhere` is what to do then.
+ * One operation that the user named. Throws UsageError where its output, which stays the same, has rows of a later operation now. `elsewhere` is what to do
+ * then.
  */
 export async function findNamed(
   buyer: Buyer,
   order: Order,
   operation: Operation,
-  isSameOutput: boolean,
   elsewhere: Facts,
   reader: Reader,
 ): Promise<Earlier> {
-  const isOurs = isSameOutput && (await isPartOf(reader, operation, elsewhere));
+  const later = await placedLater(order, operation, reader);
+  if (later !== undefined) {
+    throw new UsageError(`${order.terms.output} has rows of a later operation, ${later}`, elsewhere);
+  }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
     for await (const one of operationsBy(await openAsking(buyer, order, reader), 'run')) answers.push(one);
   }
-  return { is: 'resume', operation, isSameOutput, isOurs, answers, mayStartOver: false };
+  return { is: 'resume', operation, answers, mayStartOver: false };
+}
+
+/** The operation that has put its rows into the output after this one began; undefined where there is none, or where rows are added. */
+async function placedLater(
+  { terms: { options, output } }: Order,
+  { intent, operationId }: Operation,
+  { openIndex }: Reader,
+): Promise<string | undefined> {
+  if (output === null || output !== intent.output || options.append === true) return undefined;
+  for (const line of (await openIndex()).newest()) {
+    if (line.op === operationId && line.is === 'begun') return undefined;
+    if (line.is === 'placed' && line.op !== operationId && line.output === intent.index.output)
+      return line.op;
+  }
+  return undefined;
+}
+
+/**
+ * Throws `temporary` where the same order began since the `reader` has read the index, so that the one that is begun twice at once is bought only once.
+ * It is asked under the lock of the index. Undefined where the same order may begin any number of times.
+ */
+export function toBegunCheck(
+  { journals, openIndex }: Reader,
+  intent: Intent,
+): ((index: OperationIndex) => Promise<void>) | undefined {
+  const { like, same } = intent.index;
+  const isTool = intent.options.tool === true;
+  if (same === undefined && !isTool) return undefined;
+  const find = (index: OperationIndex) =>
+    same === undefined ? index.find('like', like) : index.find('same', same);
+  return async (index) => {
+    const known = new Set([...find(await openIndex())].map(({ op }) => op));
+    for (const line of find(index)) {
+      if (line.is !== 'begun') continue;
+      const folder = folderOf(journals.stateDir, line.op);
+      if (known.has(line.op) && !isLocked(folder)) continue;
+      const other = await readOperation(journals, line.op).catch(() => undefined);
+      // It has not written its own intent yet, so it is compared by what the index says.
+      if (other !== undefined && !isSameOrder(other.intent, intent, isTool)) continue;
+      throw toBegun(folder, line.op);
+    }
+  };
+}
+
+/** Lists of the same output are the same if their rows come from the same file; calls of agents if their requests are the same to the letter. */
+function isSameOrder(one: Intent, other: Intent, isTool: boolean): boolean {
+  if (isTool) return (one.requested ?? one.body) === (other.requested ?? other.body);
+  return one.options.input === other.options.input;
+}
+
+function toBegun(folder: string, operationId: string): LeadpipeError {
+  return (
+    lockedError(folder, operationId) ??
+    new LeadpipeError('temporary', `the same command was run at the same time (${operationId})`, {
+      type: 'operation_locked',
+      charged: 'no',
+      hint: 'Nothing was bought by this one. Run it again: it then continues the other one, if there is anything left.',
+    })
+  );
 }
 
 async function openAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
@@ -129,9 +188,7 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
     (await findUnanswered(asking)) ??
     (await (order.kind === 'search' ? findSearch(asking) : findUnfinished(asking)));
   if (found !== undefined) {
-    const isOurs = (await replacedBy(asking.reader, found)) === undefined;
-    const resumed = { operation: found, isSameOutput: true, isOurs, answers, mayStartOver: true };
-    return { is: 'resume', ...resumed };
+    return { is: 'resume', operation: found, answers, mayStartOver: true };
   }
   const { endpoint, keeps } = kindOf(order.kind) ?? {};
   // The newest run of the same request with the same output: the service does not send its answer again.
@@ -280,12 +337,11 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   const isFresh = age < storedMs;
   if (!isBegun || isDropped) return noEarlierRun;
   const stored = { is: 'stored', operation } as const;
-  const resumed = { is: 'resume', operation, isSameOutput: false, isOurs: false } as const;
-  const resume = { ...resumed, answers: [], mayStartOver: true };
+  const resume = { is: 'resume', operation, answers: [], mayStartOver: true } as const;
   // Nothing arrived, and it may have been charged: it is never bought with another key.
   if (isInDoubt) return failed?.isGone ? { is: 'lost', operation, failed } : resume;
   if (asking.order.kind === 'search') {
-    if (!isComplete && resumes === 'rest' && progress.written === undefined) return resume;
+    if (!isComplete && resumes === 'rest' && !progress.isAnswered) return resume;
     return isFresh ? stored : noEarlierRun;
   }
   const isCreation = asking.order.kind === 'task create';

@@ -5,8 +5,8 @@ import type { Preview } from '../transport/request.ts';
 import type { ListCounts } from './kinds/list-outcome.ts';
 import type { CountedRows } from './kinds/list-rows.ts';
 import type { RowFailure } from './kinds/row-outcome.ts';
-import type { WorstCase } from './money.ts';
 import type { Operation } from './operation.ts';
+import type { Cost } from './prices.ts';
 
 /** The steps that take time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';
@@ -39,26 +39,25 @@ export type OperationEvent =
   | { readonly is: 'earlier'; readonly runs: EarlierRuns }
   /** An operation is resumed. */
   | { readonly is: 'resuming'; readonly resuming: Resuming }
-  /** The last page of a task, which begins at this position, is printed again. */
-  | { readonly is: 'resuming_from'; readonly position: number }
-  /** The rows in the file are gone: the whole task is read again. */
-  | { readonly is: 'reading_again'; readonly why: Error }
   /** The first row of a list that this run buys, before it is sent. */
   | { readonly is: 'first_row'; readonly row: InputRow; readonly sends: string }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
-  /** A list is over, or was stopped: the most that its rows have cost, null where that is not known. */
-  | {
-      readonly is: 'rows_ended';
-      readonly counts: ListCounts;
-      readonly credits: number | null;
-      readonly charged: Charged;
-    }
+  /** A list is over, or was stopped. */
+  | { readonly is: 'rows_ended'; readonly counts: ListCounts; readonly charged: Charged }
   /** How many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
   /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
-  /** The balance before and after a purchase, where a limit asks for it; `after` is undefined where the service did not answer at once. */
-  | { readonly is: 'balance'; readonly before: number; readonly after: number | undefined }
+  /**
+   * The run is over: what its operation has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
+   * it; `after` is undefined where the service did not answer at once.
+   */
+  | {
+      readonly is: 'settled';
+      readonly cost: Cost;
+      readonly earlier: Cost;
+      readonly balance: { readonly before: number; readonly after: number | undefined } | undefined;
+    }
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly received?: Received };
 
@@ -66,7 +65,7 @@ export type OperationEvent =
 export interface Previewed {
   /** What would be sent, of a list the first request; undefined where nothing would be sent that can cost. */
   readonly request: Preview | undefined;
-  readonly worst: WorstCase;
+  readonly worst: Cost;
   /** The balance, if the service told it. */
   readonly available: number | undefined;
   /** For a list. */

@@ -1,9 +1,65 @@
+import type { Context } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
-import { sizeOfStoredLeads } from './journal/leads.ts';
+import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
+import { type Journal, naming, openJournal } from './journal/journal.ts';
+import { createJournals, type Journals, readEntries, toUnknownOperation } from './journal/journal-file.ts';
 import { createReader, damagedKind, type IndexContext, type Reader } from './journal/operation-index.ts';
+import { sizeOfReceived } from './journal/received.ts';
 import { kindOf } from './kinds/kinds.ts';
-import { type Operation, readOperation } from './operation.ts';
+import { fold, type Operation } from './operation.ts';
+
+/** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
+export async function readOperation(journals: Journals, operationId: string): Promise<Operation | undefined> {
+  const entries = await readEntries(journals, operationId);
+  return entries && fold(folderOf(journals.stateDir, operationId), entries);
+}
+
+/** As `readOperation`. Throws `not_found` where there is none. */
+export async function readKnown(
+  { directories }: Pick<Context, 'directories'>,
+  operationId: string,
+  journals: Journals = createJournals(directories.state),
+): Promise<Operation> {
+  const { state } = directories;
+  const operation = isOperationId(operationId) ? await readOperation(journals, operationId) : undefined;
+  if (operation !== undefined) return operation;
+  throw toUnknownOperation(operationId, await listOperations(state));
+}
+
+/** Pure: one line that says what can't be read, and what to do about it. */
+export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}
+
+/**
+ * Opens and locks the journal of an operation, to resume it, and says what the operation is. `journals` are those that were read before.
+ * Throws as `openJournal`.
+ */
+export async function openOperation(
+  context: IndexContext,
+  operationId: string,
+  journals?: Journals,
+): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
+  const { journal, entries } = await openJournal(context, operationId, journals?.known(operationId));
+  return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
+}
+
+/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
+export async function withOperation<T>(
+  context: IndexContext,
+  operationId: string,
+  work: (journal: Journal, operation: Operation) => Promise<T>,
+): Promise<T> {
+  const { journal, operation } = await openOperation(context, operationId);
+  try {
+    return await work(journal, operation);
+  } catch (error) {
+    throw naming(error, operationId);
+  } finally {
+    await journal.close();
+  }
+}
 
 /**
  * Operations that stopped early and can be resumed, newest first, unless another operation has read their task to its end. Also those whose
@@ -48,7 +104,7 @@ export async function killedRuns({ journals, openIndex }: Reader, ids: readonly 
     if (operation === undefined || isLocked(operation.folder)) continue;
     const { folder, isSearch, phase } = operation;
     if (phase === 'ended') continue;
-    if (!isSearch || (await sizeOfStoredLeads(folder)) !== undefined) killed.unshift(line.op);
+    if (!isSearch || (await sizeOfReceived(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;
 }

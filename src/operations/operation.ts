@@ -1,27 +1,18 @@
 import { basename } from 'node:path';
-import type { Context } from '../context.ts';
+import { limits } from '../contract/limits.ts';
 import type { TaskState } from '../contract/types.ts';
-import type { Charged, LeadpipeError, Outcome } from '../errors.ts';
+import type { Charged, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
-import type { HeldLock } from '../files/folder-lock.ts';
-import type { EntryOf, Intent } from './journal/entries.ts';
-import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
-import { type Journal, naming, openJournal } from './journal/journal.ts';
-import {
-  createJournals,
-  type Entries,
-  type Journals,
-  readEntries,
-  toUnknownOperation,
-} from './journal/journal-file.ts';
-import type { IndexContext } from './journal/operation-index.ts';
+import type { EntryOf, Intent, JournalEntry } from './journal/entries.ts';
+import type { Entries } from './journal/journal-file.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
+import { type Cost, nothing, sumOf, times } from './prices.ts';
 
 /**
- * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is here, but perhaps not
- * in its place. `placing`: rows are being added to a file.
+ * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is stored here, but its file is
+ * perhaps not in its place.
  */
-export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'placing' | 'ended';
+export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'ended';
 
 /** What resuming it means: the same purchase is resumed, the rest is bought, or there is nothing to resume. */
 export type Resumes = 'itself' | 'rest' | 'no';
@@ -31,76 +22,47 @@ export interface Part {
   readonly idempotencyKey: string;
   /** Exactly what is sent. */
   readonly body: string;
-  /** The most that it can cost; null where that is not known. */
-  readonly worstCase: number | null;
-  /** Whether the service may have received it. */
+  /** The most that it can cost. */
+  readonly worst: Cost;
+  /** Whether the service may have received it, and when it was sent. */
   isSent: boolean;
+  sentAt: string | undefined;
   leadsSearchId: string | undefined;
-  /** What this part alone has received: leads that were delivered, and that were dropped on this machine. */
-  delivered: number;
-  excluded: number;
+  /** How many records it has received alone; undefined while the journal does not say it. */
+  received: number | undefined;
   /** How it ended; undefined while it has not. */
   outcome: Outcome | undefined;
   charged: Charged | undefined;
 }
 
-/** What shapes the output. It is stored, so that a later run can continue the output in the same form. */
+/** What shapes the output. It is stored, so that a later run can print the output in the same form. */
 export type OutputTerms = Pick<Intent, 'output' | 'options'>;
 
 /** What an operation is, and how far it has got. All questions about a journal are answered here. */
 export type Operation = ReturnType<typeof fold>;
 
-export type Progress = ReturnType<typeof createProgress>;
-
-/** What the runs of an operation have received and written so far. A fresh run begins with this. */
-function createProgress(intent: Intent) {
-  const start = Number(intent.options.pts ?? 0);
-  return {
-    /** Of the task, or of the search; undefined while the service has not told it. */
-    leadsSearchId: intent.leads_search_id,
-    /** Whether this operation has got its ID from the service. */
-    isNamed: false,
-    requestId: undefined as string | undefined,
-    /** Whether the one answer has arrived. */
-    isAnswered: false,
-    /** Leads that were delivered, and that were dropped on this machine. The service has sent both. */
-    delivered: 0,
-    excluded: 0,
-    /** How many of the delivered leads were certainly in the output. */
-    counted: 0,
-    /** For a task: the first position of the output, the next position, and the first position of the last page. */
-    start,
-    position: start,
-    lastPage: start,
-    hasPage: false,
-    /** Whether the journal has counted what arrived, even if that was nothing. */
-    hasCounts: false,
-    state: undefined as TaskState | undefined,
-    readyCount: undefined as number | undefined,
-    /** The enrich fields of the first page: the columns were made from them. */
-    enrichFields: undefined as readonly string[] | undefined,
-    /** Bytes of the output that are ours and on the disk; undefined where it has no length, or may not have been opened. */
-    outputLength: undefined as number | undefined,
-    /** Everything is on the disk, and only the file's name may be missing. */
-    written: undefined as Written | undefined,
-    /** The digest of the path of the output that was opened last; another one where it was resumed into another file. */
-    output: intent.index.output,
-    /** Whether the output was opened, and whether its rows have all been added to a file. */
-    hasOpened: false,
-    isAdded: false,
-    /** Rows that are perhaps only partly added to a file. */
-    adding: undefined as (Addition & { readonly rows?: string }) | undefined,
-    /** How often rows were added, and the files that say which rows these are. */
-    additions: 0,
-    added: [] as readonly string[],
-  };
-}
-
-interface Written {
-  readonly state: TaskState | undefined;
-  readonly readyCount: number | undefined;
-  readonly outputLength: number | undefined;
-  readonly stopReason: string | undefined;
+/** What the runs of an operation have received so far. */
+interface Progress {
+  /** Of the task, or of the search; undefined while the service has not told it. */
+  leadsSearchId: string | undefined;
+  /** Whether this operation has got its ID from the service. */
+  isNamed: boolean;
+  requestId: string | undefined;
+  /** Records that were delivered, and that were dropped on this machine, as far as the journal says it. The service has sent both. */
+  delivered: number;
+  excluded: number;
+  /** How many records were certainly written to standard output. */
+  printed: number;
+  /** For a task: its first position and the next one, by the pages that are stored. */
+  readonly start: number;
+  position: number;
+  /** Whether the journal has counted what arrived, even if that was nothing. */
+  hasCounts: boolean;
+  state: TaskState | undefined;
+  readyCount: number | undefined;
+  stopReason: string | undefined;
+  /** Everything has arrived, and is stored. */
+  isAnswered: boolean;
 }
 
 /** How a request ended without an answer. `isGone`: the service does not send the answer again. */
@@ -113,61 +75,63 @@ export interface Failed {
   readonly isGone: boolean;
 }
 
-/** There is nothing left to do. `sentRows`: of a list, the rows that may have been charged. */
+/** There is nothing left to do. */
 export interface End {
   readonly outcome: Outcome;
-  readonly state: TaskState | undefined;
-  readonly readyCount: number | undefined;
   readonly charged: Charged | undefined;
   readonly leads: number | undefined;
-  readonly stopReason: string | undefined;
-  readonly sentRows: number | undefined;
 }
 
 /** Pure: an operation, from all entries of its own journal. Its folder is named after it. */
 export function fold(folder: string, entries: Entries) {
   const [intent] = entries;
-  let progress = createProgress(intent);
-  let { options } = intent;
-  let pages = new Map<number, EntryOf<'page'>>();
-  let isSent = false;
-  let isCounted = false;
-  let isComplete = false;
-  let isDropped = false;
+  const { command } = intent;
+  const start = Number(intent.options.pts ?? 0);
+  const progress: Progress = {
+    leadsSearchId: intent.leads_search_id,
+    isNamed: false,
+    requestId: undefined,
+    delivered: 0,
+    excluded: 0,
+    printed: 0,
+    start,
+    position: start,
+    hasCounts: false,
+    state: undefined,
+    readyCount: undefined,
+    stopReason: undefined,
+    isAnswered: false,
+  };
+  const parts: Part[] = intent.idempotency_key === undefined ? [] : [toPart(intent)];
+  /** What parts before the last one have received, and how the operation had ended then. */
+  let before = { received: 0, end: undefined as End | undefined };
+  let [isSent, isComplete, isDropped] = [false, false, false];
   let end: End | undefined;
   let failed: Failed | undefined;
   let creditsAfter: number | undefined;
-  let rows: string | undefined;
-  /** Of a list: the rows that runs have sent which are settled, and whether one is not. */
-  let sentBefore = 0;
+  /** Of a list: how many rows were sent when its last run ended, and whether a run has not ended. */
+  let sentRows = 0;
   let isOpen = true;
-  const parts: Part[] = [];
-  /** What earlier parts have received, and how they had ended. */
-  let before = { delivered: 0, excluded: 0, end };
+  let countedAt = intent.time;
+  const files: string[] = [];
+  const additions: Addition[] = [];
 
-  for (const entry of entries) {
+  const take = (entry: JournalEntry): void => {
     const part = parts.at(-1);
     switch (entry.type) {
       case 'intent':
-        if (entry.idempotency_key !== undefined && entry.body !== undefined) parts.push(toPart(entry));
         break;
-      case 'rest': {
-        const { delivered, excluded } = entry;
-        if (part !== undefined) {
-          part.delivered += delivered - progress.delivered;
-          part.excluded += excluded - progress.excluded;
-        }
-        before = { delivered, excluded, end };
-        Object.assign(progress, { delivered, excluded, counted: delivered, hasCounts: true });
-        // The rest counts for itself what it has printed.
-        [isCounted, end, progress.written] = [false, undefined, undefined];
+      case 'rest':
+        before = { received: entry.delivered + entry.excluded, end };
+        if (part !== undefined) part.received ??= before.received - receivedBefore(parts);
+        Object.assign(progress, { delivered: entry.delivered, excluded: entry.excluded, hasCounts: true });
+        end = undefined;
+        countedAt = entry.time;
         parts.push(toPart(entry));
         break;
-      }
       case 'sent':
         isSent = true;
-        if (part !== undefined) part.isSent = true;
-        progress.isAdded = false;
+        if (part !== undefined) Object.assign(part, { isSent: true, sentAt: entry.time });
         break;
       case 'created':
         progress.leadsSearchId = entry.leads_search_id;
@@ -175,76 +139,33 @@ export function fold(folder: string, entries: Entries) {
         progress.isNamed = true;
         progress.requestId = entry.request_id ?? progress.requestId;
         break;
-      case 'batch': {
-        const { delivered, excluded = 0, output_length } = entry;
-        progress.leadsSearchId = entry.leads_search_id ?? progress.leadsSearchId;
-        progress.requestId = entry.request_id ?? progress.requestId;
-        progress.delivered = before.delivered + delivered;
-        progress.excluded = before.excluded + excluded;
-        if (part !== undefined) {
-          Object.assign(part, { delivered, excluded });
-          part.leadsSearchId ??= entry.leads_search_id ?? undefined;
-        }
-        // If the last batch has no length, an earlier one does.
-        if (output_length !== null || !isCounted) progress.counted = progress.delivered;
-        isCounted ||= output_length !== null;
-        progress.hasCounts = true;
-        break;
-      }
       case 'page': {
-        pages.set(entry.pts, entry);
-        const some = [...pages.values()];
-        progress.excluded = some.reduce((sum, { excluded = 0 }) => sum + excluded, 0);
-        progress.delivered = some.reduce((sum, { count }) => sum + count, 0) - progress.excluded;
-        progress.enrichFields = progress.hasPage ? progress.enrichFields : entry.enrich_fields;
-        progress.hasPage = true;
+        const { count, excluded = 0, next, ready_count, state } = entry;
+        progress.delivered += count - excluded;
+        progress.excluded += excluded;
         progress.hasCounts = true;
-        progress.position = entry.next;
-        progress.lastPage = entry.pts;
-        progress.state = entry.state ?? progress.state;
-        progress.readyCount = entry.ready_count;
-        progress.outputLength = entry.output_length ?? undefined;
+        progress.position = next;
+        progress.state = state ?? progress.state;
+        progress.readyCount = ready_count;
         break;
       }
-      case 'restarted':
-        progress = toUnwritten(intent, progress);
-        options = entry.options;
-        pages = new Map();
-        break;
-      case 'opened':
-        progress.hasOpened = true;
-        progress.output = entry.output ?? intent.index.output;
-        progress.isAdded = false;
-        progress.adding = undefined;
-        progress.outputLength = entry.output_length;
-        rows = undefined;
-        break;
-      case 'written': {
-        const { state, ready_count, output_length, stop_reason } = entry;
-        progress.written = {
-          state: state ?? undefined,
-          readyCount: ready_count ?? undefined,
-          outputLength: output_length ?? undefined,
-          stopReason: stop_reason ?? undefined,
-        };
-        break;
-      }
-      case 'adding': {
-        const { type: _, ...adding } = entry;
-        progress.adding = adding;
-        progress.additions++;
-        rows = adding.rows;
-        break;
-      }
-      case 'placed':
-        progress.isAdded = true;
-        progress.adding = undefined;
-        if (rows !== undefined) progress.added = [...progress.added, rows];
-        rows = undefined;
-        break;
       case 'answered':
         progress.isAnswered = true;
         progress.requestId = entry.request_id ?? progress.requestId;
+        progress.state = entry.state ?? progress.state;
+        progress.readyCount = entry.ready_count ?? progress.readyCount;
+        progress.stopReason = entry.stop_reason ?? undefined;
+        break;
+      case 'printed':
+        progress.printed = entry.records;
+        break;
+      case 'part':
+        files.push(entry.file);
+        break;
+      case 'adding':
+        additions.push(entry);
+        break;
+      case 'placed':
         break;
       case 'failed': {
         const { outcome, message, error_type, request_id, charged, gone } = entry;
@@ -262,45 +183,49 @@ export function fold(folder: string, entries: Entries) {
       case 'balance':
         creditsAfter = entry.credits;
         break;
-      // What these cost is added up by the index.
+      // What this can cost is added up by the index.
       case 'reserved':
         isOpen = true;
+        countedAt = entry.time;
         break;
       case 'spent':
         isOpen = false;
-        sentBefore = entry.sent_rows;
+        sentRows = entry.sent_rows ?? sentRows;
         break;
-      case 'terminal': {
-        const { charged, dropped, outcome } = entry;
-        isOpen = false;
-        sentBefore = entry.sent_rows ?? sentBefore;
-        if (part !== undefined) Object.assign(part, { outcome, charged });
-        // The rest was refused: what came before is as it was.
-        if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
-          end = before.end;
-          break;
-        }
-        isComplete ||= outcome === 'complete';
-        isDropped ||= dropped === true;
-        end = {
-          outcome,
-          state: entry.state ?? undefined,
-          readyCount: entry.ready_count ?? undefined,
-          charged,
-          leads: entry.leads,
-          stopReason: entry.stop_reason ?? undefined,
-          sentRows: entry.sent_rows,
-        };
+      case 'terminal':
+        takeEnd(entry, part);
         break;
-      }
       default:
         entry satisfies never;
     }
+  };
+
+  function takeEnd(entry: EntryOf<'terminal'>, part: Part | undefined): void {
+    const { charged, dropped, excluded = progress.excluded, leads, outcome } = entry;
+    isOpen = false;
+    sentRows = entry.sent_rows ?? sentRows;
+    if (part !== undefined) Object.assign(part, { outcome, charged });
+    // The rest was refused: what came before is as it was.
+    if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
+      end = before.end;
+      return;
+    }
+    if (leads !== undefined) {
+      Object.assign(progress, { delivered: leads, excluded, hasCounts: true });
+      if (part !== undefined) part.received = leads + excluded - before.received;
+    }
+    progress.state = entry.state ?? progress.state;
+    progress.readyCount = entry.ready_count ?? progress.readyCount;
+    progress.stopReason = entry.stop_reason ?? progress.stopReason;
+    isComplete ||= outcome === 'complete';
+    isDropped ||= dropped === true;
+    end = { outcome, charged, leads };
   }
 
-  const { command } = intent;
+  for (const entry of entries) take(entry);
+
   const isList = rowsOf(command) !== undefined;
-  const isSearch = kindOf(command)?.keeps === 'leads';
+  const isSearch = command === 'search';
   const hasReceived = progress.delivered + progress.excluded > 0;
   const isFreeEnd = end !== undefined && end.outcome !== 'complete' && end.charged === 'no';
   /** Something was sent, and was not refused at no cost. */
@@ -313,14 +238,13 @@ export function fold(folder: string, entries: Entries) {
     end === undefined &&
     last.outcome === undefined &&
     last.leadsSearchId === undefined &&
-    last.delivered + last.excluded === 0 &&
+    !last.received &&
     !progress.isAnswered;
 
   function toPhase(): Phase {
     if (end !== undefined) return 'ended';
-    if (progress.adding !== undefined) return 'placing';
-    if (progress.written !== undefined || progress.isAnswered) return 'received';
-    if (progress.isNamed || progress.hasPage || hasReceived || (isList && isSent)) return 'receiving';
+    if (progress.isAnswered) return 'received';
+    if (progress.isNamed || progress.hasCounts || hasReceived || (isList && isSent)) return 'receiving';
     return isSent ? 'sent' : 'new';
   }
 
@@ -334,12 +258,14 @@ export function fold(folder: string, entries: Entries) {
     return end === undefined || isReaderGone ? 'itself' : 'no';
   }
 
-  return {
+  const operation = {
     operationId: basename(folder),
     folder,
     intent,
-    /** The output, as the last run asked for it. */
-    terms: { output: intent.output, options } as OutputTerms,
+    /** All that its journal says, for what is added to it. */
+    entries,
+    /** The output for which it was begun. */
+    terms: { output: intent.output, options: intent.options } as OutputTerms,
     phase: toPhase(),
     resumes: toResumes(),
     progress: progress as Readonly<Progress>,
@@ -349,9 +275,16 @@ export function fold(folder: string, entries: Entries) {
     creditsAfter,
     /** Its purchases, in their order; none for what is free, and for a list, whose rows are purchases. */
     parts: parts as readonly Readonly<Part>[],
+    /** The files that its runs have made beside their outputs, and may have left. */
+    files: files as readonly string[],
+    /** Rows that its runs have added to files, or were about to. */
+    additions: additions as readonly Addition[],
     isSearch,
-    /** Of a list whose last run was killed: how many rows had been sent before it. */
-    openRun: isList && isOpen ? { sentBefore } : undefined,
+    /** Of a list: how many rows had been sent when its last run ended that has said so; and whether a later one was killed, or is active. */
+    sentRows,
+    isRunOpen: isList && isOpen,
+    /** When what it can cost was counted for the last time. */
+    countedAt,
     /** Whether the service may have received something of it. */
     isSent,
     isComplete,
@@ -364,82 +297,48 @@ export function fold(folder: string, entries: Entries) {
     isRefused: end !== undefined && !isBegun,
     isReaderGone,
   };
+  return operation;
 }
 
-function toPart({ idempotency_key = '', body = '', worst_case = null }: Intent | EntryOf<'rest'>): Part {
+/** Pure: the records that all parts but the last have received. */
+function receivedBefore(parts: readonly Part[]): number {
+  return parts.slice(0, -1).reduce((sum, { received = 0 }) => sum + received, 0);
+}
+
+function toPart(entry: Intent | EntryOf<'rest'>): Part {
+  const { idempotency_key = '', body = '', worst_case = nothing } = entry;
   return {
     idempotencyKey: idempotency_key,
     body,
-    worstCase: worst_case,
+    worst: worst_case,
     isSent: false,
+    sentAt: undefined,
     leadsSearchId: undefined,
-    delivered: 0,
-    excluded: 0,
+    received: undefined,
     outcome: undefined,
     charged: undefined,
   };
 }
 
-/** Pure: the progress without what was written: only what the service told is still true. */
-function toUnwritten(intent: Intent, progress: Progress): Progress {
-  const { leadsSearchId, isNamed, requestId, hasOpened, additions, added } = progress;
-  return { ...createProgress(intent), leadsSearchId, isNamed, requestId, hasOpened, additions, added };
-}
-
-/** Pure: the progress of an operation whose output is written from the start. */
-export function toRestarted({ intent, progress }: Operation): Progress {
-  return toUnwritten(intent, progress);
-}
-
-/** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
-export async function readOperation(journals: Journals, operationId: string): Promise<Operation | undefined> {
-  const entries = await readEntries(journals, operationId);
-  return entries && fold(folderOf(journals.stateDir, operationId), entries);
-}
-
-/** As `readOperation`. Throws `not_found` where there is none. */
-export async function readKnown(
-  { directories }: Pick<Context, 'directories'>,
-  operationId: string,
-  journals: Journals = createJournals(directories.state),
-): Promise<Operation> {
-  const { state } = directories;
-  const operation = isOperationId(operationId) ? await readOperation(journals, operationId) : undefined;
-  if (operation !== undefined) return operation;
-  throw toUnknownOperation(operationId, await listOperations(state));
-}
-
-/** Pure: one line that says what can't be read, and what to do about it. */
-export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
-  return hint === undefined ? message : `${message}. ${hint}`;
-}
-
 /**
- * Opens and locks the journal of an operation, to resume it, and says what the operation is. `journals` are those that were read before.
- * Throws as `openJournal`.
+ * Pure: what an operation has cost at most, over all its runs: the one answer, which is written into its last entry. `sentRows` are the rows of a list that
+ * were sent and may have been charged. Only of searches and tasks does the interface say that they are settled by what they brought; of all others
+ * the worst case holds, unless nothing was charged.
  */
-export async function openOperation(
-  context: IndexContext,
-  operationId: string,
-  output?: HeldLock,
-  journals?: Journals,
-): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
-  const { journal, entries } = await openJournal(context, operationId, output, journals?.known(operationId));
-  return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
+export function costOf(
+  { intent, parts, sentRows: known }: Pick<Operation, 'intent' | 'parts' | 'sentRows'>,
+  sentRows = known,
+): Cost {
+  const { command, worst_case = nothing } = intent;
+  // Each row that was sent may have cost as much as a row can.
+  if (rowsOf(command) !== undefined) return times(worst_case, sentRows);
+  return sumOf(parts.map((part) => costOfPart(command, part)));
 }
 
-/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
-export async function withOperation<T>(
-  context: IndexContext,
-  operationId: string,
-  work: (journal: Journal, operation: Operation) => Promise<T>,
-): Promise<T> {
-  const { journal, operation } = await openOperation(context, operationId);
-  try {
-    return await work(journal, operation);
-  } catch (error) {
-    throw naming(error, operationId);
-  } finally {
-    await journal.close();
-  }
+function costOfPart(command: string, { body, charged, outcome, received, worst }: Part): Cost {
+  if (charged === 'no') return nothing;
+  const isSettled = (command === 'search' || command === 'task run') && outcome === 'complete';
+  if (!isSettled || received === undefined) return worst;
+  const { limit = limits.entityLimit.default }: { limit?: number } = JSON.parse(body);
+  return times(worst, Math.min(1, received / limit));
 }

@@ -1,5 +1,5 @@
 import { digestOf } from '../digest.ts';
-import { realPathOf } from '../files/target.ts';
+import { targetOf } from '../files/target.ts';
 import type { Indexed, Intent } from './journal/entries.ts';
 import { isTask, rowsOf } from './kinds/kinds.ts';
 import { rowRequestOf, toRowRequestText } from './kinds/row-request.ts';
@@ -20,7 +20,7 @@ const form = ['format', 'append', 'columns', 'csv_raw', 'delimiter', 'positions'
 export async function digestsOf(order: Ordered) {
   const { command, options, origin, output } = order;
   const request = [command, origin, requestOf(order)];
-  const path = output === null ? undefined : await realPathOf(output);
+  const path = output === null ? undefined : await targetOf(output);
   const shape = form.map((name) => options[name] ?? null);
   return {
     /** The same for the same order from the same service. */
@@ -55,15 +55,14 @@ export type NewIntent = Omit<Intent, 'index' | 'number'>;
 
 /** The same intent with what the index holds of it: the journal stores it, and does not know what is bought. */
 export async function withDigests(intent: NewIntent): Promise<Intent> {
-  const { command, idempotency_key: key, leads_search_id, reserved, unknown, worst_case } = intent;
+  const { command, idempotency_key: key, leads_search_id, reserved, worst_case } = intent;
   // The worst case of a list is that of one row.
-  const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : 0);
+  const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : undefined);
   const index: Indexed = {
     ...(await digestsOf(intent)),
     key: key === undefined ? undefined : digestOf(key),
     task: leads_search_id,
-    worst: worst || undefined,
-    unknown,
+    worst,
     // Searches have an ID, too, but nothing looks for them by it.
     is_task: isTask(command) || undefined,
   };

@@ -1,21 +1,20 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
-import { digestOf } from '../digest.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
-import { type HeldLock, isLocked, lockOutput, noLock } from '../files/folder-lock.ts';
-import { realPathOf } from '../files/target.ts';
+import { isLocked } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
+import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
-import { type Earlier, findEarlier } from './earlier.ts';
+import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
 import { type BoughtTask, type EarlierRuns, type LeftBehind, type Running, warningsOf } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
+import type { IndexLine } from './journal/index-lines.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
-import type { Journals } from './journal/journal-file.ts';
+import type { Entries, Journals } from './journal/journal-file.ts';
 import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
-import { asSettled, settleKilledRun } from './killed-list.ts';
+import { countRows } from './journal/stored-rows.ts';
 import type { Bought } from './kinds/answer.ts';
-import type { Job, Order, Plan, PlanRequest } from './kinds/job.ts';
 import {
   type AnswerKind,
   isPaid,
@@ -29,20 +28,23 @@ import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
+import { openOperation } from './known-operations.ts';
+import { costOf, fold, type Operation } from './operation.ts';
+import type { Order } from './order.ts';
+import { type NewIntent, withDigests } from './order-digests.ts';
+import { type Cost, creditsOf, nothing, times } from './prices.ts';
+import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
+  type Reservation,
   readBalanceSoon,
   reserve,
-  toAdmit,
   toCounted,
   withNumbers,
   worstOf,
-  worstOfRows,
-} from './money.ts';
-import { type Operation, openOperation } from './operation.ts';
-import { type NewIntent, withDigests } from './order-digests.ts';
-import { completeAdditionTo } from './output-owner.ts';
-import { pruneIfDue } from './prune-if-due.ts';
+} from './reservation.ts';
+import { createOutput, type Output } from './run-output.ts';
+import type { Plan, Run } from './run-state.ts';
 
 export type { Order };
 
@@ -60,10 +62,10 @@ export type Runnable = keyof Results;
 export const balanceMs = 300;
 
 /**
- * The one way to buy. It locks the output, looks for an earlier run of the same order, reserves what it can cost, and writes down what will
- * be sent before its kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an
- * earlier run, unless the caller knows one, which is among the journals that it has `read`. Returns undefined after a preview. An error names an operation that has begun. Throws UsageError,
- * LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
+ * The one way to buy. It looks for an earlier run of the same order, reserves what this one can cost, and writes down what will be sent before its
+ * kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run, unless the caller
+ * knows one, which is among the journals that it has `read`. Returns undefined after a preview. An error names an operation that has begun. Throws
+ * UsageError, LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
@@ -74,115 +76,151 @@ export async function* run<Kind extends Runnable>(
 ): Running<Results[Kind] | undefined> {
   if (order.isPreview) return void (yield* preview(buyer, order, find));
   const { context } = buyer;
-  const { output } = order.terms;
-  const lock =
-    output === null
-      ? undefined
-      : await lockOutput(context, output).catch((error) => Promise.reject(toUnsent(error)));
   try {
     const reader = createReader(context, read);
-    if (lock !== undefined && output !== null) await completeAdditionTo(context, reader, output);
     const earlier = await find(reader);
-    const path = lock && output !== null ? digestOf(await realPathOf(output)) : undefined;
-    const place: Place = { open, reader, output: path, lock: lock ?? noLock };
-    if (earlier.is === 'resume') {
-      const { operationId } = earlier.operation;
-      const { journal, operation } = await openOperation(context, operationId, lock, reader.journals);
-      const resumed = { ...earlier, operation };
-      const result = yield* resume<Kind>(buyer, order, place, resumed, journal);
-      if (!('left' in result)) return result.result;
-      if (!earlier.mayStartOver) throw toLeftError(result.left);
-      return yield* begin<Kind>(buyer, order, place, earlier.answers, { left: result.left });
-    }
-    if (earlier.is === 'new') return yield* begin<Kind>(buyer, order, place, earlier.answers, earlier);
-    return yield* begin<Kind>(buyer, order, place, [], {});
+    const ordered = { buyer, order, open, reader };
+    if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier);
+    if (earlier.is !== 'resume') return yield* begin<Kind>(ordered, [], {});
+    const { answers, mayStartOver, operation: chosen } = earlier;
+    const { journal, operation } = await openOperation(context, chosen.operationId, reader.journals);
+    const resumed = yield* resume<Kind>({ ...ordered, answers, mayStartOver }, operation, journal);
+    if (!('left' in resumed)) return resumed.result;
+    if (!mayStartOver) throw toLeftError(resumed.left);
+    return yield* begin<Kind>(ordered, answers, { left: resumed.left });
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
-    lock?.release();
     if (order.keep) await pruneIfDue(context);
   }
 }
 
-/** Where the rows go, the right to write there, and what was bought before. */
-interface Place {
-  readonly reader: Reader;
-  /** The digest of its path, if it is a file. */
-  readonly output: string | undefined;
-  readonly open: OpenDelivery;
-  readonly lock: HeldLock;
-}
+/** What a run begins with. */
+type Ordered = Pick<Run, 'buyer' | 'order' | 'reader'> & { readonly open: OpenDelivery };
 
-const nothingBefore = { operation: undefined, isOurs: false, isSameOutput: true, mayStartOver: true };
+/** A run while it is built. */
+type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
+  readonly warnings: string[];
+  /** Everything that the journal was told, what it does not record too. */
+  entries: JournalEntry[];
+  /** What the journal says before anything is sent, and what refuses that, under the lock of the index. */
+  beginning: readonly JournalEntry[];
+  admit: Admit | undefined;
+  /** What is told of earlier runs once nothing refuses this one. */
+  earlier: EarlierRuns;
+  isBegun: boolean;
+};
+
+function createRun(
+  { buyer, order, reader }: Ordered,
+  operation: Operation | undefined,
+  answers: readonly Operation[] = [],
+  mayStartOver = true,
+): Building {
+  const warnings: string[] = [];
+  const early = (): never => {
+    throw new Error('the run has not come to this yet');
+  };
+  return {
+    buyer,
+    order,
+    reader,
+    operation,
+    answers,
+    mayStartOver,
+    warnings,
+    warn: (line) => void warnings.push(line),
+    idempotencyKey: '',
+    journal: noJournal,
+    operationId: undefined,
+    folder: undefined,
+    received: undefined,
+    get delivery(): Delivery {
+      return early();
+    },
+    begin: early,
+    deliver: early,
+    place: early,
+    isAddedBefore: early,
+    append: early,
+    reserve: early,
+    end: early,
+    entries: [],
+    beginning: [],
+    admit: undefined,
+    earlier: {},
+    isBegun: false,
+  };
+}
 
 /** A run that nothing goes before. */
 async function* begin<Kind extends Runnable>(
-  buyer: Buyer,
-  order: Order<Kind>,
-  place: Place,
+  ordered: Ordered,
   answers: readonly Operation[],
   earlier: EarlierRuns,
 ): Running<Results[Kind] | undefined> {
-  const warnings: string[] = [];
-  const warn = (line: string): void => void warnings.push(line);
-  const planRequest = { buyer, order, reader: place.reader, ...nothingBefore, answers, warn };
-  const planned = (await planOf(planRequest)) as Plan<Results[Kind]>;
-  yield* warningsOf(warnings);
+  const { buyer, order, reader } = ordered;
   const { context } = buyer;
-  const idempotencyKey = toKey(buyer, order, planned, undefined);
-  const admit = isPaidOrder(order) ? toAdmit(buyer, worstOf(planned.costs)) : undefined;
-  const reservation = await reserve(buyer, planned.costs, idempotencyKey);
-  let journal: Journal;
+  const run = createRun(ordered, undefined, answers);
+  const planned = (await planOf(run)) as Plan<Results[Kind]>;
+  yield* warningsOf(run.warnings);
+  run.idempotencyKey = toKey(run, planned);
+  const day = isPaidOrder(order) ? toDayCheck(buyer, worstOf(planned.costs)) : undefined;
+  const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
-    journal = await createJournal(context, context.ids.operationId(), place.lock);
-    if (!order.keep) journal = costAlone(journal);
+    run.journal = await createJournal(context, context.ids.operationId());
   } catch (error) {
     reservation.settle(toRefused(error));
-    const isNeeded = admit !== undefined || (order.keep && isPaidOrder(order));
+    const isNeeded = day !== undefined || (order.keep && isPaidOrder(order));
     if (isNeeded || !(error instanceof LocalIoError)) throw toRefused(error);
     if (order.keep) yield { is: 'warning', line: error.message };
-    journal = { ...noJournal, confirm: place.lock.confirm };
   }
-  const intent = toIntent(buyer, order, journal, planned, idempotencyKey, reservation.available);
-  const beginning = [await withDigests(order.keep ? intent : toCostAlone(intent))];
-  const begun = { journal, reservation, operation: undefined, idempotencyKey, beginning, admit, earlier };
-  return yield* work(buyer, order, planned, place, begun);
+  const intent = await withDigests(toIntent(run, planned, reservation.available));
+  run.entries = [intent];
+  if (!order.keep) run.journal = costAlone(run.journal);
+  run.beginning = [order.keep ? intent : await withDigests(toCostAlone(intent))];
+  const begun = toBegunCheck(reader, intent);
+  run.admit = async (index, line) => {
+    if (line.is === 'begun') await begun?.(index);
+    await day?.(index, worstIn(line));
+  };
+  run.earlier = earlier;
+  return yield* perform(run, ordered.open, planned, reservation);
 }
 
 /** A run that resumes an operation; or why it can't. Closes the journal. */
 async function* resume<Kind extends Runnable>(
-  buyer: Buyer,
-  order: Order<Kind>,
-  place: Place,
-  earlier: Extract<Earlier, { is: 'resume' }>,
+  ordered: Ordered & Pick<Run, 'answers' | 'mayStartOver'>,
+  operation: Operation,
   journal: Journal,
-): Running<{ readonly result: Results[Kind] | undefined } | { readonly left: LeftBehind }> {
-  const { operation } = earlier;
-  const warnings: string[] = [];
-  const warn = (line: string): void => void warnings.push(line);
+): Running<{ readonly result: Results[Kind] } | { readonly left: LeftBehind }> {
+  const { buyer } = ordered;
+  const run = createRun(ordered, operation, ordered.answers, ordered.mayStartOver);
+  run.journal = journal;
+  run.entries = [...operation.entries];
   let isOpen = true;
   try {
     checkSameBuyer(buyer, operation);
-    const isSettled = await settleKilledRun(journal, operation);
-    // The day has more room now.
-    const reader = isSettled ? createReader(buyer.context, place.reader.journals) : place.reader;
-    // The .part holds what was written last, if that was not into another file.
-    const isOurs = earlier.isOurs && operation.progress.output === place.output;
-    const planned = await planOf({ buyer, order, reader, ...earlier, isOurs, warn });
+    const spent = await toSpent(operation);
+    if (spent !== undefined) {
+      await journal.append(spent);
+      run.entries.push(spent);
+      // The day may have more room now.
+      run.reader = createReader(buyer.context, ordered.reader.journals);
+    }
+    const planned = await planOf(run);
     if ('why' in planned) return { left: planned };
-    // What is sent again with its key has been counted for its day.
-    const isAgain = planned.purchase?.again !== undefined;
-    const admit = isAgain ? undefined : toAdmit(buyer, worstOf(planned.costs));
-    yield* warningsOf(warnings);
+    const counted = toCountedAgain(run, planned);
+    const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
+    run.admit = day && ((index, line) => day(index, worstIn(line)));
+    yield* warningsOf(run.warnings);
     if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
-    const idempotencyKey = toKey(buyer, order, planned, operation);
-    const reservation = await reserve(buyer, planned.costs, idempotencyKey);
-    const beginning = toBeginning(buyer, planned, idempotencyKey, reservation.available);
+    run.idempotencyKey = toKey(run, planned);
+    const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
+    run.beginning = toBeginning(run, planned, counted, reservation.available);
     isOpen = false;
-    const begun = { journal, reservation, operation, idempotencyKey, beginning, admit, earlier: {} };
-    return {
-      result: (yield* work(buyer, order, planned as Plan<Results[Kind]>, place, begun)) as Results[Kind],
-    };
+    const plan = planned as Plan<Results[Kind]>;
+    return { result: yield* perform(run, ordered.open, plan, reservation) };
   } catch (error) {
     throw naming(error, operation.operationId);
   } finally {
@@ -190,253 +228,268 @@ async function* resume<Kind extends Runnable>(
   }
 }
 
-/** What a run has, before its kind performs it. */
-interface Prepared {
-  readonly journal: Journal;
-  readonly reservation: Awaited<ReturnType<typeof reserve>>;
-  readonly operation: Operation | undefined;
-  readonly idempotencyKey: string;
-  /** What the journal says before anything is sent, and what refuses that where the limit of the day does not cover it. */
-  readonly beginning: readonly JournalEntry[];
-  readonly admit: Admit | undefined;
-  /** What is told of earlier runs once nothing refuses this one. */
-  readonly earlier: EarlierRuns;
-}
-
 /** Performs the plan: from the open journal to the output in its place. Closes the journal. */
-async function* work<Result>(
-  buyer: Buyer,
-  order: Order,
+async function* perform<Result>(
+  run: Building,
+  open: OpenDelivery,
   planned: Plan<Result>,
-  place: Place,
-  { journal, reservation, operation, idempotencyKey, beginning, admit, earlier }: Prepared,
+  reservation: Reservation,
 ): Running<Result> {
-  const { connection, context } = buyer;
-  const isNew = operation === undefined;
-  const { operationId } = journal;
-  const folder = operationId === undefined ? undefined : folderOf(context.directories.state, operationId);
-  const late = [...beginning];
-  let delivery: Delivery | undefined;
-  let isBegun = false;
-  const { available: before } = reservation;
-  /** Whether there is a second balance to ask for, and to tell. */
-  const isBalanceWanted = before !== undefined && operationId !== undefined;
-  let isBalanceAsked = !isBalanceWanted;
-  let after: number | undefined;
-
-  const append = (...entries: JournalEntry[]): Promise<void> =>
-    journal.begin(admit, ...entries).catch((error: unknown) => {
-      throw isNew ? toRefused(error) : error;
-    });
-
-  /** Asks for the balance before the last entry, so that nothing is waited for once everything is in its place. */
-  async function writeBalance(): Promise<void> {
-    if (isBalanceAsked) return;
-    isBalanceAsked = true;
-    after = await readBalanceSoon(buyer, balanceMs);
-    // A balance that can't be read or written down is never a reason to fail.
-    if (after !== undefined) await journal.append(entry.balance(after)).catch(() => undefined);
-  }
-
-  const job: Job = {
-    buyer,
-    body: planned.purchase?.body ?? {},
-    idempotencyKey,
-    operation,
-    operationId,
-    folder,
-    journal,
-    async open(opening, progress) {
-      // The journal says whose a file is before it is touched: by the intent, or by this where it may hold rows of another operation.
-      if (isNew && order.terms.output !== null) await append(...late.splice(0));
-      if (!isNew && opening === 'new' && place.output !== undefined)
-        await journal.append(...entry.opened(0, place.output));
-      delivery = await place.open(opening, progress, place.lock, operationId);
-      return delivery;
-    },
-    get delivery() {
-      if (delivery === undefined) throw new Error('the output is not open');
-      return delivery;
-    },
-    async *begin() {
-      const isSent = planned.purchase !== undefined || planned.costs.is === 'rows' || isNew;
-      const sent = isSent ? [entry.sent(context.clock.now())] : [];
-      // Where it is opened again, the index says so.
-      const output = isNew ? undefined : place.output;
-      await append(...late.splice(0), ...entry.opened(delivery?.length, output), ...sent);
-      isBegun = true;
-      yield { is: 'earlier', runs: earlier };
-      const { costs } = planned;
-      yield {
-        is: 'begun',
-        operationId,
-        isResumable: operationId !== undefined && kindOf(order.kind)?.isResumable === true,
-        isPaid: costs.is !== 'nothing',
-        credits: costs.is === 'rows' ? null : worstOf(costs).credits,
-      };
-      return (waits?: WaitListener): PayingClient =>
-        createPayingClient(connection, journal, waits ?? buyer.waits);
-    },
-    async place({ rows, ...placing } = {}) {
-      await writeBalance();
-      let isAdded = false;
-      await delivery?.finish({
-        ...placing,
-        async adding(addition) {
-          await journal.append(entry.adding(addition, await rows?.()));
-          isAdded = true;
-        },
-      });
-      if (isAdded) journal.note(entry.placed());
-    },
+  const { buyer, order } = run;
+  const isNew = run.operation === undefined;
+  run.operationId = run.journal.operationId;
+  run.folder =
+    run.operationId === undefined ? undefined : folderOf(buyer.context.directories.state, run.operationId);
+  run.append = async (...entries) => {
+    await run.journal.append(...entries);
+    run.entries.push(...entries);
   };
+  const note = (one: JournalEntry): void => {
+    run.journal.note(one);
+    run.entries.push(one);
+  };
+  const output = createOutput(run, open, planned, { append: run.append, note });
+  const balance = createBalance(run, reservation.available);
+  Object.defineProperty(run, 'delivery', { get: output.opened });
+  run.begin = () => beginSending(run, planned, output);
+  run.deliver = output.deliver;
+  run.isAddedBefore = output.isAddedBefore;
+  run.place = async (isPartial) => {
+    await balance.ask();
+    await output.place(isPartial);
+  };
+  run.reserve = async (cost, moved) => {
+    const reserved = entry.reserved(buyer.context.clock.now(), cost, moved);
+    await run.journal.begin(run.admit, reserved);
+    run.entries.push(reserved);
+  };
+  run.end = async (...entries) => await writeEnd(run, [...output.told(), ...entries]);
   try {
-    const result = yield* planned.perform(job);
+    const result = yield* planned.perform();
     reservation.settle();
     return result;
   } catch (thrown) {
     const known = isPaid(order.kind)
       ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
       : thrown;
-    const error = isNew && !isBegun ? toUnsent(known) : naming(known, operationId);
+    const error = isNew && !run.isBegun ? toUnsent(known) : naming(known, run.operationId);
     reservation.settle(error);
     throw error;
   } finally {
-    await delivery?.cut();
+    await output.close();
     // An operation that has sent nothing leaves nothing.
-    if (isNew && !isBegun) await journal.discard();
-    else await writeBalance();
-    await journal.close();
-    if (isBegun && isBalanceWanted) yield { is: 'balance', before, after };
+    if (isNew && !run.isBegun) await run.journal.discard();
+    else await balance.ask();
+    await run.received?.close();
+    await run.journal.close();
+    if (run.isBegun && isPaidOrder(order))
+      yield { is: 'settled', ...toSettled(run), balance: balance.told() };
   }
 }
 
-async function planOf(planRequest: PlanRequest): Promise<Plan<unknown> | LeftBehind> {
-  const { kind } = planRequest.order;
-  switch (kindOf(kind)?.keeps) {
-    case 'leads':
-      return await (await import('./kinds/search.ts')).plan(
-        planRequest as Parameters<typeof import('./kinds/search.ts').plan>[0],
-      );
-    case 'answer':
-      return await (await import('./kinds/answer.ts')).plan(planRequest);
-    case 'rows':
-      return await (await import('./kinds/list.ts')).plan(planRequest);
-    default:
-      return await (await import('./kinds/task.ts')).plan(planRequest);
+/** Says what will be sent before it is: in the journal on the disk, with the output open. Returns what makes a client that can send it. */
+async function* beginSending(
+  run: Building,
+  planned: Plan<unknown>,
+  output: Output,
+): Running<(waits?: WaitListener) => PayingClient> {
+  const { buyer, operation, order } = run;
+  const isNew = operation === undefined;
+  const begin = (...entries: JournalEntry[]): Promise<void> =>
+    run.journal.begin(run.admit, ...entries).catch((error: unknown) => {
+      throw isNew ? toRefused(error) : error;
+    });
+  // The intent is told already, so that the cost can be worked out from it.
+  if (!isNew) run.entries.push(...run.beginning);
+  // The journal says whose a file is before it is made.
+  const isEarly = order.terms.output !== null;
+  if (isEarly && run.beginning.length > 0) await begin(...run.beginning);
+  await output.open();
+  await output.printStored();
+  const { costs, purchase } = planned;
+  const isSent = purchase !== undefined || costs.is === 'rows' || isNew;
+  const sent = isSent ? [entry.sent(buyer.context.clock.now())] : [];
+  const late = [...(isEarly ? [] : run.beginning), ...sent];
+  if (late.length > 0) await begin(...late);
+  run.entries.push(...sent);
+  run.isBegun = true;
+  yield { is: 'earlier', runs: run.earlier };
+  yield {
+    is: 'begun',
+    operationId: run.operationId,
+    isResumable: run.operationId !== undefined && kindOf(order.kind)?.isResumable === true,
+    isPaid: costs.is !== 'nothing',
+    credits: costs.is === 'rows' ? null : creditsOf(worstOf(costs)),
+  };
+  return (waits) => createPayingClient(buyer.connection, run.journal, waits ?? buyer.waits);
+}
+
+/** Asks for the balance before the last entry, so that nothing is waited for once everything is in its place. */
+function createBalance(run: Building, before: number | undefined) {
+  let isAsked = before === undefined;
+  let after: number | undefined;
+  return {
+    async ask(): Promise<void> {
+      if (isAsked || run.operationId === undefined) return;
+      isAsked = true;
+      after = await readBalanceSoon(run.buyer, balanceMs);
+      // A balance that can't be read or written down is never a reason to fail.
+      if (after !== undefined) await run.append(entry.balance(after)).catch(() => undefined);
+    },
+    told: () => (before === undefined ? undefined : { before, after }),
+  };
+}
+
+/** Writes the last entries, each with what the operation has cost by then. */
+async function writeEnd(run: Building, entries: readonly JournalEntry[]): Promise<void> {
+  const whole: JournalEntry[] = [];
+  for (const one of entries) {
+    const told = [...run.entries, ...whole, one] as unknown as Entries;
+    const isLast = one.type === 'terminal' || one.type === 'spent';
+    whole.push(isLast ? { ...one, spent: costOf(fold('', told)) } : one);
   }
+  // The cost is told even if it can't be written.
+  run.entries.push(...whole);
+  await run.journal.end(...whole);
+}
+
+/** What the operation has cost at most, and what of that it had cost before this run. */
+function toSettled({ entries, operation }: Building): { readonly cost: Cost; readonly earlier: Cost } {
+  return {
+    cost: costOf(fold('', entries as unknown as Entries)),
+    earlier: operation === undefined ? nothing : costOf(operation),
+  };
+}
+
+async function planOf(run: Run): Promise<Plan<unknown> | LeftBehind> {
+  const { kind } = run.order;
+  if (rowsOf(kind) !== undefined) return await (await import('./kinds/list.ts')).plan(run);
+  if (kind === 'search')
+    return await (await import('./kinds/search.ts')).plan(
+      run as Parameters<typeof import('./kinds/search.ts').plan>[0],
+    );
+  if (kindOf(kind)?.keeps === 'answer') return await (await import('./kinds/answer.ts')).plan(run);
+  return await (await import('./kinds/task.ts')).plan(run);
 }
 
 /**
- * Shows what the same order would send now, and what that can cost. It looks for an earlier run and plans as buying does; it locks nothing and
- * writes nothing, and asks for the balance alone. Throws as buying would.
+ * Shows what the same order would send now, and what that can cost: a run that stops before it is written down. It locks nothing and writes nothing, and
+ * asks for the balance alone. Throws as buying would.
  */
 async function* preview(
   buyer: Buyer,
   order: Order,
   find: (reader: Reader) => Promise<Earlier>,
 ): Running<void> {
-  const found = createReader(buyer.context, undefined, false);
-  const earlier = await find(found);
-  const warnings: string[] = [];
-  const warn = (line: string): void => void warnings.push(line);
+  const reader = createReader(buyer.context, undefined, false);
+  const earlier = await find(reader);
+  const ordered = { buyer, order, reader, open: undefined as never };
   const { answers = [] } = 'answers' in earlier ? earlier : {};
-  let operation = earlier.is === 'resume' ? earlier.operation : undefined;
-  const reader = operation === undefined ? found : await asSettled(found, operation);
-  const fresh = { buyer, order, reader, ...nothingBefore, answers, warn };
-  let planned = await planOf({ ...fresh, operation });
+  let run = createRun(ordered, earlier.is === 'resume' ? earlier.operation : undefined, answers);
+  let planned = await planOf(run);
   if ('why' in planned) {
-    operation = undefined;
-    planned = (await planOf(fresh)) as Plan<unknown>;
+    run = createRun(ordered, undefined, answers);
+    planned = (await planOf(run)) as Plan<unknown>;
   }
-  yield* warningsOf(warnings);
+  yield* warningsOf(run.warnings);
+  const { operation } = run;
   const { costs, purchase, rows } = planned;
-  const key = toKey(buyer, order, planned, operation);
   const kind = rowsOf(order.kind) ?? (order.kind as PaidKind);
-  const shownKey = costs.is === 'rows' ? 'a different key for each row' : key;
+  const shownKey = costs.is === 'rows' ? 'a different key for each row' : toKey(run, planned);
   const request = purchase && buyer.connection.preview(toRequest(kind, purchase.body as never, shownKey));
-  const worst =
-    costs.is === 'rows' ? worstOfRows(costs.each, rows ? rows.all - rows.done : 0) : worstOf(costs);
+  const worst = costs.is === 'rows' ? times(costs.each, rows ? rows.all - rows.done : 0) : worstOf(costs);
   const available = await readBalanceSoon(buyer);
   const isAgain = purchase?.again !== undefined;
   const resumes = operation && { operation, isAgain, isRunning: isLocked(operation.folder) };
   yield { is: 'preview', request, worst, available, rows, resumes };
-  // What is sent again with its key has been counted for its day.
-  await checkCovered(buyer, costs, available, isAgain ? undefined : reader);
+  const isCounted = operation !== undefined && toCountedAgain(run, planned) === undefined;
+  await checkCovered(buyer, costs, available, isCounted ? undefined : reader);
 }
 
 function isPaidOrder({ kind }: Order): boolean {
   return isPaid(kind) || kindOf(kind)?.keeps === 'rows';
 }
 
+function worstIn(line: IndexLine): Cost {
+  return ('worst' in line ? line.worst : undefined) ?? nothing;
+}
+
 /** Pure: what the journal says about an operation before it begins. */
 function toIntent(
-  { connection, context, spending }: Buyer,
-  { kind, terms }: Order,
-  { operationId = '' }: Journal,
+  { buyer, idempotencyKey, journal, order }: Building,
   { costs, intent, purchase }: Plan<unknown>,
-  idempotencyKey: string,
   available: number | undefined,
 ): NewIntent {
+  const { connection, context, spending } = buyer;
+  const { kind, terms } = order;
   const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
-  const counted = toCounted(costs);
   return entry.intent({
     version: 1,
     time: context.clock.now().toISOString(),
     command: kind,
     profile: connection.profile,
     origin: connection.origin,
-    key_fingerprint: connection.fingerprint(operationId),
+    key_fingerprint: connection.fingerprint(journal.operationId ?? ''),
     ...terms,
     ...intent,
     ...(request === undefined ? {} : { idempotency_key: idempotencyKey, body: request.body ?? '' }),
-    ...(costs.is === 'nothing' ? {} : { worst_case: worstOf(costs).credits }),
-    ...(costs.is === 'rows' ? { reserved: counted.credits } : {}),
-    ...(counted.unknown === undefined ? {} : { unknown: counted.unknown }),
+    ...(costs.is === 'nothing' ? {} : { worst_case: worstOf(costs) }),
+    ...(costs.is === 'rows' ? { reserved: toCounted(costs) } : {}),
     ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
     ...(available === undefined ? {} : { credits_before: available }),
   });
 }
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
-function toCostAlone(intent: NewIntent): NewIntent {
-  const { type, version, time, command, origin, worst_case, unknown } = intent;
-  return {
-    ...{
-      type,
-      version,
-      time,
-      command,
-      origin,
-      profile: null,
-      key_fingerprint: '',
-      output: null,
-      options: {},
-    },
-    ...(worst_case === undefined ? {} : { worst_case }),
-    ...(unknown === undefined ? {} : { unknown }),
-    unrecorded: true,
-  };
+function toCostAlone({ type, version, time, command, origin, worst_case }: NewIntent): NewIntent {
+  const without = { profile: null, key_fingerprint: '', output: null, options: {} };
+  const known = worst_case === undefined ? {} : { worst_case };
+  return { ...{ type, version, time, command, origin }, ...without, ...known, unrecorded: true };
+}
+
+/** What an operation has cost when it is resumed after a kill, which has not said it; undefined where it has, or where nothing more is bought. */
+async function toSpent(operation: Operation): Promise<JournalEntry | undefined> {
+  const { folder, intent, isRunOpen, isSearch, end } = operation;
+  if (isSearch && end === undefined) return entry.spent(costOf(operation));
+  if (!isRunOpen || rowsOf(intent.command) === undefined) return undefined;
+  const { sent } = await countRows(folder);
+  return entry.spent(costOf(operation, sent), sent);
+}
+
+/**
+ * What a resumed run counts for its day; undefined where nothing is bought, and where it is sent again on the day on which it was counted.
+ */
+function toCountedAgain(
+  { buyer, operation }: Building,
+  { costs, purchase }: Plan<unknown>,
+): Cost | undefined {
+  if (costs.is === 'nothing') return undefined;
+  if (costs.is === 'rows' || purchase?.again === undefined) return toCounted(costs);
+  const { clock, zone } = buyer.context;
+  const time = operation?.parts.at(-1)?.sentAt ?? operation?.intent.time ?? '';
+  return dayOf(new Date(time), zone) === dayOf(clock.now(), zone) ? undefined : worstOf(costs);
 }
 
 /** Pure: what the journal of a resumed operation says before anything more is sent. */
 function toBeginning(
-  { context: { clock } }: Buyer,
+  { buyer, idempotencyKey }: Building,
   { costs, purchase, rest }: Plan<unknown>,
-  idempotencyKey: string,
+  counted: Cost | undefined,
   available: number | undefined,
 ): JournalEntry[] {
-  const time = clock.now();
-  const counted = toCounted(costs);
-  if (costs.is === 'rows') return [entry.reserved(time, counted)];
-  if (purchase === undefined || rest === undefined) return [];
+  const time = buyer.context.clock.now();
+  if (costs.is === 'rows') {
+    const moved = costs.again === 0 ? undefined : times(costs.each, costs.again);
+    return [entry.reserved(time, counted ?? nothing, moved)];
+  }
+  if (purchase === undefined) return [];
+  if (rest === undefined) return counted === undefined ? [] : [entry.reserved(time, counted)];
   return [
     entry.rest({
       time: time.toISOString(),
       idempotency_key: idempotencyKey,
       body: JSON.stringify(purchase.body),
-      worst_case: worstOf(costs).credits,
-      ...(counted.unknown === undefined ? {} : { unknown: counted.unknown }),
+      worst_case: worstOf(costs),
       ...(available === undefined ? {} : { credits_before: available }),
       ...rest,
     }),
@@ -447,14 +500,10 @@ function toBeginning(
  * The key of what is sent: that of the same request, if it was sent before; else the one that the user chose, unless the operation has used
  * it: another request under a used key would not be bought.
  */
-function toKey(
-  { context: { ids } }: Buyer,
-  { idempotencyKey }: Order,
-  { purchase }: Plan<unknown>,
-  operation: Operation | undefined,
-): string {
+function toKey({ buyer, operation, order }: Building, { purchase }: Plan<unknown>): string {
+  const { idempotencyKey } = order;
   const isUsed = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey);
-  return purchase?.again ?? (isUsed ? undefined : idempotencyKey) ?? ids.idempotencyKey();
+  return purchase?.again ?? (isUsed ? undefined : idempotencyKey) ?? buyer.context.ids.idempotencyKey();
 }
 
 /** Pure: why an operation that the user named can't be resumed. */

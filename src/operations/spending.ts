@@ -1,4 +1,5 @@
 import type { Connection } from '../connection/connection.ts';
+import { exact } from './prices.ts';
 
 /** A limit that purchases share, even those that run at the same time. */
 export type Spending = ReturnType<typeof createSpending>;
@@ -51,9 +52,4 @@ export function toSpending(
   if (origin === 'local') return undefined;
   if (requested !== undefined) return createSpending(requested);
   return limit === undefined ? undefined : createSpending(limit, 'max_credits');
-}
-
-/** Pure: a sum without the errors of binary fractions: prices have six decimals at most. */
-export function exact(credits: number): number {
-  return Math.round(credits * 1e6) / 1e6;
 }

@@ -1,10 +1,11 @@
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { LeadpipeError, LocalIoError, outputChanged, tornRow, UsageError } from '../errors.ts';
-import { type Addition, addRows, blocksOf, readAddition } from '../files/addition.ts';
+import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
+import { type AddRows, digestOfRows } from '../files/addition.ts';
 import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
-import type { HeldLock } from '../files/folder-lock.ts';
+import { blocksOf, copyInto, noFollow } from '../files/own-file.ts';
 import { readFailure } from '../files/write-failure.ts';
 
 const newline = 0x0a;
@@ -16,71 +17,90 @@ export interface Appended {
   readonly delimiter?: string | undefined;
 }
 
+/** How rows are added to a file. */
+export interface Appending {
+  /** The line end of a file of CSV, and its delimiter, if it has any rows. */
+  readonly lineEnd: '\r\n' | '\n' | undefined;
+  readonly delimiter: string | undefined;
+  /** Whether the rows add nothing to the file that is there. */
+  isNothing(rows: FileHandle, target: string): Promise<boolean>;
+  write(rows: FileHandle): AddRows;
+}
+
 /**
- * A file that rows will be added to, if that can be done: under the same header, behind a last row that is whole. Changes nothing
- * before `add`. `path` is what the user calls it, and `header` are the cells of CSV as `csvHeader` makes them; without them it is JSONL.
- * `delimiter` is the one that the file must have; by default, any.
- *
- * @throws UsageError for another header, LocalIoError for a torn last row.
+ * For a file to which rows can be added: under the same header, behind a last row that is whole. `path` is what the user calls it. Throws UsageError for
+ * another header and for a torn last row, LocalIoError.
  */
-export async function openAppend(
-  target: string,
-  path: string,
-  { header, delimiter: wanted }: Appended,
-  lock: HeldLock,
-) {
-  const { lineEnd, delimiter } = await checkAppend(target, path, { header, delimiter: wanted });
+export async function openAppending(target: string, path: string, appended: Appended): Promise<Appending> {
+  const { lineEnd, delimiter } = await check(target, path, appended);
+  const wanted = { ...appended, delimiter: delimiter ?? appended.delimiter };
   return {
-    /** The line end of the file, and its delimiter, if it has a header. */
     lineEnd,
     delimiter,
-    /**
-     * Adds the `length` bytes of the .part, which the user calls `named`, and removes the .part. Throws LocalIoError, with the file as it
-     * was.
-     */
-    async add(
-      part: FileHandle,
-      named: string,
-      length: number,
-      adding: (addition: Addition) => Promise<void>,
-    ): Promise<void> {
-      // Another program may have added rows to the file, or replaced it, since it was opened.
-      const now = await checkAppend(target, path, { header, delimiter: delimiter ?? wanted }).catch(
-        (error: LeadpipeError) => {
-          const message = `${error.message}: it was changed while this run was writing ${named}`;
-          throw new LocalIoError(message, { type: outputChanged, cause: error });
-        },
-      );
-      const { length: at, before } = now;
-      const from = now.delimiter === undefined ? 0 : (await headOf(part, now.delimiter)).below;
-      if (at > 0 && from === length) return await rm(`${target}.part`);
-      const rows = { file: part, from, before };
-      await adding(await readAddition(at, rows));
-      await addRows(path, target, rows, at, lock);
+    async isNothing(rows, there) {
+      const known = (await check(there, path, wanted).catch(failChanged)).delimiter;
+      if (known === undefined) return (await rows.stat()).size === 0;
+      return (await headOf(rows, known)).below >= (await rows.stat()).size;
+    },
+    write: (rows) => async (to, old) => {
+      if (old !== undefined) await copyInto(old, to.handle);
+      const { size: at } = await to.handle.stat();
+      const now = old === undefined ? nothingThere : await checkOpen(old, path, wanted).catch(failChanged);
+      if (now.before !== '') await to.handle.appendFile(now.before);
+      const from = now.delimiter === undefined ? 0 : (await headOf(rows, now.delimiter)).below;
+      for await (const block of blocksOf(rows, from)) await to.handle.appendFile(block);
+      const { size } = await to.handle.stat();
+      return { at, length: size - at, digest: await digestOfRows(to.handle, at) };
     },
   };
 }
 
-/** The length of the file, its line end, and the line end that its last row lacks. */
-async function checkAppend(target: string, path: string, appended: Appended) {
-  let handle: FileHandle | undefined;
+async function check(target: string, path: string, appended: Appended): Promise<Checked> {
+  let file: FileHandle | undefined;
   try {
-    handle = await open(target, 'r');
-    const { size: length } = await handle.stat();
-    if (length > 0 && appended.header !== undefined)
-      return { length, ...(await checkCsv(handle, path, length, appended)) };
-    const line = await lastLine(handle, path, length);
-    if (line !== '') JSON.parse(line);
-    const lineEnd = length === 0 ? '\r\n' : '\n';
-    return { length, lineEnd, delimiter: undefined, before: line === '' ? '' : '\n' } as const;
+    file = await open(target, constants.O_RDONLY | noFollow);
+    return await checkOpen(file, path, appended);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT')
-      return { length: 0, lineEnd: '\r\n', delimiter: undefined, before: '' } as const;
-    if (error instanceof SyntaxError) throw torn(path, 'its last line is incomplete');
+    if (codeOf(error) === 'ENOENT') return nothingThere;
     throw error instanceof LeadpipeError ? error : readFailure(path, error);
   } finally {
-    await handle?.close();
+    await file?.close();
   }
+}
+
+/** The rows are there, and paid for, when it is asked again. */
+function failChanged(error: unknown): never {
+  if (!(error instanceof UsageError)) throw error;
+  const message = `${error.message}: another program has changed it since this run began`;
+  throw new LocalIoError(message, { type: outputChanged, cause: error });
+}
+
+/** The line end of the file, its delimiter if it has a header, and the line end that its last row lacks. */
+interface Checked {
+  readonly lineEnd: '\r\n' | '\n';
+  readonly delimiter: string | undefined;
+  readonly before: string;
+}
+
+const nothingThere: Checked = { lineEnd: '\r\n', delimiter: undefined, before: '' };
+
+async function checkOpen(file: FileHandle, path: string, appended: Appended): Promise<Checked> {
+  const { size } = await file.stat();
+  if (size === 0) return nothingThere;
+  if (appended.header !== undefined) return await checkCsv(file, path, size, appended);
+  const line = await lastLine(file, path, size);
+  try {
+    if (line !== '') JSON.parse(line);
+  } catch {
+    throw torn(path, `line ${await countLines(file)} is incomplete`);
+  }
+  return { lineEnd: '\n', delimiter: undefined, before: line === '' ? '' : '\n' };
+}
+
+async function countLines(file: FileHandle): Promise<number> {
+  let count = 1;
+  for await (const block of blocksOf(file)) for (const byte of block) if (byte === newline) count++;
+  return count;
 }
 
 async function checkCsv(
@@ -88,7 +108,7 @@ async function checkCsv(
   path: string,
   length: number,
   { header = [], delimiter: wanted }: Appended,
-) {
+): Promise<Checked> {
   const found: (readonly string[])[] = [];
   for (const delimiter of wanted === undefined ? delimiters : [wanted]) {
     const { cells, isOpen, lineEnd } = await headOf(file, delimiter);
@@ -99,7 +119,7 @@ async function checkCsv(
     }
     const own = lineEnd === '\n' ? '\n' : '\r\n';
     const last = (await readAt(file, length - 1, 1)).toString();
-    return { lineEnd: own, delimiter, before: /[\r\n]/.test(last) ? '' : own } as const;
+    return { lineEnd: own, delimiter, before: /[\r\n]/.test(last) ? '' : own };
   }
   // The delimiter that gives the most columns is that of the file.
   const [columns = []] = found.sort((one, other) => other.length - one.length);
@@ -113,7 +133,7 @@ async function checkCsv(
  * A file of CSV as if each byte of it was a character: a place in the text is one in the file, and what CSV is made of is the same in UTF-8.
  */
 async function* textOf(file: FileHandle): AsyncGenerator<string, void> {
-  for await (const block of blocksOf({ file, from: await beginOf(file) })) yield block.toString('latin1');
+  for await (const block of blocksOf(file, await beginOf(file))) yield block.toString('latin1');
 }
 
 const mark = Buffer.from('\ufeff');
@@ -147,10 +167,9 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
   return buffer.subarray(0, bytesRead);
 }
 
-function torn(path: string, why: string): LocalIoError {
-  return new LocalIoError(`can't append to ${path}: ${why}`, {
-    type: tornRow,
-    hint: 'Repair or move the file, or write to another file.',
-    charged: 'no',
-  });
+function torn(path: string, why: string): UsageError {
+  return new UsageError(
+    `can't append to ${path}: ${why}`,
+    'Repair or move the file, or write to another file.',
+  );
 }

@@ -1,9 +1,11 @@
-import { checkReplaceable, makeDatabase } from '../files/database-rows.ts';
+import { digestOfRows } from '../files/addition.ts';
+import { checkDatabase, folderOfDatabases, writeDatabase } from '../files/database-rows.ts';
 import { type JsonText, toLine, valuesIn } from '../json/text.ts';
+import type { Appending } from './append.ts';
 import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
-/** The .part of a database, which itself can't be added to row by row: its form stands in files/database-rows.ts. */
+/** The rows of a database, which itself can't be added to row by row: their form is described in files/database-rows.ts. */
 export function createDatabaseRows(options: WriterOptions): WriterForm {
   const { columns, records = 'records' } = options.layout;
   const header = columns.map(({ header }) => JSON.stringify(header));
@@ -12,8 +14,36 @@ export function createDatabaseRows(options: WriterOptions): WriterForm {
   return createRowsForm(options, [[JSON.stringify(records)], header], valuesIn, toText);
 }
 
-/** Makes the database from its .part. One with tables of other programs is not replaced. */
-export function toDatabase(signal: AbortSignal): Making {
-  const write: Making['write'] = (part, _, made) => makeDatabase(part, made, signal);
-  return { write, check: checkReplaceable, what: 'a database', isDatabase: true };
+/** Makes a database of its rows. One with tables of other programs is not replaced. */
+export function toDatabase(stateDir: string, signal: AbortSignal): Making {
+  const folder = folderOfDatabases(stateDir);
+  return {
+    what: 'a database',
+    check: (target, path) => checkDatabase(target, path, folder, false),
+    async write(rows, to) {
+      await writeDatabase(rows, to, folder, undefined, signal);
+      return [];
+    },
+  };
+}
+
+/** Adds rows to a database: to a copy of it. Throws UsageError where that can't be done, and `temporary` where another program uses it. */
+export async function openDatabaseAppending(
+  target: string,
+  path: string,
+  stateDir: string,
+): Promise<Appending> {
+  const folder = folderOfDatabases(stateDir);
+  await checkDatabase(target, path, folder, true);
+  return {
+    lineEnd: undefined,
+    delimiter: undefined,
+    isNothing: async () => false,
+    write: (rows) => async (to, file) => {
+      const isEmpty = file === undefined || (await file.stat()).size === 0;
+      const note = await writeDatabase(rows, to.handle, folder, isEmpty ? undefined : { file, target, path });
+      const { size } = await to.handle.stat();
+      return { at: 0, length: size, digest: await digestOfRows(to.handle, 0), note };
+    },
+  };
 }

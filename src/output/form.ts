@@ -11,14 +11,14 @@ export interface WriterForm {
 
 /** Rows under a header, even if there are no rows: `toRow` makes the cells of a record, `textOf` the text of some rows. */
 export function createRowsForm<Cell>(
-  { layout: { columns }, continued }: WriterOptions,
+  { layout: { columns } }: WriterOptions,
   head: readonly (readonly Cell[])[],
   toRow: (record: JsonText, sources: readonly Source[]) => readonly Cell[],
   textOf: (rows: readonly (readonly Cell[])[]) => string,
   cellsAtOnce = 1,
 ): WriterForm {
   const sources = columns.map(({ from }) => from);
-  let rows: (readonly Cell[])[] = continued || columns.length === 0 ? [] : [...head];
+  let rows: (readonly Cell[])[] = columns.length === 0 ? [] : [...head];
 
   function* lines(records: Records): Generator<string, void> {
     for (const record of records) {
@@ -50,8 +50,6 @@ export interface WriterOptions {
   readonly links?: boolean;
   /** Leaves formulas and control characters in CSV. */
   readonly csvRaw?: boolean;
-  /** The output already has rows, and so the header or the bracket: it is resumed or appended to. */
-  readonly continued?: boolean;
   /** The line end of the CSV file that is appended to. */
   readonly lineEnd?: '\r\n' | '\n' | undefined;
   /** Between the cells of CSV; a comma by default. */

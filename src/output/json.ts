@@ -12,7 +12,7 @@ export function createJsonForm(options: WriterOptions, isArray: boolean): Writer
   const { onTerminal, styles } = options;
   const { chosen, columns } = options.layout;
   const paints = styles && { name: styles.cyan, text: styles.green, other: styles.yellow };
-  let begun = options.continued ?? false;
+  let begun = false;
 
   return {
     *lines(records) {

@@ -25,6 +25,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
     if (file !== undefined) stream.destroy();
   };
   return {
+    isPipe: true,
     async write(text: string): Promise<void> {
       if (failure !== undefined) throw failure;
       if (stream.destroyed || stream.writableEnded) throw readerClosed();
@@ -43,13 +44,9 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
         });
       });
     },
-    length: undefined,
-    continued: false,
     replaces: false,
-    note: undefined,
     lineEnd: undefined,
     delimiter: undefined,
-    sync: async () => {},
     commit: close,
     abandon: close,
   };

@@ -29,7 +29,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   /** Undefined before the first records are known. */
   let plan: readonly PlannedColumn[] | 'cards' | undefined =
     wantsCards || (!mustBeTable && cannotFit(columns, width)) ? 'cards' : undefined;
-  let isBegun = options.continued ?? false;
+  let isBegun = false;
 
   function* rowsOf(planned: readonly PlannedColumn[], record: JsonView): Generator<GridCell[], void> {
     const cells = planned.map((each) => {

@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
+import { linesIn } from '../files/own-file.ts';
 import { type JsonText, toLine, valuesIn } from '../json/text.ts';
 import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
@@ -27,8 +27,8 @@ const pieceLength = 1 << 16;
 type Write = (bytes: Uint8Array) => Promise<void>;
 
 /**
- * The .part of a workbook, which itself can't be added to: a line for each row, with an array of its cells as the service sent them, the
- * header first. A resumed run adds to it, and the workbook is made from it at the end.
+ * The rows of a workbook, which itself can't be added to row by row: a line for each, with an array of its cells as the service sent them, the header
+ * first. The workbook is made from them at the end.
  */
 export function createWorkbookRows(options: WriterOptions): WriterForm {
   const header = options.layout.columns.map((column) => JSON.stringify(column.header));
@@ -37,32 +37,24 @@ export function createWorkbookRows(options: WriterOptions): WriterForm {
   return createRowsForm(options, [header], valuesIn, toText);
 }
 
-/** The rows of a .part, one by one. Throws what reading throws. */
-export async function* readWorkbookRows(path: string): AsyncGenerator<JsonText, void> {
-  let rest = '';
-  for await (const piece of createReadStream(path, 'utf8')) {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-}
-
-/** Makes the workbook from its .part. `warn` prints what did not fit. */
-export function toWorkbook(signal: AbortSignal, warn: (line: string) => void): Making {
-  const write: Making['write'] = async (part, file) => {
+/** Makes the workbook from its rows. */
+export function toWorkbook(signal: AbortSignal): Making {
+  const write: Making['write'] = async (rows, to) => {
     const unfit = await writeWorkbook(
-      () => readWorkbookRows(part),
-      (bytes) => file.appendFile(bytes),
+      () => linesIn(rows),
+      (bytes) => to.appendFile(bytes),
       { signal },
     );
     const kept = 'csv and jsonl keep';
+    const notes: string[] = [];
     if (unfit.cells > 0) {
       const limit = 'a cell of a workbook holds up to 32767 characters';
-      warn(`${limit}: longer texts were cut (${unfit.cells}); ${kept} them whole`);
+      notes.push(`${limit}: longer texts were cut (${unfit.cells}); ${kept} them whole`);
     }
     if (unfit.columns > 0) {
-      warn(`a workbook has up to 16384 columns: ${unfit.columns} were left out; ${kept} all of them`);
+      notes.push(`a workbook has up to 16384 columns: ${unfit.columns} were left out; ${kept} all of them`);
     }
+    return notes;
   };
   return { write, what: 'a workbook' };
 }

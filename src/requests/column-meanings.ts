@@ -3,16 +3,24 @@
  * column names. It is used for what is sent for a row, for the names of leads that are left out, and to know a header.
  */
 
-/** What a column can mean. `first` and `last` are the two parts of a person's name. */
+/** What stands for a company, alone or before what belongs to it: `Company`, `Account Website`, `Firma Ort`. */
+const companies =
+  'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer associated_company primary_company related_company firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
+/** Names of a company that are not made of these. */
+const companyNames =
+  '会社 公司 company_account company_or_account company_organization associated_company_primary primary_associated_company verbundenes_unternehmen nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
+
+/** The names with each meaning, the surest first. `first` and `last` are the two parts of a person's name. */
 const ownWords = {
-  name: 'name full_name display_name vollstaendiger_name vollstandiger_name ganzer_name nom_complet nom_et_prenom prenom_et_nom nom_prenom prenom_nom nombre_completo nombre_y_apellidos nombre_y_apellido nom nombre',
+  name: 'name full_name display_name channel_name name_en english_name vollstaendiger_name vollstandiger_name ganzer_name nom_complet nom_et_prenom prenom_et_nom nom_prenom prenom_nom nombre_completo nombre_y_apellidos nombre_y_apellido nom nombre nome nome_completo naam 名称 名前 氏名 姓名',
   first:
-    'first_name given_name forename fname first vorname rufname prenom nombre_de_pila primer_nombre nombres',
-  last: 'last_name surname family_name lname last nachname familienname zuname nom_de_famille apellidos apellido primer_apellido',
+    'first_name given_name forename fname first vorname rufname prenom nombre_de_pila primer_nombre nombres voornaam',
+  last: 'last_name surname family_name lname last nachname familienname zuname nom_de_famille apellidos apellido primer_apellido cognome achternaam sobrenome',
   title:
     'job_title title position role job_role job occupation current_title current_position job_position headline berufsbezeichnung stellenbezeichnung jobtitel funktion rolle beruf stelle intitule_du_poste intitule_de_poste titre_du_poste titre poste fonction metier titulo_del_puesto puesto_de_trabajo cargo puesto titulo rol',
+  company: `${companies} ${companyNames}`,
   website:
-    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain webseite internetseite internetadresse webadresse internet site_web site_internet adresse_web page_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
+    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain url_en webseite websiten_link internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
   profile:
     'linkedin_url linkedin linkedin_profile linkedin_profile_url linkedin_link linkedin_page linkedin_profil profil_linkedin perfil_linkedin perfil_de_linkedin profile_url links.linkedin_url',
   city: 'city town city_town location headquarters_location headquarters headquarter hq_location stadt ort wohnort standort firmensitz sitz ville localite commune siege ciudad localidad poblacion municipio sede',
@@ -28,113 +36,133 @@ const ownWords = {
   tiktok: 'tiktok_handle tiktok_username tiktok_account tiktok_user tiktok_url tiktok',
   repository:
     'github_repository github_repo repository repository_url repository_name repo repo_url repo_name full_name name_with_owner html_url depot repositorio github_url github',
+  email:
+    'email email_address e_mail e_mail_address email_1 email_1_value e_mail_1 e_mail_1_value mail mail_address work_email primary_email emails email_adresse mailadresse courriel adresse_email adresse_mail adresse_electronique correo correo_electronico direccion_de_correo',
+  phone:
+    'phone phone_number phone_no mobile mobile_no mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number telephone_no contact_number contact_no tel cell cell_phone telefon telefonnummer mobil mobilnummer mobiltelefon handy handynummer numero_de_telephone portable telefono numero_de_telefono movil',
+  /** What a row asks for, in the fields of the interface. */
+  text: 'objective query entity_context',
 } as const;
 
-export type Meaning = keyof typeof ownWords | 'company';
+export type Meaning = keyof typeof ownWords;
 
-const meanings = [...Object.keys(ownWords), 'company'] as readonly Meaning[];
-
-/** What stands for a company, alone or before what belongs to it: `Company`, `Company Name`, `Account Website`, `Firma Ort`. */
-const companies =
-  'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand current_company current_employer firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda';
-/** Names of a company that are not made of these. */
-const companyNames =
-  'company_account company_or_account company_organization nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social firmenname unternehmensname name_der_firma name_des_unternehmens';
 /** What stands for a person before what belongs to it: `Contact First Name`. Alone it is a name. */
 const people =
   'person contact lead prospect candidate contact_person primary_contact kontakt ansprechpartner ansprechpartnerin kontaktperson personen personne interlocuteur contacto persona';
 /** What stands before a place in an address. */
 const addresses = 'mailing billing shipping business work office home primary main other hq headquarters';
 
-/** Whose each of these can be. */
-const ofPeople: readonly Meaning[] = [
-  'name',
-  'first',
-  'last',
-  'title',
-  'profile',
-  'city',
-  'country',
-  'website',
+/** Whose each of these can be. The name of a company is the company. */
+const owners: readonly (readonly [words: string, belongings: Partial<Record<Meaning, Meaning>>])[] = [
+  [people, toItself('name first last title company profile city country website email phone')],
+  [companies, { ...toItself('website city country profile'), name: 'company' }],
+  [addresses, toItself('city country')],
 ];
-const ofCompanies: readonly Meaning[] = ['website', 'city', 'country', 'profile'];
-const ofAddresses: readonly Meaning[] = ['city', 'country'];
+
+function toItself(meanings: string): Partial<Record<Meaning, Meaning>> {
+  return Object.fromEntries(meanings.split(' ').map((meaning) => [meaning, meaning]));
+}
+
+/** Names of columns that are values of others, too: `Lead` and `Customer` in a column `Status`. */
+const values = `${people} business corporation startup start_up enterprise store shop brand`;
+/** These are companies, too. */
+const companyWords = 'linkedin twitter github instagram tiktok';
 
 /** Pure: a name of a column without what differs between files: case, accents, spaces and signs. */
 function toNormal(name: string): string {
   return name
-    .slice(0, 200)
+    .slice(0, maxLength)
     .normalize('NFKD')
     .toLowerCase()
     .replaceAll('ß', 'ss')
     .replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-const tables = new Map<Meaning, ReadonlyMap<string, number>>();
+/** No name that is known has as many characters. */
+const maxLength = 80;
 
-/** The names with this meaning and the place of each: the first is the surest. It is made when it is needed first. */
-function tableOf(meaning: Meaning): ReadonlyMap<string, number> {
-  const known = tables.get(meaning);
-  if (known !== undefined) return known;
-  const ranks = new Map<string, number>();
-  for (const word of wordsOf(meaning)) {
+type Ranked = { readonly meaning: Meaning; readonly rank: number };
+type Owner = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly rank: number };
+
+let tables: ReturnType<typeof createTables> | undefined;
+
+/** Made when they are needed first. They are some hundred words: a name of two of them is taken apart, not looked up. */
+function createTables() {
+  const own = new Map<string, Ranked[]>();
+  const before = new Map<string, Owner[]>();
+  const add = <Item>(table: Map<string, Item[]>, word: string, item: Item): void => {
     const normal = toNormal(word);
-    if (!ranks.has(normal)) ranks.set(normal, ranks.size);
+    table.set(normal, [...(table.get(normal) ?? []), item]);
+  };
+  for (const [meaning, words] of Object.entries(ownWords) as [Meaning, string][]) {
+    const all = meaning === 'name' ? `${words} ${people}` : words;
+    for (const [rank, word] of all.split(' ').entries()) add(own, word, { meaning, rank });
   }
-  tables.set(meaning, ranks);
-  return ranks;
-}
-
-function* wordsOf(meaning: Meaning): Generator<string, void> {
-  if (meaning === 'company') {
-    yield* words(companies);
-    yield* pairs(companies, ['name', 'nom', 'nombre']);
-    yield* words(companyNames);
-    return;
+  let rank = 0;
+  for (const [words, belongings] of owners) {
+    for (const word of words.split(' ')) add(before, word, { belongings, rank: ++rank * 1000 });
   }
-  const own = words(ownWords[meaning]);
-  yield* own;
-  if (meaning === 'name') yield* words(people);
-  if (ofPeople.includes(meaning)) yield* pairs(people, own);
-  if (ofCompanies.includes(meaning)) yield* pairs(companies, own);
-  if (ofAddresses.includes(meaning)) yield* pairs(addresses, own);
+  const toSet = (words: string): ReadonlySet<string> => new Set(words.split(' ').map(toNormal));
+  return { own, before, values: toSet(values), companyWords: toSet(companyWords) };
 }
 
-function words(text: string): readonly string[] {
-  return text.split(' ');
+/** What a column can mean, and how sure that is: a name of its own before one that is made of an owner and a belonging. */
+function* meaningsIn(normal: string): Generator<Ranked> {
+  tables ??= createTables();
+  const { own, before } = tables;
+  yield* own.get(normal) ?? [];
+  for (let cut = 2; cut < normal.length - 1; cut++) {
+    for (const { belongings, rank } of before.get(normal.slice(0, cut)) ?? []) {
+      for (const belonging of own.get(normal.slice(cut)) ?? []) {
+        const meaning = belongings[belonging.meaning];
+        if (meaning !== undefined) yield { meaning, rank: rank + belonging.rank };
+      }
+    }
+  }
 }
 
-function pairs(owners: string, own: readonly string[]): readonly string[] {
-  return words(owners).flatMap((owner) => own.map((word) => `${owner} ${word}`));
+/** Pure: the columns with each meaning, the surest first. */
+export function columnsByMeaning(columns: readonly string[]): (meaning: Meaning) => readonly string[] {
+  const all = columns.flatMap((column) =>
+    [...meaningsIn(toNormal(column))].map((found) => ({ column, ...found })),
+  );
+  all.sort((a, b) => a.rank - b.rank);
+  return (wanted) => [...new Set(all.flatMap(({ column, meaning }) => (meaning === wanted ? [column] : [])))];
 }
 
-/** Pure: the columns with a meaning, the surest first. */
-export function columnsWith(meaning: Meaning, columns: readonly string[]): readonly string[] {
-  const table = tableOf(meaning);
-  return columns
-    .map((column) => ({ column, rank: table.get(toNormal(column)) ?? -1 }))
-    .filter(({ rank }) => rank >= 0)
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ column }) => column);
-}
-
-/** Pure: whether a column of this name is known, so that a line with it is a header. */
+/** Pure: whether a column of this name is known, so that a line with it is a header. Before a colon it is a note. */
 export function isKnownColumn(name: string): boolean {
   const normal = toNormal(name);
-  return meanings.some((meaning) => tableOf(meaning).has(normal));
+  return hasMeaning(normal) && tables?.values.has(normal) === false && !name.trimEnd().endsWith(':');
 }
 
-/** Names of columns that do not say who or what a row is. */
-const otherNames =
-  'email e_mail_address mail email_adresse mailadresse courriel adresse_email adresse_mail correo correo_electronico direccion_de_correo phone phone_number telephone mobile mobile_phone telefon telefonnummer handy handynummer numero_de_telephone portable telefono numero_de_telefono movil objective query entity_context';
-/** These are companies, too. */
-const companyWords = ['linkedin', 'twitter', 'github', 'instagram', 'tiktok'];
+function hasMeaning(normal: string): boolean {
+  return !meaningsIn(normal).next().done;
+}
 
 /** Pure: whether a line of a text is the name of the column that the other lines are; `below` is the next one. */
 export function isColumnName(line: string, below: string): boolean {
   const normal = toNormal(line);
-  if (companyWords.includes(normal)) return /[@/]/.test(below);
-  return isKnownColumn(line) || words(otherNames).map(toNormal).includes(normal);
+  return hasMeaning(normal) && (!tables?.companyWords.has(normal) || /[@/]/.test(below));
+}
+
+/** Pure: the column for email addresses or phone numbers that is meant by such a name: `Email 1` by `email`. */
+export function contactColumnIn(columns: Iterable<string>, wanted: string): string | undefined {
+  const meaning = contactMeaningOf(wanted);
+  return meaning && columnsByMeaning([...columns])(meaning)[0];
+}
+
+/** Pure: the columns that have a word in them that such a name is known by: `Company Phone` for `phone`. */
+export function contactCandidatesIn(columns: readonly string[], wanted: string): readonly string[] {
+  const meaning = contactMeaningOf(wanted);
+  return columns.filter((column) =>
+    column.split(/[^\p{L}\p{N}]+/u).some((word) => meaning && contactMeaningOf(word) === meaning),
+  );
+}
+
+function contactMeaningOf(name: string): Meaning | undefined {
+  const found = [...meaningsIn(toNormal(name))].map(({ meaning }) => meaning);
+  return found.find((meaning) => meaning === 'email' || meaning === 'phone');
 }
 
 /**
@@ -142,8 +170,9 @@ export function isColumnName(line: string, below: string): boolean {
  * makes one name of two. Empty where no column is known.
  */
 export function nameColumnsOf(columns: readonly string[]): readonly string[] {
+  const find = columnsByMeaning(columns);
   const [name, first, last, company] = (['name', 'first', 'last', 'company'] as const).map(
-    (meaning) => columnsWith(meaning, columns)[0],
+    (meaning) => find(meaning)[0],
   );
   // In `Vorname, Name` and `Nombre, Apellidos` the name is the other part.
   const isPart = (first === undefined) !== (last === undefined);

@@ -72,7 +72,6 @@ export function parseSchema(text: string, source: string): unknown {
 const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** Checks a schema against the limits of the interface. Throws UsageError. */
-// rule: enrich.schema, enrich.schema-size
 export function checkSchemaLimits(value: unknown): EnrichSchema {
   if (!isObject(value) || value.type !== 'object') {
     throw new UsageError('the root of the schema must have "type": "object"');

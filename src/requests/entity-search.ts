@@ -35,7 +35,6 @@ export function toEntitySearchRequest(input: EntitySearchInput, names: InputName
 }
 
 /** Pure: the body of create_task, checked against the interface's limits. Throws UsageError. */
-// rule: create.web-search
 export function toCreateTaskRequest(
   input: EntitySearchInput & { readonly enable_web_search?: boolean | undefined },
   names: InputNames,
@@ -45,7 +44,6 @@ export function toCreateTaskRequest(
   return toRequest(type, input, names, isWeb ? { enable_web_search: true } : {});
 }
 
-// rule: search.objective, search.limit, search.enrich-fields, search.dedup-service, search.dedup-custom, common.body-limit
 function toRequest<Type extends EntityType, More extends object>(
   entity_type: Type,
   input: EntitySearchInput,
@@ -72,7 +70,6 @@ function toRequest<Type extends EntityType, More extends object>(
 }
 
 /** Pure: those of the enrich fields that ask for what a search doesn't find: email addresses and phone numbers. */
-// rule: create.no-contacts
 export function contactFieldsIn(fields: readonly string[]): string[] {
   const isContact = (word: string): boolean => /^(?:e?mail|(?:tele|cell|mobile)?phone|mobile)$/.test(word);
   return fields.filter((field) => wordsOf(field.replace(/\be-mail/gi, 'email')).some(isContact));

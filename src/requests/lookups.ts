@@ -15,7 +15,6 @@ interface ExtractInput {
 }
 
 /** Pure: the request of an extraction, checked against the interface's rules. Throws UsageError. */
-// rule: extract.target, extract.instruction, extract.limit, extract.closed, extract.web2list-instruction
 export function toExtractRequest(input: ExtractInput, names: InputNames): wire.ExtractRequest {
   const type = checkExtractionType(input.type);
   const target = checkText({ ...limits.extractTarget, trimmed: true }, names.target, input.target);
@@ -69,7 +68,6 @@ const extractionWords = {
 };
 
 /** Pure: the request of a look-up, checked against the interface's limits. Throws UsageError. */
-// rule: contact.objective
 export function toContactSearchRequest(
   input: { readonly contact_type: string; readonly objective: string },
   names: InputNames,
@@ -89,7 +87,6 @@ export function checkContactType(value: string): wire.ContactType {
 const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
 
 /** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
-// rule: research.query
 export function toDeepSearchRequest(
   { query }: { readonly query: string },
   names: InputNames,
@@ -99,7 +96,6 @@ export function toDeepSearchRequest(
 }
 
 /** Pure: the request of an enrichment, checked against the interface's limits. Throws UsageError. */
-// rule: enrich.context
 export function toEnrichRequest(
   input: { readonly entity_context: string; readonly enrich_fields: unknown },
   names: InputNames,

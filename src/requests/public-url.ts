@@ -5,7 +5,6 @@ import { UsageError } from '../errors.ts';
  * The target of web2list, which the service reads over the internet: refused here is what certainly can't be reached
  * there, before it is paid for. No name is looked up. Throws UsageError.
  */
-// rule: extract.web2list-target
 export function checkPublicUrl(name: string, target: string): string {
   if (!URL.canParse(target)) {
     const address = `https://${target}`;

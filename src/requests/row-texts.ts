@@ -1,7 +1,7 @@
 import { linksIn } from '../columns/record-parts.ts';
 import type { ExtractionType } from '../contract/types.ts';
 import { type JsonText, JsonView, stringOf } from '../json/text.ts';
-import { columnsWith, joinName, type Meaning } from './column-meanings.ts';
+import { columnsByMeaning, joinName, type Meaning } from './column-meanings.ts';
 import { containerIn, textAt } from './template.ts';
 
 /** What is sent for a row that does not say it in a column of its own: what the table of columns knows of it. Empty where that is nothing. */
@@ -9,21 +9,21 @@ export type ToRowText = (record: JsonText) => string;
 
 /** The links of a lead in JSON, which are also the header of a column. */
 const linkPaths = ['links.website', 'links.linkedin_url'];
-/** A cell in which nothing stands, or only the error of a spreadsheet. */
+/** A text that says nothing, or only the error of a spreadsheet. */
 const nothing = /^(?:n\/a|[-–—?.]+|#(?:n\/a|(?:ref|value|null|num|div\/0|spill|calc)!|name\?))$/i;
+
+export function isNothing(text: string): boolean {
+  return nothing.test(text);
+}
 
 /** Which columns have a meaning. What was found for the last record is kept: the next one mostly has the same columns. */
 function createFinder() {
-  let last = '';
-  let found = new Map<Meaning, readonly string[]>();
+  let last: string | undefined;
+  let found = columnsByMeaning([]);
   return (paths: readonly string[]) => {
     const names = paths.join('\n');
-    if (names !== last) [last, found] = [names, new Map()];
-    return (meaning: Meaning): readonly string[] => {
-      const known = found.get(meaning) ?? columnsWith(meaning, paths);
-      found.set(meaning, known);
-      return known;
-    };
+    if (names !== last) [last, found] = [names, columnsByMeaning(paths)];
+    return found;
   };
 }
 
@@ -46,7 +46,7 @@ function addressAt(view: JsonView, path: string): string {
 }
 
 function toLine(text: string): string {
-  return nothing.test(text) ? '' : text.replace(/\s+/g, ' ').trim();
+  return isNothing(text) ? '' : text.replace(/\s+/g, ' ').trim();
 }
 
 /**
@@ -79,6 +79,24 @@ export function createIdentityText(): ToRowText {
   };
 }
 
+/**
+ * Pure: the filled columns of a record that what is sent for it does not use. None where that names a company or has a link: it is enough to
+ * know somebody by.
+ */
+export function unusedIn(record: JsonText, sent: string): readonly string[] {
+  const view = new JsonView(record);
+  const names = [...view.names()];
+  const find = columnsByMeaning(names);
+  const isSent = (path: string): boolean => sent.includes(lineAt(view, path));
+  const isEnough = [...find('company'), ...find('website'), ...find('profile')].some(
+    (path) => lineAt(view, path) !== '' && isSent(path),
+  );
+  if (isEnough || link.test(sent)) return [];
+  return names.filter((path) => lineAt(view, path) !== '' && !isSent(path));
+}
+
+const link = /https?:\/\/|\bwww\.|(?:^|[\s(])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:$|[\s/),])/;
+
 /** The first link of a lead that has no website and no profile. */
 function otherLink(view: JsonView): string {
   return containerIn(textAt(view, 'links')) === undefined ? '' : addressAt(view, 'links');
@@ -100,7 +118,8 @@ function toNames(whole: string, first: string, family: string, company: string) 
  */
 export function toIdentityTemplate(names: Iterable<string>): string | undefined {
   const paths = pathsOf(names).filter((path) => !/[{}]/.test(path));
-  const find = (meaning: Meaning): string[] => columnsWith(meaning, paths).slice(0, 1).map(braced);
+  const columns = columnsByMeaning(paths);
+  const find = (meaning: Meaning): string[] => columns(meaning).slice(0, 1).map(braced);
   const [whole, company, website] = [find('name'), find('company'), find('website')];
   const parts = [...find('first'), ...find('last')];
   const name = parts.length === 2 || whole.length === 0 ? parts : whole;

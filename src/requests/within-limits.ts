@@ -60,7 +60,6 @@ export function checkList(limit: Limit, name: string, items: readonly string[]):
 }
 
 /** Checks an Idempotency-Key, which has to stand in an HTTP header. */
-// rule: common.key
 export function checkIdempotencyKey(key: string, { idempotency_key: name }: InputNames): string {
   checkText(limits.idempotencyKey, name, key);
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {

@@ -158,7 +158,6 @@ const patience: readonly (readonly [seconds: number, unit: string])[] = [
 ];
 
 /** What each status means that comes from the service itself. */
-// rule: auth.unknown, auth.scopes, auth.revoked, task.owner, fetch.not-found
 const faults: Readonly<Record<number, Fault>> = {
   401: 'unauthenticated',
   402: 'no_credits',
@@ -184,13 +183,11 @@ function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<
     // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
     if (!/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
   }
-  // rule: common.conflict
   if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
   return fault ?? (status >= 500 ? 'gateway' : 'undocumented');
 }
 
 /** Where the type stands is not documented, so the likely places are tried. */
-// rule: errors.envelope
 function envelopeOf(body: string) {
   let value: unknown;
   try {

@@ -22,7 +22,6 @@ export async function* framesOf(
   let end = '\n\n';
   const parser = createParser({
     maxBufferSize: cap,
-    // rule: events.frames
     onEvent({ event, data }) {
       if (data.trim() !== '') frames.push({ event, data });
     },

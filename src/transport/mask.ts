@@ -12,7 +12,6 @@ const atOnce = 500;
  * Masks the key as it is, escaped for JSON (\u0041 and \/, also in JSON inside a string), percent-encoded (%41 and %2541), and in any mix
  * of these. JSON stays JSON, and a text without the key stays the same. The key can stand in a header, so it has no `"` and no `\`.
  */
-// rule: auth.secret
 export function createMask(key: string): Mask {
   const forms = [...key].map(formsOf);
   // If the key begins inside \n or \u0041, the whole escape is masked: half of one is not JSON.

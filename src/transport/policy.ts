@@ -85,9 +85,7 @@ const policy = {
     "The answer can't be fetched again. Report the request ID.",
     { charged: 'yes', again: [3, 3, 1, 0] },
   ),
-  // rule: contact.released
   internal_error: doubtful('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
-  // rule: general.rollout
   not_enabled: row(
     'the service does not offer this',
     'not_enabled',
@@ -115,7 +113,6 @@ const policy = {
     'authentication',
     'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
   ),
-  // rule: credits.invalid
   invalid: row('the service refused the request', 'usage', 'Change the request as the message says.'),
   missing: row(
     'the service has no such task for this API key',

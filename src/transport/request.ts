@@ -66,13 +66,11 @@ export function createTransport(options: TransportOptions) {
       const value = exchange.headers.get(name.toLowerCase());
       return value === undefined ? undefined : mask(value).slice(0, maxCharacters);
     };
-    // rule: general.request-id, create.headers, contact.headers
     const requestId = header(responseHeaders.requestId);
     trace?.(
       `< ${status} ${responseHeaders.requestId}: ${requestId ?? '-'} (${Math.round(clock.monotonic() - start)} ms)`,
     );
     const incoming = { ...exchange, header, requestId };
-    // rule: search.media-type
     if (status === 200 && isOfType(exchange.headers.get('content-type'), endpoint.answer)) return incoming;
     // What is paid for and can't be asked for again is kept, whatever it is called.
     const isKept = status === 200 && !['free', 'replays'].includes(endpoint.repetition);
@@ -117,7 +115,6 @@ export function createTransport(options: TransportOptions) {
     if (typeof value === 'string') throw garbled(call, `an answer ${value}`, requestId, { body: text });
     if (!isUtf8)
       throw garbled(call, 'an answer with bytes that are not UTF-8', requestId, { body: text, answer: text });
-    // rule: common.key-generated, extract.key, create.headers
     const idempotencyKey = header(responseHeaders.idempotencyKey);
     return { text, value, requestId, idempotencyKey, serverTime: header('date') };
   }
@@ -194,7 +191,6 @@ function headersOf(
   { apiKey, keyHeader, userAgent }: TransportOptions,
   { endpoint, body, idempotencyKey }: Pick<Call, 'endpoint' | 'body' | 'idempotencyKey'>,
 ): Record<string, string> {
-  // rule: search.accept, common.media-type
   const accept = endpoint.answer;
   return {
     accept,

@@ -35,7 +35,6 @@ const longestMs = 366 * dayMs;
  * Sends a request, and sends it again with the same key and the same bytes as often as the policy table says. Throws what the last attempt
  * threw; if an earlier one may have been charged, the error says so.
  */
-// rule: common.no-duplicates
 export async function withRetries<T>(
   retrying: Retrying,
   endpoint: Endpoint,
@@ -83,7 +82,7 @@ function isDoubtful({ details }: RequestError): boolean {
   return details.charged !== 'no';
 }
 
-/** The error to throw. After a doubtful attempt the request stays in doubt, unless the service itself refused it. */
+/** The error to throw. After a doubtful attempt the request stays in doubt, whatever the service says later. */
 function toLastError(
   last: RequestError,
   doubt: RequestError | undefined,
@@ -96,7 +95,9 @@ function toLastError(
     const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
     return last.with({ facts: { is: 'busy_until', until } });
   }
-  if (isDoubtful(last) || fault === 'no_credits' || fault === 'invalid') return last;
+  if (isDoubtful(last)) return last;
+  // It is told what the service refused, and that the first attempt may have been charged all the same.
+  if (fault === 'no_credits' || fault === 'invalid') return last.with({ charged: 'maybe' });
   const more =
     fault === 'already_exists'
       ? ". The service has the request, but its answer can't be fetched again"

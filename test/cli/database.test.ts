@@ -92,7 +92,7 @@ describe('-o leads.db', () => {
       2,
       'Add the rows to it with --append',
     ],
-    ['something else', () => write('x.db', 'my notes'), 2, 'is no SQLite database'],
+    ['something else', () => write('x.db', 'my notes'), 2, 'is not a SQLite database'],
   ])('never replaces %s', async (_, make, code, says) => {
     rmSync(pathOf('x.db'), { force: true });
     make();
@@ -160,7 +160,7 @@ describe('--input leads.db', () => {
     }
     write('no.db', 'objective\nx\n');
     expect(await leadpipe(`${command} no.db --input-format sqlite`)).toMatchObject(
-      failing(2, 'no.db is no SQLite database'),
+      failing(2, 'no.db is not a SQLite database'),
     );
     writeFileSync(pathOf('torn.db'), readFileSync(pathOf('in.db')).fill(7, 100, 4000));
     expect(await leadpipe(`${command} torn.db`)).toMatchObject(

@@ -33,7 +33,7 @@ function keep(daysAgo: number, intent: Partial<Intent>, ...rest: JournalEntry[])
     command: 'search',
     idempotency_key: `k${daysAgo}`,
     body: JSON.stringify({ entity_type: 'company', objective, limit: 20 }),
-    worst_case: 20,
+    worst_case: { credits: 20 },
     profile: null,
     origin: 'https://api.example',
     key_fingerprint: 'x',
@@ -69,7 +69,7 @@ keep(
 keep(27, {
   command: 'contact list',
   body: '{}',
-  worst_case: 5,
+  worst_case: { credits: 5 },
   list: undefined as never,
   options: { contact_type: 'email', input: '/home/you/leads.csv' },
 });

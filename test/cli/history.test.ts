@@ -104,8 +104,8 @@ describe.each(paid)('$name', ({ name, line, answer, leads, asked }) => {
       origin: at.url,
       output: expect.stringMatching(/^\/.*x\.json$/),
     });
-    // Of rows that come one after the other it is known where they begin.
-    expect(rest.map(({ type }) => type)).toEqual(['opened', 'sent']);
+    // The file that a kill would leave is known before it is there.
+    expect(rest.map(({ type }) => type)).toEqual(['part', 'sent']);
   });
 
   it.each(printedFormats)('is shown again to the byte as %s, offline', async (format) => {
@@ -341,13 +341,16 @@ describe('history show', () => {
     expect(await at.show('--answer')).toMatchObject(failing(2, says));
   });
 
-  it('names the command that reads the leads of a task again', async () => {
+  it('shows the leads of a task, and of one that was only created the command that reads them', async () => {
     const at = await home(ok(contactAnswer));
-    const bought = await at.run('task run company fintech --limit 3 --poll-interval 0.2 --local');
+    const bought = await at.run('task run company fintech --limit 3 --poll-interval 0.2 --local -f jsonl');
     expect(bought.code).toBe(0);
     const [record] = await at.history();
     expect(record).toMatchObject({ command: 'task run company', state: 'complete', leads: 3 });
-    expect(await at.show()).toMatchObject(ending(6, `leadpipe task fetch ${record?.leads_search_id}`));
+    expect(await at.show('-f jsonl')).toEqual({ ...ending(0, '3 leads'), stdout: bought.stdout });
+    const created = await at.run('task create company fintech --limit 3 --local');
+    const id = JSON.parse(created.stdout).leads_search_id;
+    expect(await at.run('history show')).toMatchObject(ending(6, `leadpipe task fetch ${id}`));
   });
 });
 
@@ -374,8 +377,8 @@ describe('retention', () => {
       index: { like: '', key: 'k' },
     };
     await journal.append(intent, { type: 'answered', request_id: null });
-    writeFileSync(join(state, 'operations', operation, 'answer.json'), '{}');
-    writeFileSync(join(state, 'operations', operation, 'leads.jsonl'), '{}\n');
+    for (const name of ['received.jsonl', 'answer.garbled'])
+      writeFileSync(join(state, 'operations', operation, name), '{}\n');
     if (isOpen) onTestFinished(() => journal.close());
     else await journal.close();
     return operation;
@@ -416,7 +419,7 @@ describe('retention', () => {
     // Otherwise the two never met.
     expect([pruned.length > 0, taken.length > 0]).toEqual([true, true]);
     expect([...pruned, ...taken].sort()).toEqual(ids.sort());
-    for (const id of taken) expect(readdirSync(join(state, 'operations', id))).toHaveLength(4);
+    for (const id of taken) expect(readdirSync(join(state, 'operations', id))).toHaveLength(5);
   });
 
   it('by itself once a day', async () => {

@@ -189,7 +189,7 @@ describe('the balance of --max-credits', () => {
       );
       const [operation] = (await readOperations(at.state)).operations;
       const types = operation?.entries.map(({ type }) => type);
-      expect(types?.slice(types.indexOf('balance'))).toEqual(['balance', 'terminal']);
+      expect(types?.slice(types.indexOf('balance'))).toEqual(['balance', 'placed', 'terminal']);
     },
   );
 

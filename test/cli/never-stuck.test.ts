@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withOutputLock } from '../../src/files/folder-lock.ts';
+import { lockFolder } from '../../src/files/folder-lock.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
@@ -54,12 +54,12 @@ const goesOn = {
   asks: { limit: 7, dedup_service_leads: ['ls_test'] },
   file: lines(...first, ...rest),
 };
-/** It is bought anew, and what was left is put aside. */
+/** It is bought anew, and what was left stays. */
 const anew = {
-  says: /leads\.jsonl\.part held rows of an earlier run\. They are now in \S*leads\.jsonl\.part\.1\./,
+  says: /^1 lead /m,
   asks: { limit: 9 },
   file: lines(...rest),
-  beside: { 'leads.jsonl.part.1': lines(...first) },
+  beside: { 'leads.jsonl.part': lines(...first) },
 };
 
 const old = '{"name":"old"}';
@@ -77,21 +77,21 @@ const cases: readonly Case[] = [
     name: 'another format',
     again: '-f csv --columns name,id',
     ...anew,
-    says: /^You started this before and did not finish it \(.*, 2 leads so far\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_\w+$/m,
+    says: /^You started this before and did not finish it \(.*\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_\w+$/m,
     file: 'name,id\r\nC,\r\n',
   },
   { name: 'another objective', again: '--enrich-fields email', ...anew },
   { name: 'no record of it any more', meanwhile: (id) => rmSync(folderOf(id), { recursive: true }), ...anew },
   {
     name: 'its leads pruned',
-    meanwhile: (id) => rmSync(join(folderOf(id), 'leads.jsonl')),
+    meanwhile: (id) => rmSync(join(folderOf(id), 'received.jsonl')),
     ...anew,
     says: /the leads of op_\w+ \(.*\) are no longer stored\. A new search starts now, and all its leads are charged again/,
   },
   {
     name: 'its leads damaged',
     meanwhile: (id) => {
-      const path = join(folderOf(id), 'leads.jsonl');
+      const path = join(folderOf(id), 'received.jsonl');
       writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
     },
     ...anew,
@@ -194,7 +194,7 @@ describe('a search that was killed', () => {
     async (way) => {
       const id = await leave('--limit 2');
       const says =
-        /All 2 leads have arrived\. Nothing is bought\.$[\s\S]*^0 leads added to \S*leads\.jsonl, 2 in all · cost at most 0 credits$/m;
+        /All 2 leads have arrived\. Nothing is bought\.$[\s\S]*^0 leads added to \S*leads\.jsonl, 2 in all · cost at most 2 credits$/m;
       expect(await at.leadpipe(way)).toMatchObject(ending(0, id, says));
       expect(bodies()).toHaveLength(1);
       expect(at.read('leads.jsonl')).toBe(lines(...first));
@@ -219,7 +219,7 @@ describe('a search that was killed', () => {
     const id = await leave();
     const path = join(folderOf(id), 'journal.jsonl');
     const [intent = '', ...others] = readFileSync(path, 'utf8').split('\n');
-    writeFileSync(path, [intent, ...others].join('\n').replace('"type":"batch"', '"type":"bitch"'));
+    writeFileSync(path, [intent, ...others].join('\n').replace('"type":"part"', '"type":"pert"'));
     for (const isMade of [true, false]) {
       if (isMade) rmSync(join(at.state, 'index'), { recursive: true });
       for (const way of [into, () => at.leadpipe('resume')]) {
@@ -231,9 +231,8 @@ describe('a search that was killed', () => {
 
   it('before a lead arrived begins anew, and says that it may have been charged', async () => {
     const id = await leave();
-    rmSync(join(folderOf(id), 'leads.jsonl'));
-    keepLines(id, (line) => line === '' || /"(intent|opened|sent)"/.test(line));
-    writeFileSync(part(), '');
+    writeFileSync(join(folderOf(id), 'received.jsonl'), '');
+    keepLines(id, (line) => line === '' || /"(intent|part|sent)"/.test(line));
     const says = 'was stopped before any lead arrived. It may have been charged';
     expect(await into()).toMatchObject(ending(0, `the search ${id} (`, says));
     expect(at.read('leads.jsonl')).toBe(lines(...rest));
@@ -253,25 +252,22 @@ describe('a search that was killed', () => {
     ['search', '', () => into()],
     ['search --append', '--append', () => into('--append')],
     ['resume', '', () => at.leadpipe('resume')],
-  ])('is left alone while another run writes the file: %s ends with 75 and its pid', async (_, left, way) => {
-    await leave(left);
-    await withOutputLock({ pid: process.pid }, at.pathOf('leads.jsonl'), async () => {
-      const says = `process ${process.pid} is working on`;
-      expect(await way()).toMatchObject(ending(75, says, 'charged: no'));
-    });
+  ])('is left alone while another run works on it: %s ends with 75 and its pid', async (_, left, way) => {
+    const id = await leave(left);
+    const lock = await lockFolder(folderOf(id), process.pid, id);
+    const says = `process ${process.pid} is working on`;
+    expect(await way()).toMatchObject(ending(75, says, 'charged: no'));
+    await lock.release();
     expect(bodies()).toHaveLength(1);
   });
 });
 
-it('a .part of a search is put aside by a task run, and that of a task run by a search', async () => {
+it('a search and a task run into the same file leave the rows of each other alone', async () => {
   await leave();
-  // This service knows no tasks: the run is left, and owns the .part.
-  const task = await at.leadpipe('task run company x -o leads.jsonl');
-  expect(task.stderr).toContain('held rows of an earlier run');
-  writeFileSync(part(), 'rows of the task\n');
+  // This service knows no tasks: the run is left.
+  await at.leadpipe('task run company x -o leads.jsonl');
   script.cuts = 0;
-  expect(await into()).toMatchObject(ending(0, 'leads.jsonl.part.2.'));
-  expect(at.read('leads.jsonl.part.2')).toBe('rows of the task\n');
+  expect(await into()).toMatchObject(ending(0, '3 in all'));
   // What the search had brought is stored, and bought once.
   expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
 });
@@ -291,9 +287,3 @@ it.each(['', '--append'])(
     expect(shown).toMatchObject({ code: 0, stdout: lines(...rest) });
   },
 );
-
-it('a free command, too, puts aside what a killed one has left', async () => {
-  writeFileSync(part(), 'half');
-  expect(await at.leadpipe('history list -o leads.jsonl')).toMatchObject({ code: 0 });
-  expect(at.read('leads.jsonl.part.1')).toBe('half');
-});

@@ -61,7 +61,7 @@ it.runIf(isLinux)(
     const { code, stderr } = await inShell(`ulimit -f 30; leadpipe ${search} -o a.jsonl`, at);
     expect(code).toBe(74);
     const named =
-      /^Not all of what arrived could be stored\. To print what is stored, for free: leadpipe history show (op_\w+)$/m;
+      /^These leads could not all be stored, .*\nTo print what is stored, for free: leadpipe history show (op_\w+)$/m;
     const stored = (await shown(at, stderr, named)).split('\n').slice(0, -1);
     expect(stored.length).toBeGreaterThan(9);
     expect(stored).toEqual(large.slice(0, stored.length));
@@ -90,7 +90,10 @@ describe.runIf(canMount)('a disk without any room', () => {
   it('for the database that is made of the rows: says so in words', async () => {
     const at = await few();
     const line = `mkdir full && mount -t tmpfs -o size=12k none full && leadpipe ${search} -o full/a.db`;
-    const says = ["can't write full/a.db: database or disk is full\n", 'The rows are in full/a.db.part.'];
+    const says = [
+      "can't write full/a.db: no space left on the device",
+      /The rows are in full\/a\.db\.[a-z]{6}\.part/,
+    ];
     expect(await inShell(line, at, 'unshare', '-m')).toMatchObject(failing(74, ...says));
   });
 
@@ -103,6 +106,20 @@ describe.runIf(canMount)('a disk without any room', () => {
     expect(at.files()).toEqual(['full']);
   });
 });
+
+it.runIf(canMount)(
+  'a disk that is full amid a request of --local: says which folder, and what to do',
+  async () => {
+    const at = createMachine();
+    at.write('rows.txt', '1\n2\n');
+    const says = "the local service can't write its state in full/local-service: database or disk is full\n";
+    const full = 'mkdir -p full && mount -t tmpfs -o size=300k none full && LEADPIPE_STATE_DIR=full leadpipe';
+    for (const command of ['search company fintech', 'contact email --input rows.txt']) {
+      const { code, stderr } = await inShell(`${full} ${command} --local`, at, 'unshare', '-m');
+      expect({ command, code, stderr }).toMatchObject({ command, ...ending(74, says, 'LEADPIPE_STATE_DIR') });
+    }
+  },
+);
 
 it.runIf(canMount)('a home that can only be read is said in words', async () => {
   const at = createMachine();

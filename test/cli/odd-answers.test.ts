@@ -159,7 +159,9 @@ function environment(): Record<string, string> {
 function keptIn(env: Record<string, string>): [operationId: string, text: string][] {
   const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
   return readdirSync(folder).map((operationId) => {
-    const [file = ''] = readdirSync(join(folder, operationId)).filter((name) => name.startsWith('answer.'));
+    const [file = ''] = readdirSync(join(folder, operationId)).filter((name) =>
+      /^(received|answer)\./.test(name),
+    );
     const text = readFileSync(join(folder, operationId, file), 'utf8');
     // An answer that is understood has a checksum before it.
     return [operationId, fromCheckedLine(text.trimEnd())?.text ?? text];

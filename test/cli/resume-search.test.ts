@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
+import { at, bodies, first, leadsOfCut, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import type { FakeOptions } from '../helpers/fake-context.ts';
 import { searchFrames, startSearchServer } from '../helpers/fault-server.ts';
@@ -13,7 +13,7 @@ const operationIn = (stderr: string): string => /op_[0-9a-z_]+/.exec(stderr)?.[0
 const search = (more = '') => at.leadpipe(`search company x ${more}`);
 const resume = (operation: string, more = '', options?: FakeOptions) =>
   at.leadpipe(`resume ${operation} ${more}`, options);
-const storedLeads = (operation: string): string => join(at.state, 'operations', operation, 'leads.jsonl');
+const storedLeads = (operation: string): string => join(at.state, 'operations', operation, 'received.jsonl');
 
 /** The operation of a search that was cut. */
 async function cut(more = ''): Promise<string> {
@@ -56,10 +56,10 @@ describe('resume of a search', () => {
     script.last = rest;
     expect(await leadsIn(`resume ${operation}`)).toMatchObject({ code: 0, leads: 5 });
     script.cuts = 1;
-    script.last = ['{"name":"D"}'];
+    script.last = ['{"name":"D"}', first[0] ?? ''];
     const again = await leadsIn('search company x --only-new --limit 9 -o new.jsonl');
-    expect(again).toMatchObject({ code: 3, leads: 0 });
-    expect(await leadsIn(`resume ${again.operation}`)).toMatchObject({ code: 0, leads: 1 });
+    expect(again).toMatchObject({ code: 3, leads: 2 });
+    expect(await leadsIn(`resume ${again.operation}`)).toMatchObject({ code: 0, leads: 3 });
   });
 
   it('that is cut again leaves the same operation: one line in the history, and all leads in it', async () => {
@@ -68,7 +68,7 @@ describe('resume of a search', () => {
     expect(await resume(operation)).toMatchObject(ending(3, `leadpipe resume ${operation}`));
     expect(await at.history('list')).toMatchObject([{ operation_id: operation, state: 'partial', leads: 4 }]);
     expect(await resume(operation)).toMatchObject({ code: 0 });
-    const all = lines(...first, ...first, ...rest);
+    const all = lines(...first, ...leadsOfCut(1), ...rest);
     expect(at.read('leads.jsonl')).toBe(all);
     expect(bodies().map(({ limit }) => limit)).toEqual([9, 7, 5]);
     expect(bodies()[2]).toMatchObject({ dedup_service_leads: ['ls_test'] });
@@ -113,17 +113,18 @@ describe('resume of a search', () => {
     expect(at.read('leads.jsonl')).toBe(lines(...all));
   });
 
-  it('refuses with 74 where a later search has written the file again, and names what to do', async () => {
+  it('refuses with 2 where a later search has written the file again, and names what to do', async () => {
     const operation = await cut('-o leads.jsonl');
     expect((await at.leadpipe('search company y -o leads.jsonl')).code).toBe(0);
     const before = at.read('leads.jsonl');
     const elsewhere = `leadpipe resume ${operation} -o <file>`;
-    expect(await resume(operation)).toMatchObject(ending(74, elsewhere, 'charged: no'));
+    expect(await resume(operation)).toMatchObject(ending(2, elsewhere));
     expect(at.read('leads.jsonl')).toBe(before);
-    at.write('all.jsonl.part', 'of others');
+    at.write('all.jsonl.zzzzzz.part', 'of others');
     expect((await resume(operation, '-o all.jsonl')).code).toBe(0);
     expect(at.read('all.jsonl')).toBe(lines(...first, ...rest));
-    expect(at.read('all.jsonl.part.1')).toBe('of others');
+    expect(at.files()).toEqual(['all.jsonl', 'all.jsonl.part', 'leads.jsonl']);
+    expect(at.read('all.jsonl.part')).toBe('of others');
   });
 
   it('whose leads are no longer stored is refused, and buys nothing: the rest alone would pass for all', async () => {
@@ -145,11 +146,11 @@ describe('resume of a search', () => {
   it('prints the rest to standard output, in the form that is asked for, and all of it into a file that -o names', async () => {
     script.cuts = 3;
     const operation = await cut('--limit 9 -f jsonl');
-    expect(await resume(operation)).toMatchObject({ code: 3, stdout: lines(...first) });
+    expect(await resume(operation)).toMatchObject({ code: 3, stdout: lines(...leadsOfCut(1)) });
     const inCsv = await resume(operation, '-f csv --columns name');
-    expect(inCsv).toMatchObject({ code: 3, stdout: 'name\r\nA\r\nB\r\n' });
+    expect(inCsv).toMatchObject({ code: 3, stdout: 'name\r\nA2\r\nB2\r\n' });
     expect((await resume(operation, '-o leads.jsonl')).code).toBe(0);
-    expect(at.read('leads.jsonl')).toBe(lines(...first, ...first, ...first, ...rest));
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...leadsOfCut(1), ...leadsOfCut(2), ...rest));
   });
 
   it.each([[rest], [[]]])('tells how to save all that arrived: %j', async (brought) => {

@@ -1,10 +1,13 @@
 /**
  * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
  * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
- * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"report":path,"trace":path}.
+ * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"after":path,"within":path,"disks":[…],
+ * "report":path,"trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
+ * in this folder count as boundaries.
  *
  * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, sync, rename or new folder failing, once;
  * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
+ * `full`: each of the `disks`, {"of":folder,"after":path}, has no room as soon as there is such a file, but for what is removed there.
  * With `on`, only files whose path ends so can fail. Nothing can be renamed over a file whose path ends with `busy`.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
  * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
@@ -16,18 +19,27 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 
-const { mode, at, on = '', busy, report, trace } = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
-const { openSync, writeSync, writeFileSync } = fs;
+const fault = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
+const { mode, at, on = '', busy, after, within, disks = [], report, trace } = fault;
+const { existsSync, fstatSync, openSync, statSync, writeSync, writeFileSync } = fs;
+/** Whether the file `after` has been seen, from when on things are counted. */
+let isOn = after === undefined;
+function begins() {
+  isOn ||= existsSync(after);
+  return isOn;
+}
 let boundaries = 0;
 let writes = 0;
 let syncs = 0;
 /** Whether a death now leaves something else than a death at the boundary before. */
 let isNew = true;
 
+const isWithin = (path) => within === undefined || path?.startsWith(`${within}/`);
+
 /** Before and after whatever outlives the process: a place to die, unless nothing has happened since the last one. */
-function boundary(hasChanged = false) {
+function boundary(path, hasChanged = false) {
   isNew ||= hasChanged;
-  if (!isNew) return;
+  if (!isNew || !isWithin(path) || !begins()) return;
   isNew = false;
   boundaries++;
   if (boundaries !== at) return;
@@ -39,9 +51,10 @@ function boundary(hasChanged = false) {
  * Amid a write: half of it is there. As of a disk, where room ends amid a write that is told by the number of bytes that were
  * written, which is returned; what is written to that file next fails.
  */
-function tear(path, half, writeHalf) {
-  boundaries++;
-  if (mode === 'kill' && boundaries === at) {
+function tear(path, half, writeHalf, length) {
+  takesRoom(path, length);
+  if (!begins()) return undefined;
+  if (isWithin(path) && ++boundaries === at && mode === 'kill') {
     writeHalf();
     process.kill(process.pid, 'SIGKILL');
   }
@@ -51,6 +64,25 @@ function tear(path, half, writeHalf) {
   full.add(path);
   writeHalf();
   return half.length;
+}
+function fullDiskOf(path) {
+  return disks.find((disk) => path?.startsWith(`${disk.of}/`) && existsSync(disk.after));
+}
+function takesRoom(path, length) {
+  const disk = fullDiskOf(path);
+  if (disk === undefined) return;
+  // What was given back.
+  disk.room ??= 0;
+  if (length > disk.room) throw failure('ENOSPC');
+  disk.room -= length;
+}
+/** Before a file is removed, emptied or replaced. */
+function givesRoom(path, left = 0) {
+  const disk = fullDiskOf(path);
+  if (disk !== undefined) disk.room = (disk.room ?? 0) + Math.max(0, sizeOf(path) - left);
+}
+function sizeOf(path) {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 /** Files whose next write fails. */
 const full = new Set();
@@ -80,6 +112,10 @@ function bytesOf(data) {
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
+/** Opening it so empties it. */
+function empties(flags = 'r') {
+  return typeof flags === 'string' ? flags.startsWith('w') : (flags & fs.constants.O_TRUNC) !== 0;
+}
 function creates(flags = 'r') {
   return typeof flags === 'string'
     ? flags !== 'r'
@@ -111,10 +147,11 @@ for (const name of ['write', 'appendFile', 'writeFile', 'sync', 'datasync', 'tru
     const path = paths.get(this.fd);
     let bytes;
     let position = null;
-    boundary();
+    boundary(path);
     if (isSync) {
       if (failsToSync(path)) throw failure('EIO');
-    } else if (name !== 'truncate') {
+    } else if (name === 'truncate') givesRoom(path, args[0]);
+    else {
       const [data, offset, length] = args;
       // What a whole file is made of may be written as one.
       const [from, to] =
@@ -122,7 +159,12 @@ for (const name of ['write', 'appendFile', 'writeFile', 'sync', 'datasync', 'tru
       bytes = bytesOf(data).subarray(from, to);
       position = name === 'write' ? (args[3] ?? null) : null;
       const half = bytes.subarray(0, bytes.length >> 1);
-      const written = tear(path, half, () => writeSync(this.fd, half, 0, half.length, position));
+      const written = tear(
+        path,
+        half,
+        () => writeSync(this.fd, half, 0, half.length, position),
+        bytes.length,
+      );
       // These write until all is written.
       if (written !== undefined && name !== 'write') throw failure(mode.slice(0, 6));
       if (written !== undefined) return { bytesWritten: written, buffer: args[0] };
@@ -134,25 +176,58 @@ for (const name of ['write', 'appendFile', 'writeFile', 'sync', 'datasync', 'tru
     if (isSync) note('synced', { path, since });
     else if (name === 'truncate') note('truncate', { path, length: args[0] ?? 0 });
     else note('write', { path, position, text: textOf(bytes) });
-    boundary(!isSync);
+    boundary(path, !isSync);
     return result;
   };
 }
 
 // What is stored before it is printed is written without a way through the thread pool.
 fs.writeSync = (fd, data, ...rest) => {
-  boundary();
+  const path = paths.get(fd);
+  boundary(path);
   const bytes = bytesOf(data);
   const half = bytes.subarray(0, bytes.length >> 1);
-  const torn = tear(paths.get(fd), half, () => writeSync(fd, half));
+  const torn = tear(path, half, () => writeSync(fd, half), bytes.length);
   if (torn !== undefined) return torn;
   if (fd === 1) note('print', { text: textOf(bytes) });
   const written = writeSync(fd, data, ...rest);
-  if (paths.has(fd)) note('write', { path: paths.get(fd), position: null, text: textOf(bytes) });
-  boundary(true);
+  if (path !== undefined) note('write', { path, position: null, text: textOf(bytes) });
+  boundary(path, true);
   return written;
 };
 
+fs.openSync = (path, flags, ...rest) => {
+  const at = resolve(String(path));
+  if (creates(flags)) boundary(at);
+  if (empties(flags)) givesRoom(at);
+  const fd = openSync(path, flags, ...rest);
+  paths.set(fd, at);
+  if (creates(flags)) boundary(at, true);
+  return fd;
+};
+const { ftruncateSync } = fs;
+fs.ftruncateSync = (fd, length = 0) => {
+  const path = paths.get(fd);
+  boundary(path);
+  if (path !== undefined && fstatSync(fd).size > length) givesRoom(path, length);
+  ftruncateSync(fd, length);
+  boundary(path, true);
+};
+
+/** What a change of names gives back, and what it takes. */
+function roomFor(name, [path, to]) {
+  const at = nameOf(path);
+  if (name === 'rm' || name === 'unlink') givesRoom(at);
+  if (name === 'rename') givesRoom(resolve(to));
+  if (name === 'copyFile') takesRoom(resolve(to), sizeOf(at));
+  if (name === 'writeFile') {
+    givesRoom(at);
+    takesRoom(at, bytesOf(to).length);
+  }
+}
+/** The path that a change of names is about: where a new name is made, that one. */
+const changedBy = (name, [path, to]) =>
+  name === 'rename' || name === 'link' || name === 'copyFile' ? resolve(to) : nameOf(path);
 const nameOf = (path) => (typeof path === 'number' ? paths.get(path) : resolve(path));
 
 /** What is noted of a change of names: before it, if something has to be on the disk by then, and after it. */
@@ -174,10 +249,13 @@ function noteAfter(name, [path, data]) {
   }
 }
 
-for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
+for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile', 'copyFile']) {
   const original = fsp[name];
   fsp[name] = async (...args) => {
-    boundary();
+    const path = changedBy(name, args);
+    boundary(path);
+    if (name === 'open' && empties(args[1])) givesRoom(resolve(args[0]));
+    roomFor(name, args);
     if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
     if (name === 'rename' && busy !== undefined && args[1].endsWith(busy)) throw failure('EBUSY');
     noteBefore(name, args);
@@ -186,20 +264,22 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
       paths.set(result.fd, resolve(args[0]));
       if (creates(args[1])) note('open', { path: resolve(args[0]) });
     } else noteAfter(name, args);
-    boundary(name !== 'open' || creates(args[1]));
+    boundary(path, name !== 'open' || creates(args[1]));
     return result;
   };
 }
 
-for (const name of ['rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile']) {
+for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFile', 'copyFile']) {
   const original = fs[`${name}Sync`];
   fs[`${name}Sync`] = (...args) => {
-    boundary();
+    const path = changedBy(name, args);
+    boundary(path);
+    roomFor(name, args);
     if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
     const result = original(...args);
     noteAfter(name, args);
-    boundary(true);
+    boundary(path, true);
     return result;
   };
 }

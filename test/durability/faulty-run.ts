@@ -5,12 +5,18 @@ import type { Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 export interface Fault {
-  readonly mode: 'count' | 'kill' | 'stop' | 'EIO' | 'ENOSPC' | 'ENOSPC once' | 'sync';
+  readonly mode: 'count' | 'kill' | 'stop' | 'EIO' | 'ENOSPC' | 'ENOSPC once' | 'full' | 'sync';
   readonly at?: number;
   /** Only of files whose path ends so. */
   readonly on?: string;
   /** A file with such an end of its path can't be replaced. */
   readonly busy?: string;
+  /** Nothing is counted before there is this file. */
+  readonly after?: string;
+  /** Only changes of files in this folder are boundaries. */
+  readonly within?: string;
+  /** Folders whose disks are `full` as soon as there is a file. */
+  readonly disks?: readonly { readonly of: string; readonly after: string }[];
   readonly report?: string;
   readonly trace?: string;
 }

@@ -8,6 +8,9 @@ export let at: Awaited<ReturnType<typeof machineWith>>;
 /** What the searches bring: those that are cut, and the one behind them. */
 export const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
 export const rest = ['{"name":"C"}'];
+/** What the search brings that is cut for the nth time, from 0. */
+export const leadsOfCut = (nth: number): string[] =>
+  first.map((lead) => (nth === 0 ? lead : lead.replace(/"name":"(.)"/, `"name":"$1${nth}"`)));
 export const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
 
 /** How many searches are refused, and how many cut then, after a batch; what the next one brings, and what happens before an answer. */
@@ -15,17 +18,16 @@ export let script: { refusals: number; cuts: number; last: readonly string[]; be
 
 beforeEach(async () => {
   script = { refusals: 0, cuts: 1, last: rest };
+  let cuts = 0;
   at = await machineWith((socket, { method }) => {
     // What was cut can't be read as a task.
     if (method === 'GET') return void socket.write(notFound);
     script.before?.();
     if (script.refusals-- > 0)
       return void socket.end(errorAnswer('402 Payment Required', 'insufficient_credits', 'no'));
-    const [cut = ''] = searchFrames([first]);
     const { last } = script;
-    socket.end(
-      script.cuts-- > 0 ? streamStart(cut) : wholeStream(searchFrames(last.length === 0 ? [] : [last])),
-    );
+    if (script.cuts-- > 0) return void socket.end(streamStart(searchFrames([leadsOfCut(cuts++)])[0] ?? ''));
+    socket.end(wholeStream(searchFrames(last.length === 0 ? [] : [last])));
   });
 });
 

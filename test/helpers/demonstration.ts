@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
- * The index of the demonstration's leads takes a second to make, stands in the folder of the local service, and is
- * never changed. What one local service of a test run has made, the others begin with.
+ * The indexes of the demonstration's leads take up to a second to make, stand in the folder of the local service, and are never changed.
+ * What one local service of a test run has made, the others begin with.
  */
 const shared = (): string => join(tmpdir(), 'catalogues');
 
@@ -34,7 +34,7 @@ function linkIndexes(from: string, to: string): void {
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => /^catalogue-\w+\.db$/.test(name));
+    return readdirSync(folder).filter((name) => /^demonstration-\w+\.db$/.test(name));
   } catch {
     return [];
   }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { withoutLetters } from './machine.ts';
 
 declare module 'vitest' {
   interface Matchers<T> {
@@ -8,7 +9,8 @@ declare module 'vitest' {
 }
 
 expect.extend({
-  toSay(text: string, ...words: readonly (string | RegExp)[]) {
+  toSay(said: string, ...words: readonly (string | RegExp)[]) {
+    const text = withoutLetters(said);
     const missing = words.filter((one) => (typeof one === 'string' ? !text.includes(one) : !one.test(text)));
     return { pass: missing.length === 0, message: () => `${missing.join(', ')} is not said in:\n${text}` };
   },

@@ -19,6 +19,5 @@ export function intentOf(changes: Partial<Intent> = {}): Intent {
 
 /** A page of a running task: so many leads, the first one at `pts`. */
 export function pageOf(pts: number, count: number): JournalEntry {
-  const [next, ready_count] = [pts + count, 9];
-  return { type: 'page', pts, count, next, ready_count, state: 'running', output_length: null };
+  return { type: 'page', pts, count, next: pts + count, ready_count: 9, state: 'running' };
 }

@@ -36,9 +36,12 @@ export async function startService(options: ServiceOptions = {}) {
     ...rest,
     stateDir,
   });
-  if (leads === undefined && rest.catalogFile === undefined) keepIndexes(stateDir);
   return closing({
     ...service,
+    async close() {
+      await service.close();
+      keepIndexes(stateDir);
+    },
     stateDir,
     /** The environment of a user who has nothing but this service. */
     env: () => ({ ...bareEnvironment(), ...pointedAt(service.url, localKeys[0].key) }),

@@ -13,7 +13,11 @@ export function createMachine(url?: string, key?: string) {
   const cwd = join(home, 'work');
   mkdirSync(cwd);
   const env: Record<string, string> = { ...bareEnvironment(home), ...(url && pointedAt(url, key)) };
-  const pathOf = (name: string): string => join(cwd, name);
+  /** A file by its name. The temporary file of a run, whose name has six letters more, is found as `<file>.part`. */
+  const pathOf = (name: string): string => {
+    const parts = readdirSync(cwd).filter((one) => withoutLetters(one) === name && one !== name);
+    return join(cwd, parts[0] ?? name);
+  };
   const begin = (line: Words, more: Readonly<Record<string, string>> = {}, stdin = '') =>
     start(line, { env: { ...env, ...more }, cwd, stdin });
   return {
@@ -23,8 +27,8 @@ export function createMachine(url?: string, key?: string) {
     pathOf,
     read: (name: string) => readFileSync(pathOf(name), 'utf8'),
     write: (name: string, text: string) => writeFileSync(pathOf(name), text),
-    /** The files of the folder, in order. */
-    files: () => readdirSync(cwd).sort(),
+    /** The files of the folder, in order: temporary files of runs as `<file>.part`. */
+    files: () => readdirSync(cwd).map(withoutLetters).sort(),
     /** Starts the built command there; nobody reads its output yet. */
     start: begin,
     /** Runs the built command there to its end. */
@@ -35,6 +39,11 @@ export function createMachine(url?: string, key?: string) {
     /** What `history`, with these arguments, prints there. */
     history: async (...args: string[]) => (await historyOf(env, ...args)).records,
   };
+}
+
+/** Pure: the name of a temporary file without what makes it unique. */
+export function withoutLetters(name: string): string {
+  return name.replace(/\.[a-z]{6}\.part(?=$|\W)/g, '.part');
 }
 
 /** A machine that knows a service of its own, which answers so, and closes the connection if that is only a text. */

@@ -21,8 +21,8 @@ export interface RowServiceOptions {
   readonly refused?: ReadonlySet<string>;
   /** Objectives whose answers are lost after they were charged, as long as they are in here. */
   readonly lost?: ReadonlySet<string>;
-  /** Every answer is that nothing was found. */
-  readonly nothing?: true;
+  /** Every answer is that nothing was found; a contact has this text in its place. */
+  readonly nothing?: true | string;
   /** The first request of each row is answered with 500, and nothing is charged. */
   readonly stumbles?: true;
   /**
@@ -46,8 +46,9 @@ export function createGate(word = '') {
 export type RowService = Awaited<ReturnType<typeof startRowService>>;
 
 /** Answers of every kind without anything in them. */
-function foundNothing(contactType: string | undefined, objective: string): object {
-  if (contactType !== undefined) return contactResult(contactType, objective, null);
+function foundNothing(content: true | string, contactType: string | undefined, objective: string): object {
+  if (contactType !== undefined)
+    return contactResult(contactType, objective, content === true ? null : content);
   return { success: true, data: [], answer: { shoe: null, Result: '', Citations: [] } };
 }
 
@@ -114,7 +115,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (options.garbled) return send(response, '<paid for>');
       if (options.lost?.has(JSON.parse(body).objective)) return void request.socket.destroy();
       const { contact_type, objective, entity_context, target, query } = JSON.parse(body);
-      if (options.nothing) return send(response, foundNothing(contact_type, objective));
+      if (options.nothing) return send(response, foundNothing(options.nothing, contact_type, objective));
       if (target !== undefined) return send(response, { success: true, data: [{ id: 1 }] });
       if (query !== undefined)
         return send(response, { success: true, answer: { Result: `of ${query}`, Citations: [] } });

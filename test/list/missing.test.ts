@@ -95,39 +95,44 @@ describe('--only-missing', () => {
       ['contact', 'email'],
       '{"objective":"Ann","email":"ann@x"}\n{"objective":"Bo","email":"bo@x"}\n{"objective":"Cy","email":""}\n{"objective":"Di"}\n',
       'objective,email,email_reference,email_error,other',
+      ['csv', 'json', 'jsonl', 'md', 'xlsx', 'db'],
     ],
     [
       ['contact', 'email'],
-      '{"objective":"Cy","email":""}\n{"objective":"Di"}\n',
+      '{"objective":"Cy","email":"n/a"}\n{"objective":"Di"}\n',
       'objective,email,email_reference,email_error,other',
+      ['json', 'md', 'db', 'csv', 'jsonl', 'xlsx'],
     ],
     [
       ['research'],
       '{"query":"Ann","research":"It is."}\n{"query":"Cy","research":null}\n{"query":"Di"}\n',
       'query,research,research_citations,research_error,other',
+      ['xlsx', 'jsonl', 'csv', 'db', 'md', 'json'],
     ],
     [
       ['enrich', '--field', 'city', '--field', 'shoe'],
       '{"entity_context":"Ann","city":"Rome","shoe":"9"}\n{"entity_context":"Cy"}\n{"entity_context":"Di","city":""}\n',
       'entity_context,city,shoe,enrich_error,other',
+      ['db', 'xlsx', 'md', 'jsonl', 'json', 'csv'],
     ],
-  ])('%j with answers as texts', (words, list, header) => {
-    const fill = (input: string, output: string) =>
-      leadpipe([...words, '--input', input, '--only-missing', '-o', output]);
+  ])('%j with answers as texts', (words, list, header, forms) => {
+    const fill = async (input: string, output: string): Promise<string> => {
+      expect(await leadpipe([...words, '--input', input, '--only-missing', '-o', output])).toMatchObject({
+        code: 0,
+      });
+      return output;
+    };
 
-    it.each(['csv', 'json', 'jsonl', 'md', 'xlsx', 'db'])('buys nothing twice by way of %s', async (form) => {
+    // The first form is made of the list, too; each is made of the one before.
+    it(`buys nothing twice by way of ${forms.join(', ')}`, async () => {
       await serve({ nothing: true });
       write('crm.jsonl', list);
-      await fill('crm.jsonl', 'one.jsonl');
+      let last = await fill('crm.jsonl', 'one.jsonl');
       expect(service.requests()).toBe(2);
-      await fill('crm.jsonl', `own.${form}`);
-      expect(service.requests()).toBe(4);
-      await fill('one.jsonl', `two.${form}`);
-      await fill(`two.${form}`, 'three.csv');
-      await fill(`own.${form}`, 'other.csv');
-      await fill('three.csv', 'four.jsonl');
-      await fill('four.jsonl', 'five.csv');
-      expect((await fill('five.csv', 'six.csv')).code).toBe(0);
+      await fill(await fill(last, `two.${forms[0]}`), 'three.csv');
+      await fill(await fill('crm.jsonl', `own.${forms[0]}`), 'other.csv');
+      for (const form of forms) last = await fill(last, `of-${last.split('.').at(-1)}.${form}`);
+      await fill(last, 'last.csv');
       expect(service.requests()).toBe(4);
       const [first, ...rows] = onDisk('three.csv');
       expect(first).toBe(header);
@@ -145,6 +150,87 @@ describe('--only-missing', () => {
       expect(onDisk('two.csv')[0]).toBe(header);
       expect(onDisk('own.csv')).toEqual(onDisk('two.csv'));
     });
+  });
+
+  it.each([
+    ['Email Address', ['contact', 'email']],
+    ['Email 1', ['contact', 'email']],
+    ['E-mail', ['contact', 'email']],
+    ['Phone Number', ['contact', 'phone']],
+    ['Mobile', ['contact', 'phone']],
+  ])('takes the column %s for that of %j', async (column, words) => {
+    write('list.csv', `${column},Name,Company\na@x.example,Ada,Acme\n,Bo,Acme\n`);
+    const args = [...words, '--input', 'list.csv'];
+    await leadpipe([...args, '--only-missing', '-o', 'out.csv']);
+    expect(paid()).toEqual(['Bo, Acme']);
+    const [header, ...rows] = onDisk('out.csv');
+    expect(header).toMatch(new RegExp(`^${column},Name,Company,(\\w+_reference,)?\\w+_error$`));
+    expect(rows).toEqual([
+      expect.stringMatching(/^a@x\.example,Ada,Acme,/),
+      expect.stringMatching(/^[^,]+,Bo,Acme,/),
+    ]);
+    // Without it, one line says so, and all rows are bought.
+    const all = await leadpipe([...args, '-o', 'all.csv']);
+    const note = `list.csv has rows without "${column}": with --only-missing, only these are bought`;
+    expect(all.stderr.split(note)).toHaveLength(2);
+    expect(paid()).toEqual(['Ada, Acme', 'Bo, Acme', 'Bo, Acme']);
+  });
+
+  it('says nothing of itself where no row lacks an answer, or a list is resumed', async () => {
+    write('list.csv', 'objective,email\nAda,a@x\n');
+    expect((await contacts('--input', 'list.csv')).stderr).not.toContain('--only-missing');
+    write('list.csv', 'objective,email\nAda,\nBo,\n');
+    await contacts('--input', 'list.csv', '-o', 'out.csv', '--first', '1');
+    expect(await leadpipe(['resume'])).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringContaining('--only-missing'),
+    });
+    expect(paid()).toEqual(['Ada', 'Ada', 'Bo']);
+  });
+
+  const marks = ['-', '--', 'n/a', 'N/A', 'none', 'null', 'Null', 'not found', 'NONE '];
+  it.each([
+    ['csv', `objective,email\n${marks.map((mark) => `${mark}x,${mark}`).join('\n')}\nAda,a@x\nNone,non@e\n`],
+    [
+      'json',
+      JSON.stringify([
+        ...marks.map((mark) => ({ objective: `${mark}x`, email: mark })),
+        { objective: 'Ada', email: 'a@x' },
+        { objective: 'None', email: 'null@e' },
+      ]),
+    ],
+    [
+      'jsonl',
+      [
+        ...marks.map((mark) => ({ objective: `${mark}x`, email: { content: mark } })),
+        { objective: 'Ada', email: { content: 'a@x' } },
+      ]
+        .map((row) => JSON.stringify(row))
+        .join('\n'),
+    ],
+  ])('counts words that stand for nothing as missing, in %s', async (form, text) => {
+    write(`list.${form}`, text);
+    const says = `${marks.length} rows have a word such as "n/a" or "-" in "email": it counts as missing.`;
+    const args = ['--input', `list.${form}`, '--only-missing'];
+    const dry = await contacts(...args, '--dry-run');
+    expect(dry.stderr.split(says)).toHaveLength(2);
+    expect(await contacts(...args, '-o', 'out.csv')).toMatchObject(ending(0, says));
+    expect(paid()).toEqual(marks.map((mark) => `${mark}x`.trim()).sort());
+    expect(onDisk('out.csv').filter((row) => /@example\.com/.test(row))).toHaveLength(marks.length);
+    expect((await contacts('--input', 'out.csv', '--only-missing', '--dry-run')).stderr).toContain(
+      'No row would be sent',
+    );
+  });
+
+  it('does not buy such a word again where it is the answer', async () => {
+    await serve({ nothing: 'N/A' });
+    write('list.csv', 'objective,email\nAda,\n');
+    expect(await contacts('--input', 'list.csv', '--only-missing', '-o', 'out.csv')).toMatchObject({
+      code: 0,
+    });
+    expect(onDisk('out.csv')[1]).toBe('Ada,N/A,,not found');
+    await contacts('--input', 'out.csv', '--only-missing');
+    expect(service.requests()).toBe(1);
   });
 
   it.each([
@@ -222,12 +308,23 @@ describe('--only-missing', () => {
   });
 
   it.each([
-    [['contact', 'email', '--into', 'mial'], 'list.csv has no column "mial"'],
-    [['enrich', '--field', 'city', '--field', 'size'], 'list.csv has no column "city", "size"'],
-    [['extract', 'x_followers'], toOwners(inTheirRows)],
-  ])('%j is refused', async (words, why) => {
-    write('list.csv', 'objective,entity_context,email\nAda,Ada,\n');
-    expect(await leadpipe([...words, '--input', 'list.csv', '--only-missing'])).toMatchObject(ending(2, why));
+    [['contact', 'email', '--into', 'mial'], 'list.csv has no column "mial"', 'Name the column with --into.'],
+    [
+      ['contact', 'phone'],
+      'has no column "phone"',
+      'If it is another column: --into "Company Phone" or --into "Tél. portable". To buy all rows',
+    ],
+    [
+      ['enrich', '--field', 'city', '--field', 'size'],
+      'list.csv has no column "city", "size"',
+      'To buy all rows',
+    ],
+    [['extract', 'x_followers'], toOwners(inTheirRows), ''],
+  ])('%j is refused', async (words, ...why) => {
+    write('list.csv', 'objective,entity_context,email,Company Phone,Tél. portable\nAda,Ada,,,\n');
+    expect(await leadpipe([...words, '--input', 'list.csv', '--only-missing'])).toMatchObject(
+      ending(2, ...why),
+    );
     expect(service.requests()).toBe(0);
   });
 

@@ -20,6 +20,7 @@ import {
 } from '../helpers/lists.ts';
 import { createGate } from '../helpers/row-service.ts';
 import { command, resultOf, run, start, temporaryFolder, until } from '../helpers/run.ts';
+import { makeWorkbook } from '../helpers/workbooks.ts';
 
 const found = (objective: string) => ({
   content: `${objective.toLowerCase().replace(/\W+/g, '.')}@example.com`,
@@ -85,6 +86,25 @@ describe('an input', () => {
       ['--header-row', '2'],
     ],
     ['tab-separated text', 'list.txt', 'wer\tNr\nAda\t1\nBo, Berlin\t2\n', ['--template', '{wer}']],
+    [
+      'csv whose header has odd names, one of which a template names',
+      'list.csv',
+      '"a""b",Größe (€),name,Name,objective,\nx,1,y,z,Ada,5\nx,2,y,z,"Bo, Berlin",6\n',
+      ['--template', '{objective}'],
+    ],
+    [
+      'csv below a title, whose header a template names',
+      'list.csv',
+      'Liste,\nwer,Nr\nAda,1\n"Bo, Berlin",2\n',
+      ['--template', '{wer}'],
+    ],
+    ['csv of one column without a known name', 'list.csv', 'Ada\n"Bo, Berlin"\n', []],
+    [
+      'a sheet of one column without a known name',
+      'list.xlsx',
+      makeWorkbook({ sheets: [{ name: 'L', rows: [['Ada'], ['Bo, Berlin']] }] }),
+      [],
+    ],
     ['lines', 'list.txt', 'Ada\r\nBo, Berlin\n', []],
     ['lines by its content', 'list', 'Ada\nBo, Berlin\n', []],
     [
@@ -142,11 +162,52 @@ describe('an input', () => {
 
   it('whose header was found below other lines says how many are not read', async () => {
     write('list.csv', 'Prospects\n\nname,objective\nx,Ada\ny,Bo\n');
-    const says = 'The header of list.csv is line 3: 1 line above it is not read.\n';
+    const says = 'The header of list.csv is line 3 (name, objective): 1 line above it is not read.\n';
     expect((await contacts('--input', 'list.csv')).stderr).toContain(says);
     expect((await contacts('--input', 'list.csv', '--header-row', '3')).stderr).not.toContain('not read');
     expect(paid()).toEqual(['Ada', 'Ada', 'Bo', 'Bo']);
   });
+
+  it.each([
+    ['--into', 'Arbeit'],
+    ['--into', 'Arbeit', '--only-missing'],
+    ['--columns', 'Wer=Startup,Arbeit'],
+  ])('has its header where %s names a column', async (...more) => {
+    write('list.csv', 'Liste,\nStartup,Arbeit\nAda,\n');
+    expect(await contacts('--input', 'list.csv', ...more)).toMatchObject(
+      ending(0, 'is line 2 (Startup, Arbeit)'),
+    );
+    expect(paid()).toEqual(['Ada']);
+  });
+
+  const people = 'Name,Arbeitet bei,Id\nAda Example,Acme,7\n';
+  it.each([
+    ['a text without a company', people, [], 'sent for row 1: Ada Example · not used: Arbeitet bei, Id\n'],
+    [
+      'a template without one',
+      people,
+      ['--template', '{Name} ({Id})'],
+      'Ada Example (7) · not used: Arbeitet bei\n',
+    ],
+    [
+      'a company that is empty',
+      'Name,Firma,Ort,Bei\nAda,-,Rom,Acme\n',
+      [],
+      'sent for row 1: Ada, Rom · not used: Bei\n',
+    ],
+    ['a dry run', people, ['--dry-run'], 'not used for the first row: Arbeitet bei, Id\n'],
+    ['a company', 'Name,Firma,Id\nAda,Acme,7\n', [], 'sent for row 1: Ada, Acme\n'],
+    ['a website', 'Name,Web,Id\nAda,acme.example,7\n', [], 'sent for row 1: Ada, acme.example\n'],
+    ['a link', people, ['--template', '{Name} https://{Arbeitet bei}.example'], 'https://Acme.example\n'],
+    ['no other columns', 'Name\nAda\n', [], 'sent for row 1: Ada\n'],
+    ['a text of its own', 'objective,Id\nAda,7\n', [], 'sent for row 1: Ada\n'],
+  ])(
+    'says in its first line which columns a contact lookup does not use: %s',
+    async (_, text, more, says) => {
+      write('list.csv', text);
+      expect(await contacts('--input', 'list.csv', ...more)).toMatchObject(ending(0, says));
+    },
+  );
 
   it('that repeats its header says how often, once', async () => {
     const note = 'list.csv repeats its header in 2 rows, which were left out.';
@@ -563,8 +624,16 @@ it.each([
   [['--input', 'list.csv', '--table', 'x'], 'list.csv has no tables to choose from'],
   [['--input', 'list.jsonl', '--table', 'x'], 'list.jsonl has no tables to choose from'],
   [['--input', 'list.csv', '--sheet', '2'], 'list.csv is no workbook: it has no sheets to choose from'],
-  [['--input', 'titled.csv'], 'If it is the header: --header-row 2. If there is none: --header-row 0'],
-  [['--input', 'bare.csv'], 'seems to have no header: line 1 looks like a row (Ada, ada@a.example)'],
+  [['--input', 'titled.csv'], /Its first rows are:\n +Prospects, \n +Kunde, Rang\n +Ada, x\n/],
+  [
+    ['--input', 'bare.csv'],
+    /rows are:\n +Ada, ada@a\.example\n +Bo, bo@b\.example\n.* is the header: --template "\{Ada\}, \{ada@a\.example\}"\n *If it is data: --header-row 0 --template "\{column 1\}, \{column 2\}"/,
+  ],
+  [['--input', 'bare.csv', '--template', '{column 1}'], 'If these are data: --header-row 0 --template'],
+  [
+    ['--input', 'bare.csv', '--header-row', '0'],
+    /Its first rows are:\n +Ada, .*\n +Bo, .*\n *For example: --template "\{column 1\}, \{column 2\}"/,
+  ],
   [['--input', 'bare.csv', '--header-row', '3'], 'has no header in line 3'],
   [['--input', 'list.jsonl', '--header-row', '1'], "can't be chosen: it has JSON"],
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
@@ -575,11 +644,7 @@ it.each([
   [['--input', 'list.jsonl', '--template', '{firm}, {links.site}'], 'there is no field "links.site"'],
   [
     ['--input', 'unknown.jsonl'],
-    'Say it with --template and the fields to send in braces. The fields are id, mail.',
-  ],
-  [
-    ['--input', 'pairs.csv'],
-    'The columns are Ada, Acme. If these are a row and not the header: --header-row 0.',
+    'Say it with --template and the fields to send in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
   ],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
@@ -595,7 +660,6 @@ it.each([
   write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('titled.csv', 'Prospects,\nKunde,Rang\nAda,x\nBo,y\n');
   write('bare.csv', 'Ada,ada@a.example\nBo,bo@b.example\n');
-  write('pairs.csv', 'Ada,Acme\nBo,Foo\n');
   write('unknown.jsonl', '{"id":1,"mail":"x"}\n');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));

@@ -24,13 +24,23 @@ describe('what is sent for a row', () => {
       'no column "query": leadpipe does not know what to send for a row',
       'for example: --template "What is new at {Company} ({Website})?"',
     ],
-    ['research', 'id,mail\n1,x\n', 'no column "query"', 'The columns are id, mail.'],
-    ['contact email', 'id,city\n1,Oslo\n', 'no column "objective"', 'The columns are id, city.'],
+    [
+      'research',
+      'id,mail\n1,x\n',
+      'no column "query"',
+      'is the header: --template "What is new at {id}, {mail}?"',
+    ],
+    [
+      'contact email',
+      'id,city\n1,Oslo\n',
+      'no column "objective"',
+      'is the header: --template "{id}, {city}"',
+    ],
     [
       'extract x_followers',
       'name,site\nAcme,a.example\n',
       'no column "target"',
-      'The columns are name, site.',
+      'is the header: --template "{name}"',
     ],
   ])('of %s is asked for where %j does not say it', async (words, csv, why, hint) => {
     write('list.csv', csv);

@@ -113,6 +113,10 @@ describe('fields', () => {
 
   it.each<[Operation, object, string]>([
     ['search', { enable_web_search: true }, '422 invalid_request_error'],
+    ['fetch', { leads_search_id: 'x', num: '0' }, '422 invalid_request_error'],
+    ['fetch', { leads_search_id: 'x', num: '1' }, '404 not_found'],
+    ['fetch', { leads_search_id: 'x', num: '500' }, '404 not_found'],
+    ['fetch', { leads_search_id: 'x', num: '501' }, '422 invalid_request_error'],
     ['deepSearch', { page: 1 }, '200'],
     ['enrich', { page: 1 }, '200'],
     ...pages('https://example.com/list http://[2a00:1450::1]/x http://198.20.0.1/x http://8.8.8.8/x', '200'),

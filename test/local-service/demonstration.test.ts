@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type EntityType, entityTypes } from '../../src/contract/types.ts';
-import { demonstrationFile } from '../../src/local-service/demonstration.ts';
+import { demonstrationOf } from '../../src/local-service/demonstration.ts';
 
 interface Lead {
   readonly entity_type: EntityType;
@@ -12,11 +12,17 @@ interface Lead {
   readonly phone?: string;
 }
 
-const json = demonstrationFile().bytes().toString();
-const all: readonly Lead[] = json
-  .trimEnd()
-  .split('\n')
-  .map((line) => JSON.parse(line));
+const { leads: found, read } = demonstrationOf(undefined);
+const all: readonly Lead[] = found().map((_, at) => {
+  const { entityType, name, links, description, facts, email, phone } = read(at + 1);
+  const numbers = facts.map(([fact, text]) => [fact, /^\d+(\.\d+)?$/.test(text) ? Number(text) : text]);
+  return {
+    ...{ entity_type: entityType as EntityType, name, links: Object.fromEntries(links), description },
+    facts: Object.fromEntries(numbers),
+    ...(email !== null && { email }),
+    ...(phone !== null && { phone }),
+  };
+});
 const ofType = (type: EntityType) => all.filter((lead) => lead.entity_type === type);
 
 describe('the demonstration catalogue', () => {
@@ -158,7 +164,7 @@ describe('safety', () => {
   });
 
   it('has no control characters, and text in its composed form', () => {
-    const text = json.replaceAll('\n', '');
+    const text = JSON.stringify(all);
     expect(text).not.toMatch(/\p{Cc}|\p{Cf}|\\u|\\[bfnrt]/u);
     expect(text.normalize('NFC')).toBe(text);
   });

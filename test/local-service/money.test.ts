@@ -14,12 +14,24 @@ async function spent(service: Running, name: Paid, changes: object): Promise<num
   return before - (await service.balance());
 }
 
+/** A task ends as soon as it is looked at. */
+const atOnce = { task_start_ms: 0, task_step_ms: 0 };
+
 describe('what is charged', () => {
   it.each<[string, Paid, object, number, object?]>([
     ['leads delivered, not the limit', 'search', {}, 4],
     ['up to the limit', 'search', { limit: 3 }, 3],
     ['nothing found', 'search', { objective: 'plumbing' }, 0],
     ['more for enrich_fields', 'search', { limit: 3, enrich_fields: ['city'] }, 6],
+    ['a task', 'createTask', { limit: 3 }, 3, atOnce],
+    ['more for web search', 'createTask', { limit: 3, enable_web_search: true }, 6, atOnce],
+    [
+      'another price of web search',
+      'createTask',
+      { limit: 3, enable_web_search: true },
+      15,
+      { ...atOnce, price_web_search: 4 },
+    ],
     ['an e-mail address', 'contactSearch', {}, 5],
     ['a phone number', 'contactSearch', { contact_type: 'phone' }, 10],
     ['no contact', 'contactSearch', { objective: 'Somebody Else' }, 0],
@@ -76,9 +88,8 @@ describe('a stream left by its client', () => {
     socket.write(
       `POST /v1/entity-search HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: lp_local_demo\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    const comes = { timeout: 10_000 };
-    await expect.poll(() => service.balance(), comes).not.toBe(100_000);
-    await expect.poll(async () => (await service.ask('contactSearch')).status, comes).toBe(200);
+    await expect.poll(() => service.balance()).not.toBe(100_000);
+    await expect.poll(async () => (await service.ask('contactSearch')).status).toBe(200);
     socket.destroy();
     await service.close();
     const [account] = expectToAddUp(service.stateDir);

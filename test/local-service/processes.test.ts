@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/local-service/store.ts';
+import { type Fault, faultyWith, inParallel } from '../durability/faulty-run.ts';
 import { bundle } from '../helpers/bundle.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, run, temporaryFolder } from '../helpers/run.ts';
 import { admitForTest } from './ledger-steps.ts';
 import { clientOf, expectToAddUp, someLeads, withRows } from './running.ts';
 
@@ -78,6 +79,24 @@ describe('a process killed', () => {
       expect(account?.settled).toBeGreaterThanOrEqual(lines);
     }
     expect(readdirSync(stateDir).filter((name) => name.startsWith('lock'))).toEqual([]);
+  });
+});
+
+it('a first `--local` that is killed at any moment leaves nothing broken', async () => {
+  const search = ['search', 'company', 'fintech in Berlin', '--limit', '5', '--local'];
+  const runIn = (env: Record<string, string>, fault: Fault) =>
+    run(search, { env: { ...env, ...faultyWith(fault) }, isFirst: true });
+  const report = join(temporaryFolder(), 'report');
+  const whole = await runIn(bareEnvironment(), { mode: 'count', report });
+  const { boundaries } = JSON.parse(readFileSync(report, 'utf8'));
+  const step = process.env.LEADPIPE_EXHAUSTIVE === '1' ? 1 : Math.floor(boundaries / 5);
+  const places = Array.from({ length: Math.floor(boundaries / step) }, (_, at) => 1 + at * step);
+  await inParallel(places, async (at) => {
+    const env = bareEnvironment();
+    await runIn(env, { mode: 'kill', at });
+    const { code, stdout } = await run(search, { env, isFirst: true });
+    expect({ at, code, stdout }).toEqual({ at, code: 0, stdout: whole.stdout });
+    expectToAddUp(join(env.LEADPIPE_STATE_DIR ?? '', 'local-service'));
   });
 });
 

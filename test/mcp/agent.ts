@@ -70,7 +70,7 @@ export async function startAgent({
     const { signal, onProgress } = options;
     const onprogress = (one: { progress: number; total?: number; message?: string }): void =>
       onProgress?.(`${one.progress} of ${one.total}: ${one.message}`);
-    const how = { timeout: 30_000, ...(signal && { signal }), ...(onProgress && { onprogress }) };
+    const how = { timeout: 120_000, ...(signal && { signal }), ...(onProgress && { onprogress }) };
     const request = { name, arguments: given };
     return version === 1
       ? await client.callTool(request, undefined, how)

@@ -148,6 +148,17 @@ it('on a terminal, `mcp` says what it waits for, and how each agent is set up wi
     expect(JSON.parse(settings)).toEqual({ mcpServers: { leadpipe: { command: 'leadpipe', args } } });
   }
   expect((await runInProcess('mcp', { stdinIsTerminal: true })).stderr).toContain('"--max-credits","200"');
-  // An agent has a pipe there.
-  expect((await runInProcess('mcp')).stderr).toBe('');
 });
+
+it.each([60, 80])(
+  'on a terminal of %i columns, `mcp` breaks its sentences and no line to copy',
+  async (columns) => {
+    const terminal = { stdinIsTerminal: true, stderrIsTerminal: true, columns };
+    const lines = (await runInProcess('mcp', terminal)).stderr.split('\n');
+    const isCopied = (line: string) => line.startsWith('  ');
+    expect(lines.filter(isCopied)).toHaveLength(4);
+    expect(lines.filter((line) => !isCopied(line) && line.length > columns)).toEqual([]);
+    // An agent has a pipe there.
+    expect((await runInProcess('mcp')).stderr).toBe('');
+  },
+);

@@ -13,12 +13,10 @@ import {
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { memberLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { OutputStream } from '../../src/context.ts';
-import { type Addition, completeAddition } from '../../src/files/addition.ts';
-import { LockLostError, noLock } from '../../src/files/folder-lock.ts';
-import { openRecords } from '../../src/output/records.ts';
+import { type Addition, isAdded } from '../../src/files/addition.ts';
+import { openRows } from '../../src/output/open-rows.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
 import { createFileSink, type SinkOptions } from '../helpers/file-sink.ts';
@@ -32,92 +30,95 @@ beforeEach(() => {
 });
 
 const { signal } = new AbortController();
-const context = { stdout: {} as OutputStream, signal, clock };
-const records = { shape: 'list', csvRaw: false, width: undefined, warn: () => {}, lock: noLock } as const;
+const directories = { config: '', state: '' };
+const machine = { signal, clock, directories, pid: process.pid, random: () => 0 };
+const context = { ...machine, stdout: {} as OutputStream };
 const read = (path = file) => readFileSync(path, 'utf8');
-const kept = (path: string) =>
-  `The rows are in ${path}.part. Fix that, and run the same command again: what arrived is not bought again.`;
+const isPart = /^(.*)\.[a-z]{6}\.part$/;
+/** The files that runs have made beside others. */
+const parts = (at = folder) =>
+  readdirSync(at)
+    .filter((name) => isPart.test(name))
+    .map((name) => join(at, name));
+const added: Addition[] = [];
+const adding = async (addition: Addition): Promise<void> => void added.push(addition);
 
 /** Writes a text, and puts it into place. */
 async function place(text: string, options?: SinkOptions): Promise<void> {
   const sink = await createFileSink(file, options);
   await sink.write(text);
-  await sink.commit();
+  await sink.commit(adding);
 }
 
 describe('a new file', () => {
   it('appears when it is complete, and not before', async () => {
     writeFileSync(file, 'old', { mode: 0o640 });
     const sink = await createFileSink(file);
-    expect(sink).toMatchObject({ length: 0, continued: false, lineEnd: undefined });
+    expect(sink).toMatchObject({ isPipe: false, replaces: true, lineEnd: undefined });
     await sink.write('漢\n');
     await sink.write('');
-    expect(sink.length).toBe(4);
     expect(read()).toBe('old');
-    expect(read(`${file}.part`)).toBe('漢\n');
-    // Who may not read the file reads none of it meanwhile, either.
-    expect(lstatSync(`${file}.part`).mode & 0o777).toBe(0o640);
-    await sink.sync();
-    await sink.commit();
+    const [part = ''] = parts();
+    expect([parts().length, read(part)]).toEqual([1, '漢\n']);
+    // Those who may not read the file read none of it meanwhile, either.
+    expect(lstatSync(part).mode & 0o777).toBe(0o640);
+    expect(await sink.commit(adding)).toEqual({ target: file, warnings: [] });
     expect(read()).toBe('漢\n');
+    expect(lstatSync(file).mode & 0o777).toBe(0o640);
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('of a cut run stays a .part, and is none without rows; of a whole one it is then empty', async () => {
+  it('of a cut run stays beside it, and is none without rows; of a whole one it is then empty', async () => {
     expect(await (await createFileSink(file)).abandon()).toBeUndefined();
     expect(readdirSync(folder)).toEqual([]);
-    await (await createFileSink(file)).commit();
+    await (await createFileSink(file)).commit(adding);
     expect(read()).toBe('');
     const sink = await createFileSink(file);
     await sink.write('rows');
-    expect(await sink.abandon()).toBe(`${file}.part`);
-    expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part']);
+    const kept = await sink.abandon();
+    expect([kept]).toEqual(parts());
+    expect([read(), read(kept)]).toEqual(['', 'rows']);
   });
 
-  it('is not written over the rows of another run: they get the next free name', async () => {
-    writeFileSync(`${file}.part`, 'rows of another run');
-    writeFileSync(`${file}.part.1`, 'of an earlier time');
-    const warnings: string[] = [];
-    await place('new', { warn: (line) => warnings.push(line) });
-    expect([read(), read(`${file}.part.2`)]).toEqual(['new', 'rows of another run']);
-    expect(warnings).toEqual([`${file}.part held rows of an earlier run. They are now in ${file}.part.2.`]);
-    writeFileSync(`${file}.part`, '');
-    await (await createFileSink(file)).commit();
-    expect(readdirSync(folder)).toEqual(['leads.csv', 'leads.csv.part.1', 'leads.csv.part.2']);
+  it('is announced before it is made, and has a name of its own each time', async () => {
+    const announced: string[] = [];
+    const announce = async (path: string): Promise<void> => {
+      expect(existsSync(path)).toBe(false);
+      announced.push(path);
+    };
+    const sinks = await Promise.all([1, 2, 3].map(() => createFileSink(file, { announce })));
+    expect(new Set(announced).size).toBe(3);
+    expect(parts().sort()).toEqual(announced.sort());
+    for (const [at, sink] of sinks.entries()) await sink.write(`run ${at}`);
+    for (const sink of sinks) await sink.commit(adding);
+    // Each is whole, and the last one stands.
+    expect(read()).toBe('run 2');
+    expect(parts()).toEqual([]);
   });
 
-  it('is not removed by a run without rows, when it is another one’s by then', async () => {
-    const sink = await createFileSink(file);
-    rmSync(`${file}.part`);
-    writeFileSync(`${file}.part`, 'of another run');
-    expect(await sink.abandon()).toBeUndefined();
-    expect(read(`${file}.part`)).toBe('of another run');
-  });
-
-  it('is not put in place by a run whose .part, or whose lock, another one has taken', async () => {
-    const sink = await createFileSink(file);
-    await sink.write('rows');
-    rmSync(`${file}.part`);
-    writeFileSync(`${file}.part`, 'of another run');
-    await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
-    rmSync(`${file}.part`);
-    for (const append of [undefined, {}]) {
-      let isLost = false;
-      const confirm = (): void => {
-        if (isLost) throw new LockLostError('temporary', 'lost');
-      };
-      const lost = await createFileSink(file, { append, lock: { confirm } });
-      const cut = await createFileSink(file, { append, opening: { at: 0 }, lock: { confirm } });
-      await lost.write('rows');
-      isLost = true;
-      for (const change of [() => lost.write('more'), () => cut.write('more'), lost.commit]) {
-        await expect(change()).rejects.toMatchObject({ outcome: 'temporary' });
-      }
-      expect(await cut.abandon(true)).toBeUndefined();
-      expect(readdirSync(folder)).toEqual(['leads.csv.part']);
-      expect(read(`${file}.part`)).toBe('rows');
-      rmSync(`${file}.part`);
+  it('is not put in place, or removed, where another file has taken its name', async () => {
+    for (const end of ['commit', 'abandon'] as const) {
+      const sink = await createFileSink(file);
+      if (end === 'commit') await sink.write('rows');
+      const [part = ''] = parts();
+      rmSync(part);
+      writeFileSync(part, 'of another');
+      if (end === 'abandon') expect(await sink.abandon()).toBeUndefined();
+      else await expect(sink.commit(adding)).rejects.toMatchObject({ details: { type: 'output_changed' } });
+      expect([existsSync(file), read(part)]).toEqual([false, 'of another']);
+      rmSync(part);
     }
+  });
+
+  it('that must be new is not put over one that has appeared meanwhile', async () => {
+    const sink = await createFileSink(file, { isNew: true });
+    await sink.write('rows');
+    writeFileSync(file, 'of another');
+    await expect(sink.commit(adding)).rejects.toMatchObject({ outcome: 'usage' });
+    expect([read(), parts()]).toEqual(['of another', []]);
+    rmSync(file);
+    await place('rows', { isNew: true });
+    expect([read(), parts()]).toEqual(['rows', []]);
   });
 
   it.each([true, false])('is put where a symbolic link says (target exists: %s)', async (exists) => {
@@ -127,13 +128,13 @@ describe('a new file', () => {
     symlinkSync('real/leads.csv', file);
     const sink = await createFileSink(file);
     await sink.write('new');
-    expect(existsSync(`${real}.part`)).toBe(true);
-    await sink.commit();
+    expect(parts(join(folder, 'real'))).toHaveLength(1);
+    await sink.commit(adding);
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
     expect(read(real)).toBe('new');
     const cut = await createFileSink(file);
     await cut.write('rows');
-    expect(await cut.abandon()).toBe(`${real}.part`);
+    expect([await cut.abandon()]).toEqual(parts(join(folder, 'real')));
   });
 });
 
@@ -162,8 +163,10 @@ describe('what can not be written', () => {
     const sink = await createFileSink(file);
     await sink.write('rows');
     mkdirSync(file);
-    await expect(sink.commit()).rejects.toMatchObject({ outcome: 'local_io', details: { hint: kept(file) } });
-    expect(read(`${file}.part`)).toBe('rows');
+    const [part = ''] = parts();
+    const details = { hint: `The rows are in ${part}.` };
+    await expect(sink.commit(adding)).rejects.toMatchObject({ outcome: 'local_io', details });
+    expect(read(part)).toBe('rows');
   });
 
   // A limit on the size of files stops a write half-way, as a full disk does.
@@ -172,19 +175,18 @@ describe('what can not be written', () => {
     const source = join(folder, `half-${way}.ts`);
     writeFileSync(
       source,
-      `import { createFileSink } from ${JSON.stringify(join(import.meta.dirname, '../../src/output/file-sink.ts'))};
+      `import { createFileSink } from ${JSON.stringify(join(import.meta.dirname, '../helpers/file-sink.ts'))};
       process.on('SIGXFSZ', () => {});
-      const sink = await createFileSink(${JSON.stringify(file)}, { warn() {}, lock: { confirm() {} }${way === 'append' ? ', append: {}' : ''} });
+      const sink = await createFileSink(${JSON.stringify(file)}, {${way === 'append' ? ' append: {}' : ''} });
       await sink.write('{"new":1}\\n');
       const message = await sink.write('x'.repeat(5000)).catch((error) => error.message);
-      await sink.abandon();
-      console.log(JSON.stringify({ message, length: sink.length }));`,
+      const kept = await sink.abandon();
+      console.log(JSON.stringify({ message, kept }));`,
     );
     const line = `ulimit -f 4; exec ${process.execPath} ${await bundle(source)}`;
-    const out = execFileSync('bash', ['-c', line], { encoding: 'utf8' });
-    const message = `can't write ${file}: the file would be too large`;
-    expect(JSON.parse(out)).toEqual({ message, length: 10 });
-    expect(read(`${file}.part`)).toBe('{"new":1}\n');
+    const { message, kept } = JSON.parse(execFileSync('bash', ['-c', line], { encoding: 'utf8' }));
+    expect(message).toBe(`can't write ${file}: the file would be too large`);
+    expect(read(kept)).toBe('{"new":1}\n');
     expect(read()).toBe(way === 'append' ? '{"old":1}\n' : '');
   });
 });
@@ -194,82 +196,13 @@ it('a FIFO is written directly', async () => {
   execFileSync('mkfifo', [fifo]);
   const reader = spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'ignore'] });
   const sink = await createFileSink(fifo);
-  expect(sink.length).toBeUndefined();
+  expect(sink.isPipe).toBe(true);
   const big = 'x'.repeat(300_000);
   const received = text(reader.stdout);
   await sink.write(big);
-  await sink.commit();
+  await sink.commit(adding);
   expect(await received).toBe(big);
   expect(readdirSync(folder)).toEqual(['fifo']);
-});
-
-describe('a .part of an earlier run', () => {
-  const append = { header: ['a', 'b'] };
-  const rows = 'a,b\r\n1,2\r\n';
-  const at = (length: number) => ({ opening: { at: length } });
-
-  it.each([undefined, append])('is gone on with behind what counts, whatever stands there', async (to) => {
-    for (const torn of ['', '3', '3,4\r\n', 'x,y\r\n']) {
-      writeFileSync(`${file}.part`, rows + torn);
-      const sink = await createFileSink(file, { append: to, ...at(rows.length) });
-      expect(sink).toMatchObject({ length: rows.length, continued: true });
-      await sink.write('3,4\r\n');
-      expect(sink.length).toBe(rows.length + 5);
-      await sink.commit();
-      expect({ torn, text: read() }).toEqual({ torn, text: `${rows}3,4\r\n` });
-      expect(readdirSync(folder)).toEqual(['leads.csv']);
-      rmSync(file);
-    }
-  });
-
-  it('is cut back also when nothing follows', async () => {
-    writeFileSync(`${file}.part`, `${rows}3,`);
-    await (await createFileSink(file, at(rows.length))).commit();
-    expect(read()).toBe(rows);
-  });
-
-  it('is written anew, and stands as it was until then', async () => {
-    const opening = { at: 0 };
-    await (await createFileSink(file, { opening })).abandon();
-    expect(readdirSync(folder)).toEqual([]);
-    writeFileSync(`${file}.part`, rows);
-    const idle = await createFileSink(file, { opening });
-    expect(await idle.abandon()).toBe(`${file}.part`);
-    expect(read(`${file}.part`)).toBe(rows);
-    const sink = await createFileSink(file, { opening });
-    expect(sink).toMatchObject({ length: 0, continued: false });
-    await sink.write('x');
-    expect(read(`${file}.part`)).toBe('x');
-    await sink.abandon();
-  });
-
-  it.each([undefined, append])('that is not there, or shorter than it was, is an error', async (to) => {
-    const [path, options] = [`${file}.part`, { append: to, ...at(8) }];
-    const details = { type: 'output_changed' };
-    await expect(createFileSink(file, options)).rejects.toMatchObject({
-      message: `${path} is gone: it held the rows of the earlier run`,
-      details,
-    });
-    expect(readdirSync(folder)).toEqual([]);
-    writeFileSync(path, 'short');
-    await expect(createFileSink(file, options)).rejects.toMatchObject({
-      message: expect.stringContaining('it was changed since'),
-      details,
-    });
-    expect(read(path)).toBe('short');
-  });
-
-  it('is never written through a link', async () => {
-    writeFileSync(join(folder, 'precious'), 'precious');
-    symlinkSync('precious', `${file}.part`);
-    for (const opening of [{ at: 0 }, { at: 4 }] as const) {
-      await expect(createFileSink(file, { opening })).rejects.toMatchObject({
-        message: `can't write ${file}.part: it is a symbolic link`,
-      });
-    }
-    await (await createFileSink(file)).commit();
-    expect(read(join(folder, 'precious'))).toBe('precious');
-  });
 });
 
 describe('appending', () => {
@@ -299,13 +232,17 @@ describe('appending', () => {
   ])('to %s', async (_name, before, format, after) => {
     writeFileSync(file, before);
     const sink = await createFileSink(file, { append: toAppend(format) });
-    expect(sink).toMatchObject({ length: 0, continued: false });
     const mark = before.startsWith('\ufeff') ? '\ufeff' : '';
     const ownHeader = format === 'csv' ? `${mark}a,b${sink.lineEnd}` : '';
     await sink.write(`${ownHeader}NEW`);
-    expect([read(), read(`${file}.part`)]).toEqual([before, `${ownHeader}NEW`]);
+    expect([read(), read(parts()[0])]).toEqual([before, `${ownHeader}NEW`]);
     const additions: Addition[] = [];
-    await sink.commit(async (addition) => void additions.push(addition));
+    await sink.commit(async (addition) => {
+      // At every moment, the file is whole.
+      expect(read()).toBe(before);
+      expect(await isAdded(addition)).toBe(false);
+      additions.push(addition);
+    });
     expect(read()).toBe(before === '' ? ownHeader + after : after);
     expect(readdirSync(folder)).toEqual(['leads.csv']);
     const [addition] = additions;
@@ -313,16 +250,22 @@ describe('appending', () => {
       at: Buffer.byteLength(before),
       length: Buffer.byteLength(read()) - Buffer.byteLength(before),
     });
-    expect(await completeAddition(file, addition as Addition, noLock)).toBe('done');
+    expect(await isAdded(addition as Addition)).toBe(true);
+    // Others may add rows behind them, or write the whole file again.
+    appendFileSync(file, 'others');
+    expect(await isAdded(addition as Addition)).toBe(true);
+    const whole = read();
+    rmSync(file);
+    writeFileSync(file, whole);
+    expect(await isAdded(addition as Addition)).toBe(true);
+    rmSync(file);
+    writeFileSync(file, whole.replace('NEW', 'OLD'));
+    expect(await isAdded(addition as Addition)).toBe(false);
   });
 
-  it('to no file makes one of the .part', async () => {
-    const append = { header };
-    const cut = await createFileSink(file, { append });
-    await cut.write('a,b\r\nx');
-    expect(await cut.abandon()).toBe(`${file}.part`);
-    await place('y', { append, opening: { at: 6 } });
-    expect(read()).toBe('a,b\r\nxy');
+  it('to no file makes one', async () => {
+    await place('a,b\r\nx', { append: { header } });
+    expect([read(), parts()]).toEqual(['a,b\r\nx', []]);
   });
 
   it.each(['{"a":1}', 'a,b\r\n1,2'])('of nothing changes nothing: %j', async (before) => {
@@ -342,15 +285,45 @@ describe('appending', () => {
     const sink = await createFileSink(file, { append });
     await sink.write('a,b\r\n5,6\r\n');
     writeFileSync(file, 'a,b\n1,2\n3,4');
-    await sink.commit();
+    await sink.commit(adding);
     expect(read()).toBe('a,b\n1,2\n3,4\n5,6\r\n');
     const late = await createFileSink(file, { append });
     await late.write('a,b\r\n7,8\r\n');
     writeFileSync(file, 'c,d\n');
-    await expect(late.commit()).rejects.toMatchObject({
-      details: { type: 'output_changed', hint: kept(file) },
-    });
-    expect([read(), read(`${file}.part`)]).toEqual(['c,d\n', 'a,b\r\n7,8\r\n']);
+    await expect(late.commit(adding)).rejects.toMatchObject({ details: { type: 'output_changed' } });
+    expect([read(), parts().map(read)]).toEqual(['c,d\n', ['a,b\r\n7,8\r\n']]);
+  });
+
+  it('is done again where the file changes while it is copied, and given up when it changes each time', async () => {
+    for (const times of [1, 4, 5]) {
+      writeFileSync(file, '{"a":1}\n');
+      const sink = await createFileSink(file, { append: {} });
+      await sink.write('{"new":1}\n');
+      let changes = 0;
+      const change = async (): Promise<void> => {
+        if (changes++ < times) appendFileSync(file, '{"b":2}\n');
+      };
+      const committed = sink.commit(change);
+      if (times < 5) await committed;
+      else await expect(committed).rejects.toMatchObject({ outcome: 'local_io' });
+      const whole = '{"a":1}\n' + '{"b":2}\n'.repeat(times);
+      expect(read()).toBe(times < 5 ? `${whole}{"new":1}\n` : whole);
+      rmSync(file);
+    }
+  });
+
+  it('keeps the mode of the file, and its links', async () => {
+    writeFileSync(file, '{"a":1}\n', { mode: 0o600 });
+    await place('{}\n', { append: {} });
+    expect(lstatSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('waits for another run that is adding to the same file', async () => {
+    const sinks = await Promise.all([1, 2, 3].map(() => createFileSink(file, { append: {} })));
+    for (const [at, sink] of sinks.entries()) await sink.write(`{"run":${at}}\n`);
+    await Promise.all(sinks.map((sink) => sink.commit(adding)));
+    expect(read().trim().split('\n').sort()).toEqual(['{"run":0}', '{"run":1}', '{"run":2}']);
+    expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
   it('does not go under the same header with other delimiters', async () => {
@@ -358,7 +331,7 @@ describe('appending', () => {
     const sink = await createFileSink(file, { append: { header } });
     await sink.write('a;b\r\n3;4\r\n');
     writeFileSync(file, 'a,b\r\n1,2\r\n');
-    await expect(sink.commit()).rejects.toMatchObject({ details: { type: 'output_changed' } });
+    await expect(sink.commit(adding)).rejects.toMatchObject({ details: { type: 'output_changed' } });
     expect(read()).toBe('a,b\r\n1,2\r\n');
   });
 
@@ -371,18 +344,12 @@ describe('appending', () => {
       'an open quote',
       'a,b\r\n1,"2\r\n',
       'csv',
-      'local_io',
+      'usage',
       /append to .*leads\.csv: a quote in line 2 is never closed/,
     ],
-    ['an open quote in its header', '"a,b\r\n1,2', 'csv', 'local_io', /: a quote in line 1 is never closed/],
-    [
-      'half a line',
-      '{"a":1}\n{"a"',
-      'jsonl',
-      'local_io',
-      /append to .*leads\.csv: its last line is incomplete/,
-    ],
-    ['CSV, as JSONL', 'a,b', 'jsonl', 'local_io', /can't append/],
+    ['an open quote in its header', '"a,b\r\n1,2', 'csv', 'usage', /: a quote in line 1 is never closed/],
+    ['half a line', '{"a":1}\n{"a"', 'jsonl', 'usage', /append to .*leads\.csv: line 2 is incomplete/],
+    ['CSV, as JSONL', 'a,b', 'jsonl', 'usage', /can't append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
     writeFileSync(file, before);
     await expect(createFileSink(file, { append: toAppend(format) })).rejects.toMatchObject({
@@ -399,14 +366,15 @@ describe('appending', () => {
     writeFileSync(file, `"a","${'b'.repeat(100_000)}"\r\n${'1,"2\n3"\r\n'.repeat(20_000)}`);
     const append = { header: ['a', 'b'.repeat(100_000)] };
     const rows = await createFileSink(file, { append });
-    expect(rows).toMatchObject({ continued: false, lineEnd: '\r\n' });
+    expect(rows).toMatchObject({ lineEnd: '\r\n' });
     await rows.abandon();
   });
 
   it('the rows of every day stand under one header', async () => {
     const layout = entityLayout(['=city']);
     for (const name of ['=Monday', 'Tuesday']) {
-      const rows = await openRecords(context, { ...records, file, format: 'csv', layout, append: true });
+      const plan = { shape: 'list', append: true, isNew: false, isDelimiterFixed: false } as const;
+      const rows = await openRows(context, { ...plan, file, format: 'csv', layout }, async () => {});
       await rows.write([JSON.stringify({ name })]);
       await rows.finish();
     }
@@ -417,21 +385,3 @@ describe('appending', () => {
     expect(rows).toEqual(["'=Monday,,,,,,,,", 'Tuesday,,,,,,,,', '']);
   });
 });
-
-it.each(['', ',\n  {"i', ',\n  {"id":2}'])(
-  'an array that was cut, and closed behind %j, is resumed as one array',
-  async (half) => {
-    const options = { ...records, format: 'json', layout: memberLayout(['id']), append: false } as const;
-    const first = await openRecords(context, { ...options, file });
-    await first.write(['{"id":1}']);
-    const { length } = first;
-    // Of a write that a signal stopped.
-    appendFileSync(`${file}.part`, half);
-    await first.cut();
-    const second = await openRecords(context, { ...options, file, opening: { at: length ?? 0 } });
-    await second.write(['{"id":2}']);
-    await second.finish();
-    expect(JSON.parse(read())).toEqual([{ id: 1 }, { id: 2 }]);
-    expect(readdirSync(folder)).toEqual(['leads.csv']);
-  },
-);

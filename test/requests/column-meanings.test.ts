@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import {
-  columnsWith,
+  columnsByMeaning,
+  contactCandidatesIn,
+  contactColumnIn,
+  isColumnName,
   isKnownColumn,
   joinName,
   type Meaning,
@@ -8,13 +11,16 @@ import {
 } from '../../src/requests/column-meanings.ts';
 
 it.each<[Meaning, string]>([
-  ['name', 'Name|NAME|Full Name|full_name|Contact Name|Person - Name|Contact|Ansprechpartner|Nom complet'],
+  [
+    'name',
+    'Name|NAME|Full Name|full_name|Contact Name|Person - Name|Contact|Ansprechpartner|Nom complet|Nome|Naam|名称|Channel Name|nameEn',
+  ],
   ['first', 'First Name|firstname|FIRST_NAME|First-Name*|Given name|Contact First Name|Vorname|Prénom'],
   ['last', 'Last Name|lastName|Surname|Nachname|Nom de famille|Apellidos|Contact: Last name'],
   ['title', 'Title|Job Title|job-title|Position|Role|Funktion|Poste|Intitulé du poste|Cargo|Puesto'],
   [
     'company',
-    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social',
+    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name',
   ],
   [
     'website',
@@ -25,17 +31,46 @@ it.each<[Meaning, string]>([
   ['country', 'Country|Country/Region|Billing Country|Land|Pays|País'],
   ['handle', 'Handle|username|Screen name|Benutzername'],
   ['repository', 'Repository|repo|full_name'],
+  ['email', 'Email|Email Address|Email 1|E-mail|E-mail 1 - Value|Contact Email|Correo electrónico'],
+  ['phone', 'Phone|Phone Number|Mobile|Portable|Person Phone|Telefon'],
+  ['text', 'objective|query|entity_context'],
 ])('the table knows the columns of a %s', (meaning, columns) => {
   const all = columns.split('|');
-  expect(all.filter((column) => columnsWith(meaning, [column]).length === 0)).toEqual([]);
-  expect(all.filter((column) => !isKnownColumn(column))).toEqual([]);
+  expect(all.filter((column) => columnsByMeaning([column])(meaning).length === 0)).toEqual([]);
+  expect(all.filter((column) => !isColumnName(column, '@'))).toEqual([]);
 });
 
 it('the surest column of a meaning comes first, and no other column has one', () => {
-  const columns = ['Url', 'Company City', 'Website', 'City', 'Name of the dog', '', '価格', 'id', 'Email'];
-  expect(columnsWith('website', columns)).toEqual(['Website', 'Url']);
-  expect(columnsWith('city', columns)).toEqual(['City', 'Company City']);
+  const columns = [
+    'Url',
+    'Company City',
+    'Website',
+    'City',
+    'Name of the dog',
+    '',
+    '価格',
+    'id',
+    'Company Phone',
+  ];
+  const find = columnsByMeaning(columns);
+  expect(find('website')).toEqual(['Website', 'Url']);
+  expect(find('city')).toEqual(['City', 'Company City']);
   expect(columns.filter(isKnownColumn)).toEqual(['Url', 'Company City', 'Website', 'City']);
+});
+
+it('a name that is a value of other columns, or a note, is no header', () => {
+  expect(['Lead', 'Contact', 'Business', 'Account:'].filter(isKnownColumn)).toEqual([]);
+});
+
+it.each([
+  ['email', 'Id|Email 1|Email Address|Email Status', 'Email Address', 'Email 1|Email Address|Email Status'],
+  ['phone', 'Mailing City|Mobile|Fax', 'Mobile', 'Mobile'],
+  ['phone', 'Company Phone|Tel. (privat)', undefined, 'Company Phone|Tel. (privat)'],
+  ['work', 'Email|Phone', undefined, ''],
+])('the columns of %s are found in %s', (wanted, columns, column, candidates) => {
+  const all = columns.split('|');
+  expect(contactColumnIn(all, wanted)).toBe(column);
+  expect(contactCandidatesIn(all, wanted).join('|')).toBe(candidates);
 });
 
 it.each([

@@ -16,6 +16,8 @@ export interface Purchase {
   /** Of a task. */
   readonly id?: string;
   readonly credits: number;
+  /** What came whole over a connection that nobody broke: the leads, or the row. */
+  sent: readonly string[];
 }
 
 type Fault = 'none' | 'reset' | 'lost' | 'busy' | 'busy for long' | 'broken' | 'garbled' | 'proxy' | 'cut';
@@ -23,10 +25,28 @@ type Fault = 'none' | 'reset' | 'lost' | 'busy' | 'busy for long' | 'broken' | '
 export type CountingService = Awaited<ReturnType<typeof startCountingService>>;
 
 interface Search {
+  readonly objective: string;
   readonly leads: readonly string[];
   /** Of a task: it goes on with every look at it. */
   ready: number;
   readonly limit: number;
+  /** Up to where its pages were read, and how often its status was asked for since. */
+  read: number;
+  looks: number;
+}
+
+/** What a test decides of the searches and tasks with an objective. */
+export interface Script {
+  /** The stream ends behind this many leads, cleanly, and without its end. */
+  readonly cut?: number;
+  /** `onPause` is waited for when this many leads of a stream were sent. */
+  readonly paused?: number;
+  /** Only this many leads of the task are ready. */
+  readonly ready?: number;
+  /** A page from this position on is not answered. */
+  readonly held?: number;
+  /** Leads that are known are found again. */
+  readonly isForgetful?: true;
 }
 
 const usual: readonly Fault[] = ['reset', 'lost', 'busy', 'broken', 'garbled', 'proxy', 'cut', 'cut'];
@@ -54,6 +74,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
   const buy = (purchase: Purchase): void => {
     purchases.push(purchase);
     service.onPurchase();
+    service.onEvent(purchase.subject);
   };
   const say = (response: ServerResponse, status: number, body: unknown, headers = {}): void => {
     response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req', ...headers });
@@ -95,8 +116,10 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       return void refuse(response, 409, type);
     }
     keys.set(key, body);
-    buy({ kind: 'row', subject, key, body, leads: [], credits: 1 });
+    const purchase: Purchase = { kind: 'row', subject, key, body, leads: [], credits: 1, sent: [] };
+    buy(purchase);
     if (failsBehind(fault, response)) return;
+    purchase.sent = [subject];
     const found = `${subject}@example.com`;
     const answers: Record<string, object> = {
       '/v1/contact-search': contactResult(contact_type, objective, found),
@@ -107,10 +130,15 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     say(response, 200, answers[path]);
   }
 
+  const scriptOf = (objective: string): Script => service.scripts.get(objective) ?? {};
+
   function find(body: string) {
     const { objective, limit, dedup_service_leads = [], dedup_custom_leads = [] } = JSON.parse(body);
-    const known = new Set<string>(dedup_custom_leads);
-    for (const id of dedup_service_leads) for (const lead of searches.get(id)?.leads ?? []) known.add(lead);
+    const known = new Set<string>();
+    if (!scriptOf(objective).isForgetful) {
+      for (const name of dedup_custom_leads) known.add(name);
+      for (const id of dedup_service_leads) for (const lead of searches.get(id)?.leads ?? []) known.add(lead);
+    }
     const all = Array.from({ length: universe }, (_, at) => `${objective}/${at}`);
     return {
       objective: objective as string,
@@ -127,23 +155,44 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     keys.set(key, body);
     const id = `ls_${searches.size}`;
     const batches = Math.ceil(leads.length / batchSize);
-    const sent = fault === 'cut' ? Math.floor(random() * (batches + 1)) : batches;
+    const { cut, paused } = scriptOf(objective);
+    const isCut = fault === 'cut' || cut !== undefined;
+    const whole = fault === 'cut' ? Math.floor(random() * (batches + 1)) : batches;
+    const sent = cut === undefined ? whole : Math.ceil(cut / batchSize);
     // It goes on without its reader, or finds out at once.
-    const found = random() < 0.5 ? leads : leads.slice(0, sent * batchSize);
-    searches.set(id, { leads: found, ready: found.length, limit });
-    buy({ kind: 'search', subject: objective, key, body, leads: found, credits: found.length });
+    const found = cut === undefined && random() < 0.5 ? leads : leads.slice(0, sent * batchSize);
+    searches.set(id, { objective, leads: found, ready: found.length, limit, read: 0, looks: 0 });
+    const credits = found.length;
+    const purchase: Purchase = {
+      kind: 'search',
+      subject: objective,
+      key,
+      body,
+      leads: found,
+      credits,
+      sent: [],
+    };
+    buy(purchase);
     if (fault !== 'cut' && failsBehind(fault, response)) return;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req' });
     const all = Array.from({ length: batches }, (_, at) =>
       leads.slice(at * batchSize, (at + 1) * batchSize).map((name) => JSON.stringify(toEntity(name))),
     );
     const frames = searchFrames(all, leads.length < limit ? 'source_finished' : 'limit', id);
-    for (const frame of frames.slice(0, sent)) {
+    for (const [nth, frame] of frames.slice(0, sent).entries()) {
+      if (nth * batchSize === paused) await service.onPause();
       response.write(frame);
+      service.onEvent(objective);
       if (service.betweenBatchesMs === 0) await turn();
       else await pause(service.betweenBatchesMs);
     }
-    if (fault === 'cut') response.socket?.destroy();
+    if (cut !== undefined) await service.onPause();
+    else await service.onLast(objective);
+    // What a connection that is reset had brought may be lost with it.
+    const isReset = fault === 'cut' && cut === undefined && sent % 2 === 0;
+    if (isReset) return void response.socket?.destroy();
+    purchase.sent = leads.slice(0, sent * batchSize);
+    if (isCut) response.socket?.end();
     else response.end(frames.slice(batches).join(''));
   }
 
@@ -156,15 +205,15 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     if (id === undefined) {
       id = `ls_${searches.size}`;
       tasks.set(key, id);
-      searches.set(id, { leads, ready: 0, limit });
-      buy({ kind: 'task', subject: objective, key, body, leads, credits: leads.length, id });
+      searches.set(id, { objective, leads, ready: 0, limit, read: 0, looks: 0 });
+      buy({ kind: 'task', subject: objective, key, body, leads, credits: leads.length, id, sent: [] });
     } else if (keys.get(key) !== body) return void refuse(response, 409, 'idempotency_error');
     keys.set(key, body);
     if (failsBehind(fault, response)) return;
     say(response, 200, { leads_search_id: id }, { 'idempotency-key': key });
   }
 
-  function answerRead(url: URL, response: ServerResponse): void {
+  async function answerRead(url: URL, response: ServerResponse): Promise<void> {
     const id = url.searchParams.get('leads_search_id') ?? '';
     const search = searches.get(id);
     const isTask = [...tasks.values()].includes(id);
@@ -172,12 +221,24 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
       return void refuse(response, 404, 'not_found');
     const { fault } = faultOf(`${id}${url.pathname}`);
     if (fault !== 'busy for long' && (failsBefore(fault, response) || failsBehind(fault, response))) return;
+    service.onEvent(search.objective);
     const isStatus = url.pathname.endsWith('/status');
-    if (isStatus) search.ready = Math.min(search.leads.length, search.ready + 4);
+    const script = scriptOf(search.objective);
+    if (isStatus) search.ready = Math.min(search.leads.length, script.ready ?? Infinity, search.ready + 4);
     const { leads, ready, limit } = search;
     const status = ready === leads.length ? 'done' : 'running';
-    if (isStatus) return void say(response, 200, taskStatus(status, ready));
+    if (isStatus) {
+      if (search.read === ready) search.looks++;
+      return void say(response, 200, taskStatus(status, ready));
+    }
     const [pts, num] = ['pts', 'num'].map((name) => Number(url.searchParams.get(name))) as [number, number];
+    if (pts >= (script.held ?? Infinity)) {
+      search.looks++;
+      return;
+    }
+    search.read = Math.min(ready, pts + num);
+    search.looks = 0;
+    if (search.read === leads.length) await service.onLast(search.objective);
     say(response, 200, taskPage(id, status, leads.slice(0, ready).map(toEntity), { pts, num }, limit));
   }
 
@@ -191,7 +252,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     else if (url.pathname === '/v1/entity-search/create_task') answerCreate(key, body, response);
     else if (url.pathname === '/v1/credit/balance') {
       say(response, 200, creditBalance(1_000_000));
-    } else answerRead(url, response);
+    } else await answerRead(url, response);
   }
 
   const underWay = new Set<Promise<void>>();
@@ -230,6 +291,17 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     betweenBatchesMs: 0,
     /** Told of each purchase, before it is answered. */
     onPurchase: () => {},
+    /** Told of each purchase too, of each batch that was sent, and of each look at a task. */
+    onEvent: (_subject: string) => {},
+    /** Told before the last leads of a task, or the end of a stream, which wait for it. */
+    onLast: async (_objective: string): Promise<void> => {},
+    /** Told amid a stream that a script pauses, or before it is cut, as a script says. */
+    onPause: async (): Promise<void> => {},
+    /** By objective. */
+    scripts: new Map<string, Script>(),
+    /** Whether somebody has read all leads of a task that are ready, and has asked for more since. */
+    isWaitedFor: (objective: string) =>
+      [...searches.values()].some((one) => one.objective === objective && one.looks > 0 && one.ready > 0),
     /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
     async quiet() {
       while (sockets.size + underWay.size > 0) {

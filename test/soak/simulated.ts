@@ -104,7 +104,7 @@ class Machine {
     await new Promise((resolve) => setTimeout(resolve, 30));
     if (this.#start.whileAsleep !== undefined && !this.isDead) {
       alive.delete(this.pid);
-      await this.#start.whileAsleep();
+      await running.exit(this.#start.whileAsleep);
       if (!this.isDead) alive.set(this.pid, this);
     }
     this.asleep = undefined;
@@ -297,7 +297,7 @@ function replace(owner: object, names: string, toNew: (original: Call, name: str
 
 /** Has the file system, connections and processes of this process know of the simulated ones. Once, before any begins. */
 export async function simulate(): Promise<void> {
-  const { writeSync, readFileSync } = fs;
+  const { readFileSync, writeFileSync, writeSync } = fs;
   const probe = await fsp.open(process.execPath, 'r');
   const handles = Object.getPrototypeOf(probe);
   await probe.close();
@@ -313,8 +313,13 @@ export async function simulate(): Promise<void> {
   );
   const others = 'writeFile writev sync datasync truncate';
   replace(handles, others, (original, name) => changing(original, name));
-  const ofPaths = 'rename link mkdir rm rmdir unlink writeFile mkdtemp';
+  const ofPaths = 'rename link mkdir rm rmdir unlink writeFile mkdtemp truncate';
   replace(fsp, ofPaths, (original, name) => changing(original, name));
+  replace(fsp, 'copyFile', (original, name) =>
+    changing(original, name, (_self, [from, to]) =>
+      writeFileSync(to as string, halfOf(readFileSync(from as string))),
+    ),
+  );
   // Known before anybody is told of it: one that is opened while its process dies is closed, too.
   replace(fsp, 'open', (original) =>
     changing(async (...args) => {
@@ -327,11 +332,23 @@ export async function simulate(): Promise<void> {
     changingAtOnce(
       original,
       name,
-      ([, data]) => Buffer.byteLength(data as string),
-      ([fd, data]) => void writeSync(fd as number, halfOf(data)),
+      ([, data, ...where]) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data, ...where)),
+      ([fd, data, offset = 0, length, position]) => {
+        const bytes =
+          typeof data === 'string' ? Buffer.from(data) : (data as Uint8Array).subarray(offset as number);
+        const half = lengthOf(bytes, 0, length) >> 1;
+        writeSync(
+          fd as number,
+          bytes,
+          0,
+          half,
+          typeof data === 'string' ? null : (position as number | null),
+        );
+      },
     ),
   );
-  const atOnce = 'renameSync mkdirSync rmSync rmdirSync unlinkSync writeFileSync';
+  const atOnce =
+    'renameSync linkSync copyFileSync mkdirSync rmSync rmdirSync unlinkSync writeFileSync ftruncateSync';
   replace(fs, atOnce, (original, name) => changingAtOnce(original, name));
   replace(fs, 'createReadStream', (original) => (...args: never[]) => {
     const stream = original(...args) as fs.ReadStream;

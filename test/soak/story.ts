@@ -1,6 +1,7 @@
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRandom } from '../helpers/chaos-proxy.ts';
+import { historyOf } from '../helpers/fake-context.ts';
 import { pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
 import { withSettings } from '../helpers/settings.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
@@ -81,9 +82,12 @@ export async function live(seed: string, runs: number, realShare: number, told: 
     }
     for (const order of [...world.open]) await bringToItsEnd(world, order);
   } catch (error) {
-    throw new Error(`${(error as Error).message}\nSOAK_SEED=${seed}\n${world.story.slice(-60).join('\n')}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${(error as Error).message}\nSOAK_STORY=purchases SOAK_SEED=${seed}\n${world.story.slice(-60).join('\n')}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await service.close();
   }
@@ -240,7 +244,7 @@ async function runTogether(
   const takeovers: Run[] = [];
   /** The same command, while the first one is stopped. */
   const takeOver = async (order: Order): Promise<void> => {
-    const complete = completeOf(world, order);
+    const complete = completeOf(await historyIn(world), order);
     const plan = toPlan(world, order, false, true);
     const result = await inTime(plan.start().ended, plan.words);
     takeovers.push({
@@ -250,12 +254,13 @@ async function runTogether(
       result,
     });
   };
-  const known = operationsOf(world);
+  const earlier = await historyIn(world);
+  const known = earlier.map(({ operation_id }) => String(operation_id));
   const files = new Map(orders.map(({ output = '' }) => [output, read(output)]));
   const begun = orders
     .map((order) => ({
       order,
-      complete: completeOf(world, order),
+      complete: completeOf(earlier, order),
       plan: toPlan(world, order, isReal, isCalm, {
         meanwhile,
         whileAsleep: isPaused ? () => takeOver(order) : undefined,
@@ -297,12 +302,13 @@ async function runTogether(
   story.push(
     `    paid: ${[...paid].map(([subject, times]) => `${subject}${times > 1 ? ` x${times}` : ''}`).join(', ')}`,
   );
+  const history = await historyIn(world);
   for (const run of runs) checkExit(world, run, !isAlone, isCalm && isAlone);
   const spent = service.purchases.reduce((sum, { credits }) => sum + credits, 0);
   if (world.dayLimit !== undefined && spent > world.dayLimit)
     throw new Error(`${spent} credits were charged of ${world.dayLimit} for the day`);
   for (const order of new Set(orders)) {
-    checkMoney(world, order, before, runs);
+    checkMoney(world, order, before, runs, history);
     if (order.output !== undefined) checkFile(world, order, files.get(order.output) ?? '');
   }
   const over = new Set<Order>();
@@ -312,7 +318,8 @@ async function runTogether(
     const { order, result } = run;
     const { output } = order;
     if (output === undefined && result.code !== null) checkOnce(order, order.format, result.stdout);
-    const isWhole = result.code === 0 || (result.code === 3 && order.kind === 'list');
+    // Rows that are added wait beside their file until they are complete.
+    const isWhole = result.code === 0 || (result.code === 3 && order.kind === 'list' && !order.isAppended);
     if (order.isAppended && output !== undefined && (result.code === 0 || result.code === 3))
       kept.set(output, read(output));
     const ownsOutput = orders.every((one) => one === order || one.output !== output);
@@ -323,7 +330,7 @@ async function runTogether(
     const others = runs.filter((other) => other !== run).map((other) => other.result.stderr);
     const isOver =
       result.code === null
-        ? !over.has(order) && isComplete(world, run, known, others.join())
+        ? !over.has(order) && isComplete(history, run, known, others.join())
         : result.code === 0;
     if (!isOver) continue;
     end(world, order, isUnstored(result));
@@ -358,7 +365,6 @@ function changeInputs(world: World, orders: readonly Order[]): void {
   }
 }
 
-/** Whether it has said that the next run may bring the same again. */
 /** Whether a run said that its leads, or its end, could not be stored. */
 const isUnstored = ({ stderr }: Result): boolean =>
   /may deliver and charge them again|may buy the rest of it again/.test(stderr);
@@ -379,41 +385,31 @@ function close(world: World, order: Order): void {
   world.open = world.open.filter((one) => one !== order);
 }
 
-function operationsOf({ env }: World): string[] {
-  try {
-    return readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations'));
-  } catch {
-    return [];
-  }
+/** What the history says of every operation. */
+async function historyIn({ env }: World): Promise<readonly Record<string, unknown>[]> {
+  return (await historyOf({ ...env }, 'list')).records;
 }
 
-const journalOf = ({ env }: World, id: string): string =>
-  read(join(env.LEADPIPE_STATE_DIR ?? '', 'operations', id, 'journal.jsonl'));
-/** A line that was never finished says nothing. */
-const saysComplete = (journal: string): boolean =>
-  journal.slice(0, journal.lastIndexOf('\n') + 1).includes('"outcome":"complete"');
+type History = Awaited<ReturnType<typeof historyIn>>;
 
-/** Operations of a search or a task that have written that they are complete: the same command buys it again. */
-function completeOf(world: World, { kind, name }: Order): string[] {
-  if (kind === 'list') return [];
-  const asks = new RegExp(`objective\\\\?":\\s*\\\\?"${name}\\\\?"`);
-  return operationsOf(world).filter((id) => {
-    const journal = journalOf(world, id);
-    return asks.test(journal) && saysComplete(journal);
-  });
+const completeIn = (history: History): string[] =>
+  history.filter(({ state }) => state === 'complete').map(({ operation_id }) => String(operation_id));
+
+/** Operations of a search or a task that are complete: the same command buys it again. */
+function completeOf(history: History, { kind, name }: Order): string[] {
+  return kind === 'list' ? [] : completeIn(history.filter(({ subject }) => subject === name));
 }
 
-/** Whether a run that was killed had written that it is complete. `known` are the operations from before it. */
+/** Whether the operation of a run that was killed is complete. `known` are the operations from before it. */
 function isComplete(
-  world: World,
+  history: History,
   { order, complete }: Run,
   known: readonly string[],
   others: string,
 ): boolean {
-  if (order.kind !== 'list') return completeOf(world, order).some((id) => !complete.includes(id));
-  const made = operationsOf(world).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
-  const all = order.operation === undefined ? made : [...made, order.operation];
-  return all.some((id) => saysComplete(journalOf(world, id)));
+  if (order.kind !== 'list') return completeOf(history, order).some((id) => !complete.includes(id));
+  const made = completeIn(history).filter((id) => !known.includes(id) && !others.includes(`operation ${id}`));
+  return made.length > 0 || completeIn(history).some((id) => id === order.operation);
 }
 
 interface Plan {
@@ -504,8 +500,13 @@ function checkExit(world: World, { order, plan, result }: Run, hasOthers: boolea
 }
 
 /** Nothing is paid twice that was not said first, and no limit is passed. */
-function checkMoney(world: World, order: Order, before: number, all: readonly Run[]): void {
-  const { service } = world;
+function checkMoney(
+  { service }: World,
+  order: Order,
+  before: number,
+  all: readonly Run[],
+  history: History,
+): void {
   const { kind, list, maxCredits, name, unit } = order;
   const isOurs = ({ subject }: { subject: string }): boolean =>
     list === undefined ? subject === name : subject.startsWith(`${unit} person `);
@@ -544,7 +545,7 @@ function checkMoney(world: World, order: Order, before: number, all: readonly Ru
   );
   if (news.length > runs.length) throw new Error(`${name} was bought ${news.length} times in a run`);
   // Also one that was killed behind its end.
-  const complete = completeOf(world, order).filter((id) => !own[0]?.complete.includes(id)).length;
+  const complete = completeOf(history, order).filter((id) => !own[0]?.complete.includes(id)).length;
   // The first one of all need not be announced.
   const first = earlier.length === 0 ? 1 : 0;
   const unsaid = news.length - said.length - first - Math.max(0, ended - 1, complete - 1);

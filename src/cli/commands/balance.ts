@@ -37,7 +37,6 @@ export const createCommand = defineCommand({
     const answer = await withConnection(context, options, ({ client, settings }) =>
       withOutput(context, options, { shape: 'single', layout: balanceLayout, settings }, async (output) => {
         const balance = await client.balance(context.signal);
-        // rule: balance.times
         await output.write([balance.text]);
         return { ...balance, settings };
       }),

@@ -10,6 +10,7 @@ import { isKept, printedAs, rowsOf } from '../../operations/kinds/kinds.ts';
 import { answersAs } from '../../operations/kinds/row-request.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
+import { wrapMessage } from '../../output/wrap.ts';
 import { defineCommand } from '../command.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -58,7 +59,14 @@ export const createCommand = defineCommand({
     context.run.isServer = true;
     const { say } = createNotes(context, given);
     // Agents have a pipe there.
-    if (context.stdin.isTerminal && !given.quiet) context.stderr.stream.write(toSetup(given));
+    if (context.stdin.isTerminal && !given.quiet) {
+      const { stream, columns } = context.stderr;
+      // What is pasted is not broken.
+      const lines = toSetup(given).flatMap((line) =>
+        line.startsWith(' ') ? line : wrapMessage(line, columns),
+      );
+      stream.write(`${lines.join('\n')}\n`);
+    }
     const { confirm = false, files, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
       throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
@@ -81,7 +89,7 @@ export const createCommand = defineCommand({
 });
 
 /** What a person is told who starts the server by hand: the lines that make agents start it, as they are pasted. */
-function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): string {
+function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): string[] {
   const args = [
     'mcp',
     ...(local ? ['--local'] : []),
@@ -102,8 +110,7 @@ function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): strin
     'Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):',
     `  ${settings}`,
     `A session can then spend at most ${countOf(maxCredits, 'credit')}. To stop waiting, press Ctrl-C.`,
-    '',
-  ].join('\n');
+  ];
 }
 
 /** Names of files that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */

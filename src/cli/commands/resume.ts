@@ -10,8 +10,8 @@ import type { Journals } from '../../operations/journal/journal-file.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';
-import { readUnfinished } from '../../operations/known-operations.ts';
-import { type Operation, readKnown, toDamageLine } from '../../operations/operation.ts';
+import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
 import type { Order } from '../../operations/run.ts';
 import { countOf } from '../../operations/wording.ts';
@@ -176,7 +176,7 @@ async function resume(
   const shown = (order: Order): Resumed => ({
     read,
     on: (event) => ask(context, given, event),
-    earlier: (buyer, reader) => findNamed(buyer, order, operation, isSameOutput, facts, reader),
+    earlier: (buyer, reader) => findNamed(buyer, order, operation, facts, reader),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
   await withConnection(context, options, async (connection) => {

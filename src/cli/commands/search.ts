@@ -4,7 +4,6 @@ import { type EntitySearchRequest, streamEntityTypes } from '../../contract/type
 import type { Buyer } from '../../operations/buyer.ts';
 import { printedAs } from '../../operations/kinds/kinds.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
-import { toCost, toWorstCase } from '../../operations/money.ts';
 import type { Order } from '../../operations/run.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
@@ -80,22 +79,18 @@ export async function buySearch(
 ): Promise<BoughtSearch | undefined> {
   const request = order.body;
   const { limit = limits.entityLimit.default } = request;
-  const printed = () => printedAs('search', request);
+  const printed = printedAs('search', request);
   const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, ...shown });
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
-  // What was bought now: the rest, where a search was resumed.
-  const bought = { ...request, limit: limit - (before?.received ?? 0) };
-  const worst = toWorstCase('search', bought, buyer.connection);
-  const ended = { charged: null, complete: true, leads: end.leads };
   close(context, options, {
     leads,
     before,
     excluded,
     stopReason,
     limit,
-    cost: toCost('search', bought, worst, ended),
+    isPaid: true,
     charged: end.leads > 0 ? 'yes' : 'no',
     ids: end,
     why: list && toNothingNew(leads, list),

@@ -1,7 +1,7 @@
-import type { Context } from '../../context.ts';
+import type { Context, RunFacts } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
-import type { WorstCase } from '../../operations/money.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
+import { exact } from '../../operations/prices.ts';
 import { balanceMs } from '../../operations/run.ts';
 import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
@@ -28,8 +28,8 @@ export interface Closing {
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
   readonly limit?: number | undefined;
-  /** What a purchase cost at most; absent for what is always free. `later`: the service charges it later. */
-  readonly cost?: WorstCase & { readonly later?: true };
+  /** Whether it can cost. `later`: the service charges it when it has ended. */
+  readonly isPaid?: true | 'later';
   /** Whether a purchase was charged. */
   readonly charged?: Charged;
   readonly ids: {
@@ -58,8 +58,9 @@ export function close(
   context.run.statusLine?.pause();
   const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
   learnEnd(context, toKnown(closing));
-  const { creditsBefore, creditsAfter } = factsOf(context);
-  const paid = { ...closing, isLocal: options.local === true, creditsBefore, creditsAfter };
+  const { cost, costBefore, creditsBefore, creditsAfter } = factsOf(context);
+  const known = { cost, costBefore, creditsBefore, creditsAfter };
+  const paid = { ...closing, isLocal: options.local === true, ...known };
   const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
@@ -70,24 +71,26 @@ export function close(
 }
 
 /** Pure: what the run knows by its last line. */
-function toKnown({ before, charged, cost, excluded, ids, leads, stopReason }: Closing) {
+function toKnown({ before, charged, excluded, ids, leads, stopReason }: Closing) {
   const { leadsSearchId, operationId, requestId } = ids;
   const all = leads === undefined ? undefined : leads + (before?.delivered ?? 0);
   return {
     ...{ charged, excluded, stopReason, leadsSearchId, operationId, requestId },
-    ...{ creditsAtMost: cost?.credits, leads: all },
+    leads: all,
   };
 }
 
-/** What a closing line says, and what the run knows of its balance. */
+/** What a closing line says, and what the run knows of its cost and of the balance. */
 interface ToldLast extends Omit<Closing, 'ids'> {
+  readonly cost?: RunFacts['cost'] | undefined;
+  readonly costBefore?: number | undefined;
   readonly creditsBefore?: number | undefined;
   readonly creditsAfter?: number | undefined;
   readonly isLocal?: boolean;
 }
 
 export function toClosingLine(closing: ToldLast, file?: string, place = 'in', append = false): string {
-  const { what, also, charged, leads, excluded = 0, state, stopReason, limit, cost, isLocal } = closing;
+  const { what, also, leads, excluded = 0, isPaid, state, stopReason, limit, isLocal } = closing;
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
@@ -106,16 +109,24 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
     excluded > 0 && `${excluded} left out (delivered before)`,
     state !== 'done' && state && `task ${state}`,
     stopReason && toStopReason(stopReason, isFull ? limit : undefined),
-    cost && (isLocal ? 'cost nothing' : toCost(cost, charged)),
-    cost && toBalance(closing),
+    isPaid && (isLocal ? 'cost nothing' : toCost(closing)),
+    isPaid && toBalance(closing),
   ]);
 }
 
-function toCost(cost: NonNullable<Closing['cost']>, charged: Charged | undefined): string {
-  if (cost.credits !== null)
-    return `${cost.later ? 'can cost' : 'cost'} at most ${countOf(cost.credits, 'credit')}`;
-  const isCharged = cost.later ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';
-  return `${isCharged}; price unknown (set it: leadpipe config set ${cost.setting} <credits>)`;
+/** Pure: what it has cost at most, in words: all of it, and what of it was paid now, if earlier runs have paid a part. */
+function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | undefined {
+  if (cost === undefined) return undefined;
+  const { credits, unknown } = cost;
+  if (unknown === undefined || unknown === 'rows') {
+    if (credits === 0) return 'cost nothing';
+    const now = exact(credits - costBefore);
+    const part = costBefore === 0 || now === 0 ? '' : ` (${now} of them now)`;
+    return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
+  }
+  const isCharged =
+    isPaid === 'later' ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';
+  return `${isCharged}; price unknown (set it: leadpipe config set ${unknown.setting} <credits>)`;
 }
 
 /** Pure: the balance before and after, where both were asked for. */

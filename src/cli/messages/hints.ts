@@ -66,14 +66,6 @@ const hints: Hints = {
       ? `Give a file with one of them alone, for example: sqlite3 -csv -header <file> 'SELECT * FROM "${first}"' > names.csv`
       : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`;
   },
-  header_unsure: ({ line, unit }, { has }) =>
-    has('--header-row')
-      ? `If it is the header: --header-row ${line}. If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …).`
-      : `Remove what is above the header, so that it is the first ${unit}. If there is none, add one.`,
-  no_header: ({ line, unit }, { has }) =>
-    has('--header-row')
-      ? `If there is none: --header-row 0 (the columns are then called "column 1", "column 2", …). If ${unit} ${line} is the header: --header-row ${line}.`
-      : `Add a first ${unit} with the names of the columns.`,
   no_list: (_, { has }) =>
     `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
   bad_setting: ({ setting }, { options: { profile } }) =>
@@ -136,26 +128,34 @@ const hints: Hints = {
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
   },
-  search_cut(
-    { rest, isDelivered, isStored, leadsSearchId, operationId, request },
-    { options: { append, output } },
-  ) {
+  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, { options }) {
+    const { append, output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
     }
-    const again = isDelivered ? [] : [`${toStored(isStored, 'print')}leadpipe history show ${operationId}`];
+    const show = `leadpipe history show ${operationId}`;
+    if (!isStored) {
+      const lost = "These leads could not all be stored, so this search can't be resumed";
+      const bought = options.local ? '' : ', and the same command buys all of its leads again';
+      const keep = part === undefined ? '' : ` Keep ${part}.`;
+      return `${lost}${bought}.${keep}\nTo print what is stored, for free: ${show}`;
+    }
+    const again = isDelivered ? [] : [`${toStored(true, 'print')}${show}`];
     const resume = toResumeCommand(operationId);
     if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
-    const isLeft = isStored && output !== undefined && output !== '-' && !(append && isDelivered);
+    const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
-  unplaced: ({ isStored, operationId }, { options: { output } }) =>
-    operationId === undefined
-      ? 'Nothing is stored, because of --no-history.'
-      : `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])])}`,
+  unplaced({ isList, isStored, operationId }, { options: { output } }) {
+    if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
+    if (isList)
+      return `The answers are stored. To write them to a file, for free: ${toResumeCommand(operationId)} -o <file>`;
+    const words = ['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])];
+    return `${toStored(isStored, 'write')}${toCommand(words)}`;
+  },
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
     // Its folder was made, but the disk was full.
@@ -178,10 +178,6 @@ const hints: Hints = {
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumeCommand(operationId)}`,
   task_left: (task, { options }) => `To resume: ${toTaskCommand(task, options)}`,
-  read_elsewhere({ leadsSearchId, pts }, { options }) {
-    const again = toCommand(['task', 'wait', leadsSearchId, ...from(pts), ...routeWords(options)]);
-    return `To read ${pts === 0 ? 'all leads' : 'the rest'} into another file, for free: ${again} -o <file>`;
-  },
   replay_too_old:
     'It may have been charged; check `leadpipe balance`. To search again, run the same command; it is a new purchase.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
@@ -289,7 +285,9 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
       return toResumeCommand(facts.operationId);
     case 'search_cut':
     case 'unplaced':
-      return facts.operationId === undefined ? undefined : toResumeCommand(facts.operationId);
+      return facts.operationId === undefined || !facts.isStored
+        ? undefined
+        : toResumeCommand(facts.operationId);
     case 'list_left':
       return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
     case 'rows_failed':

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
+import { usedToday } from '../../operations/day-limit.ts';
 import { openIndex } from '../../operations/journal/operation-index.ts';
-import { usedToday } from '../../operations/money.ts';
 import { countOf } from '../../operations/wording.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 import { createNotes } from './status-line.ts';
@@ -17,7 +17,7 @@ export async function tellUsedToday(
   // What is printed does not depend on it.
   const index = await openIndex(context).catch(() => undefined);
   if (index === undefined) return;
-  const { credits, unknown } = usedToday(index, settings, context);
+  const { credits, unknown } = await usedToday(index, settings, context);
   const more =
     unknown.length === 0 ? '' : ` (without ${countOf(unknown.length, 'purchase')} of unknown cost)`;
   createNotes(context, options).say(

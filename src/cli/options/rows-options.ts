@@ -188,8 +188,10 @@ function checkErrorsName(name: string): string {
 }
 
 function checkInto(name: string): string {
-  if (/^[\w -]{1,64}$/.test(name)) return name;
-  throw new UsageError('--into must be a name of at most 64 letters, digits, spaces, _ and -');
+  if (/^[\p{L}\p{M}\p{N}_ .()-]{1,64}$/u.test(name)) return name;
+  throw new UsageError(
+    '--into must be a name of at most 64 letters, digits, spaces, and the characters _ - . ( )',
+  );
 }
 
 function checkRun(name: string): string {

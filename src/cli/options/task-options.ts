@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { defaults } from '../../config/defaults.ts';
 import type { Settings } from '../../config/settings.ts';
 import { limits } from '../../contract/limits.ts';
-import type { ReadTerms } from '../../operations/kinds/job.ts';
+import type { ReadTerms } from '../../operations/order.ts';
 import { groups } from '../help.ts';
 import { numberIn, option, seconds, under } from './option-builders.ts';
 import type { RecordOptions } from './record-options.ts';
@@ -27,7 +27,6 @@ export interface PositionOptions {
 const pageSize = limits.fetchNum.max;
 
 export const positionOptions = [
-  // rule: fetch.pts
   option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
     limits.fetchPts.default,
     '0',
@@ -36,7 +35,6 @@ export const positionOptions = [
 
 export const readingOptions = [
   ...under(groups.task, [
-    // rule: fetch.num
     option('--num <n>', `leads per request, 1 to ${pageSize}`, numberIn(limits.fetchNum), {
       default: pageSize,
     }),

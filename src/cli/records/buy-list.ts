@@ -6,14 +6,15 @@ import { UsageError } from '../../errors.ts';
 import { isSameFile } from '../../files/target.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
-import type { ListRows, RowOrder, Shard } from '../../operations/kinds/list-rows.ts';
+import type { ListRows, Shard } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
-import { toWorstCase } from '../../operations/money.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
+import { toWorstCase } from '../../operations/prices.ts';
 import type { Order } from '../../operations/run.ts';
 import { shortened } from '../../operations/wording.ts';
 import type { Format } from '../../output/writer.ts';
+import type { InputRow } from '../../requests/rows.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
@@ -23,9 +24,10 @@ import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
-import { columnsOf, layoutOf, type RecordColumns } from './list-columns.ts';
+import { toFilling } from './filling.ts';
+import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
-import { csvLike, namesIn, openRows, type RowInput } from './rows-input.ts';
+import { csvLike, namesIn, openRows, type RowInput, toUnused } from './rows-input.ts';
 import { createErrors, createReceived, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
@@ -38,7 +40,7 @@ export async function buyList(
   context: Context,
   options: Options,
   asked: RowRequest,
-  more: (order: Order) => Partial<Shown> = () => ({}),
+  more?: (order: Order) => Partial<Shown>,
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
@@ -64,24 +66,33 @@ export async function buyList(
     const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
       label: 'waiting for the first answer',
-      printed: () => ({ shape: 'list', layout: joined.layout, csv }),
+      printed: { shape: 'list', layout: joined.layout, csv },
       opened: errors.openBeside,
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
       async on(event, warnLater) {
         if (event.is === 'first_row')
-          notes.say(`sent for row ${event.row.number}: ${shortened(event.sends)}`);
+          notes.say(
+            `sent for row ${event.row.number}: ${shortened(event.sends)}${toUnused(input, event.row, ' · not used: ')}`,
+          );
         if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
       },
-      ...more(order),
+      ...more?.(order),
     };
+    // A list that is resumed keeps its options.
+    if (more === undefined && joined.note !== undefined) notes.say(joined.note);
+    const unused = isPreview
+      ? toUnused(input, firstSent(input, joined.fill), 'not used for the first row: ')
+      : '';
+    if (unused !== '') notes.say(unused);
     const buyer = toBuyer(context, options, connection);
     const finished = (await runAndShow(context, options, buyer, order, shown).finally(errors.end)) as
       | FinishedList
       | undefined;
     tellAtEnd(notes, input);
+    tellAtEnd(notes, joined);
     for (const path of input.unfound()) notes.warn(`--template: "${path}" is empty in every row`);
     if (finished === undefined) return undefined;
-    close(context, options, toSummary(list, finished, received, rows.worst, options.errors));
+    close(context, options, toSummary(list, finished, received, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) notes.say(toRestHint(options, finished.operationId));
     else if (finished.isIdle) notes.say(startOver);
@@ -94,12 +105,21 @@ function toJoined(options: Options, list: ListOf, input: RowInput) {
   const into = options.into ?? list.into;
   const first = input.head[0]?.record;
   const base = columnsOf(input, first);
-  const fill = options.onlyMissing ? toFill(list, into, input, base) : undefined;
+  const filling = toFilling(options, list, into, input, base);
+  const { fill } = filling;
   const own = [...namesIn(input), ...base.columns.map(({ header }) => header)];
   const join = fill ?? list.join(into, new Set(own));
   const shown = columnsOf(input, first, fill?.replaces);
   const layout = list.layout ?? { ...layoutOf(shown, join.columns, join.members), records: list.records };
-  return { into, base, join, isKept: fill?.isKept, layout };
+  return { ...filling, into, base, join, layout };
+}
+
+/** The first row for which something is sent, if it is one of the first rows. */
+function firstSent({ head, toText }: RowInput, fill: Fill | undefined): InputRow | undefined {
+  return head.find(({ record, flaw }) => {
+    const isSent = record !== undefined && flaw === undefined && !fill?.isKept(record);
+    return isSent && toText(record) !== '';
+  });
 }
 
 /** What is sent for which rows, and how. */
@@ -109,15 +129,15 @@ function toRows(
   list: ListOf,
   { source, toText }: RowInput,
   shard: Shard | undefined,
-  { isKept, join }: ReturnType<typeof toJoined>,
+  { join, rows }: ReturnType<typeof toJoined>,
   received: ReturnType<typeof createReceived>,
 ): ListRows {
   return {
     kind: list.kind,
     toBody: (record) => list.toBody(toText(record), inputNames),
     source,
+    ...rows,
     shard,
-    isKept,
     first: options.first,
     // For the worst case, the text does not matter. This one is a target of every type.
     worst: toWorstCase(list.kind, list.toBody('https://example.com/acme/rocket', inputNames), connection),
@@ -157,31 +177,6 @@ function toListTerms(
   });
 }
 
-/** How answers are filled in. Throws UsageError where a table has no column for them: all of it would be bought. */
-function toFill(
-  { fields = [], fill }: ListOf,
-  into: string,
-  input: RowInput,
-  { leadHeaders = [] }: RecordColumns,
-): Fill | undefined {
-  const { columns, format, head, what } = input;
-  const records = head.flatMap(({ record }) => record ?? []);
-  const found = fill?.(into, {
-    isTable: format === 'csv',
-    names: namesIn(input),
-    headers: leadHeaders,
-    head: records,
-  });
-  if (columns === undefined || columns.length === 0 || found?.isThere) return found;
-  const wanted = fields.length === 0 ? `"${into}"` : fields.map((field) => `"${field}"`).join(', ');
-  throw new UsageError(
-    `--only-missing: ${what} has no column ${wanted} in which an answer could be missing`,
-    fields.length === 0
-      ? 'Name the column with --into, or leave out --only-missing to buy all rows.'
-      : 'Leave out --only-missing to buy all rows.',
-  );
-}
-
 /** Pure: how the rest of a list is bought of which only the first rows were wanted. */
 function toRestHint(options: Options, operationId: string): string {
   const { input, run } = options;
@@ -197,7 +192,7 @@ function toRestHint(options: Options, operationId: string): string {
 }
 
 /** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
-async function countRows({ source, shard }: RowOrder): Promise<number> {
+async function countRows({ source, shard }: ListRows): Promise<number> {
   let count = 0;
   for await (const { number } of source.look()) {
     if (shard === undefined || number % shard.of === shard.index) count++;

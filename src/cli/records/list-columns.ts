@@ -6,7 +6,7 @@ import { isPerson } from '../../columns/record-parts.ts';
 import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 import { uniqueNames } from '../../operations/kinds/row-parts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
-import { columnsWith, nameColumnsOf } from '../../requests/column-meanings.ts';
+import { columnsByMeaning, nameColumnsOf } from '../../requests/column-meanings.ts';
 import type { Input } from '../../requests/rows.ts';
 
 export interface RecordColumns {
@@ -61,11 +61,12 @@ export function columnsOf(
 /** Pure: both parts of a name as columns, where the rows are people whose name is in one column alone. */
 function namePartsIn(names: readonly string[], first: JsonText = '{}'): readonly Column[] {
   const [name, part] = nameColumnsOf(names);
-  if (name === undefined || part !== undefined || !columnsWith('name', names).includes(name)) return [];
-  const [profile = ''] = columnsWith('profile', names);
+  const columnsFor = columnsByMeaning(names);
+  if (name === undefined || part !== undefined || !columnsFor('name').includes(name)) return [];
+  const [profile = ''] = columnsFor('profile');
   const isOfPerson =
     isPerson(first) || stringOf(new JsonView(first).member(profile))?.includes('/in/') === true;
-  const ofPeople = (['title', 'company'] as const).flatMap((meaning) => columnsWith(meaning, names));
+  const ofPeople = (['title', 'company'] as const).flatMap(columnsFor);
   return isOfPerson || ofPeople.length > 0 ? namePartColumns(name) : [];
 }
 

@@ -5,7 +5,6 @@ import { LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { Bought } from '../../operations/kinds/answer.ts';
 import { type AnswerKind, type BodyOf, type PaidKind, printedAs } from '../../operations/kinds/kinds.ts';
-import { toWorstCase } from '../../operations/money.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
 import type { Order } from '../../operations/run.ts';
 import { toSpending } from '../../operations/spending.ts';
@@ -121,17 +120,16 @@ export async function buy<Kind extends AnswerKind>(
   return await withConnection(context, options, async (connection) => {
     const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, kind, body);
-    const printed = () => printedAs(kind, body);
+    const printed = printedAs(kind, body);
     const bought = await runAndShow(context, options, buyer, order, { label: asking, printed });
-    const cost = toWorstCase(kind, body, connection);
     return (
       bought && {
         ...(bought as Bought),
         notes: createNotes(context, options),
         close(summary) {
           const { charged, ids, records } = bought as Bought;
-          if (printed().shape === 'list') factsOf(context).leads = records;
-          close(context, options, { what: summary, cost, charged, ids });
+          if (printed.shape === 'list') factsOf(context).leads = records;
+          close(context, options, { what: summary, isPaid: true, charged, ids });
         },
       }
     );

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { indented } from '../../json/indent.ts';
 import { objectOf, toLine } from '../../json/text.ts';
 import type { Previewed } from '../../operations/events.ts';
-import type { WorstCase } from '../../operations/money.ts';
+import { type Cost, creditsOf, missingPrice } from '../../operations/prices.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { timeOf } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -17,8 +17,8 @@ export function printPreview(
   const { stream, isTerminal } = context.stdout;
   const { body = 'null', ...head } = request ?? {};
   const cost = {
-    worst_case: worst.credits,
-    ...(worst.credits === null ? { needs_setting: worst.setting } : {}),
+    worst_case: creditsOf(worst),
+    ...(missingPrice(worst) === undefined ? {} : { needs_setting: missingPrice(worst) }),
     available_credits: available ?? null,
     ...(resumes === undefined ? {} : { resumes: resumes.operation.operationId }),
   };
@@ -58,16 +58,16 @@ function toResumed(
 }
 
 /** Pure: the cost, in words. */
-function toCost(worst: WorstCase, available: number | undefined): string {
+function toCost(worst: Cost, available: number | undefined): string {
+  const setting = missingPrice(worst);
   const cost =
-    worst.credits === null
-      ? `leadpipe does not know what this can cost, because ${worst.setting} is not set`
+    setting !== undefined
+      ? `leadpipe does not know what this can cost, because ${setting} is not set`
       : worst.credits === 0
         ? 'This costs nothing'
         : `This can cost at most ${countOf(worst.credits, 'credit')}`;
   const balance = available === undefined ? '' : `; you have ${countOf(available, 'credit')}`;
-  const next =
-    worst.credits === null ? ` To set your price: leadpipe config set ${worst.setting} <credits>` : '';
+  const next = setting === undefined ? '' : ` To set your price: leadpipe config set ${setting} <credits>`;
   return `${cost}${balance}. Nothing was bought.${next}`;
 }
 

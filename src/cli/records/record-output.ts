@@ -1,15 +1,17 @@
+import { realpath } from 'node:fs/promises';
+import { sep } from 'node:path';
 import { toZonedTime, type Zone } from '../../clock.ts';
 import type { Layout, LayoutOf, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { type HeldLock, noLock, withOutputLock } from '../../files/folder-lock.ts';
-import type { Opening } from '../../files/target.ts';
+import { UsageError } from '../../errors.ts';
+import { targetOf } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { WriterOptions } from '../../output/form.ts';
+import { type OutputPlan, openRows } from '../../output/open-rows.ts';
 import { readable } from '../../output/readable.ts';
-import { openRecords } from '../../output/records.ts';
 import type { Format } from '../../output/writer.ts';
 import { createNotes, openStatusLine } from '../messages/status-line.ts';
 import {
@@ -30,7 +32,6 @@ export interface Printed {
   readonly layout: Layout | LayoutOf;
   /** Of the profile, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
-  readonly opening?: Opening | undefined;
   /** The form of a file of CSV, where the options do not say it. */
   readonly csv?: Pick<WriterOptions, 'delimiter' | 'mark'> | undefined;
   /** The purchase whose records these are, if they can be printed again. */
@@ -44,8 +45,7 @@ type OutputOptions = RecordOptions & ReportOptions;
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
  * nothing; when `work` returns, everything is there and the file of `-o` appears; when it throws, what
- * arrived stays in `<file>.part`. What another run has left there gets another name. Throws `temporary` where another run is at
- * work on the file, what `work` throws, LocalIoError and UsageError.
+ * arrived stays in a temporary file next to it. Throws what `work` throws, LocalIoError and UsageError.
  */
 export async function withOutput<T>(
   context: Context,
@@ -53,86 +53,102 @@ export async function withOutput<T>(
   printed: Printed,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  return await withLock(context, options, async (lock) => {
-    const output = await openOutput(context, options, { ...printed, lock });
-    try {
-      const result = await work(output);
-      await output.finish();
-      return result;
-    } finally {
-      await output.cut();
-    }
-  });
+  const output = await openOutput(context, options, printed);
+  try {
+    const result = await work(output);
+    await output.finish();
+    return result;
+  } finally {
+    await output.cut();
+  }
 }
 
-/**
- * Runs `work` while no other run writes the file of -o, if there is one. What a killed run was adding to it comes before what is added now.
- * Throws `temporary` where another run writes it, LocalIoError.
- */
-async function withLock<T>(
-  context: Context,
-  options: RecordOptions,
-  work: (lock: HeldLock) => Promise<T>,
-): Promise<T> {
-  const file = fileOf(options);
-  if (file === undefined) return await work(noLock);
-  return await withOutputLock(context, file, async (lock) => {
-    if (options.append) {
-      const [{ completeAdditionTo }, { createReader }] = await Promise.all([
-        import('../../operations/output-owner.ts'),
-        import('../../operations/journal/operation-index.ts'),
-      ]);
-      await completeAdditionTo(context, createReader(context), file);
-    }
-    return await work(lock);
-  });
-}
-
-/** Opens the output, which is locked. Throws LocalIoError and UsageError. */
+/** Opens the output. `announce` is awaited before a file is made. Throws LocalIoError and UsageError. */
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  { shape, csv, isNew, layout, lock, operationId, opening, settings }: Printed & { readonly lock: HeldLock },
+  printed: Printed,
+  announce: (file: string) => Promise<void> = async () => {},
 ): Promise<Delivery> {
+  const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
+  const plan = toOutputPlan(context, options, printed, settings.format);
+  if (plan.file !== undefined) await checkNotOurs(context, plan.file);
+  const opened = await openRows(context, plan, announce);
+  const { say, warn } = createNotes(context, options);
+  let finished: Promise<string | undefined> | undefined;
+
+  /** What is told of it comes after its last byte. */
+  async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
+    const { headers, target, unfound, warnings } = await opened.finish(...placing);
+    for (const line of warnings) warn(line);
+    const formatNote = toFormatNote(options, plan.format);
+    if (target !== undefined && formatNote !== undefined) say(formatNote);
+    if (unfound.length > 0) warn(toUnfound(options, unfound, headers, printed.operationId));
+    return target;
+  }
+
+  const delivery: Delivery = {
+    ...opened,
+    finish(...placing) {
+      finished ??= finish(...placing);
+      return finished;
+    },
+  };
+  const isOnScreen = plan.file === undefined && !context.stdout.isFile;
+  return isOnScreen ? onScreen(context, options, delivery, plan.format) : delivery;
+}
+
+/** Pure: where the records go, and in which form. Throws UsageError for options that contradict each other. */
+function toOutputPlan(
+  context: Context,
+  options: OutputOptions,
+  { csv, isNew = false, layout, shape }: Printed,
+  preferred: Format | undefined,
+): OutputPlan {
   const file = fileOf(options);
-  const { format: preferred } = settings ?? (await readProfile(context, undefined)).settings;
   const format = toFormat(options, context.stdout.isTerminal, preferred);
   checkPositions(options, format);
-  const delimiter = toDelimiter(options, format);
-  const formatNote = toFormatNote(options, format);
   const own = file === undefined ? undefined : csv;
-  const { say, warn } = createNotes(context, options);
   const isForPeople = format === 'table' || format === 'cards';
   const onTerminal = file === undefined && context.stdout.isTerminal;
   // JSON is data: unless it goes to a terminal, FORCE_COLOR must not change it.
   const color =
     file === undefined && (onTerminal || isForPeople) && colorOf(context, context.stdout, options.color);
-  const opened = await openRecords(context, {
-    format,
-    shape,
-    layout,
+  return {
+    ...{ file, format, isNew, layout, onTerminal, shape },
     columns: options.columns && toNames(options.columns),
-    unfound: (names, headers) => warn(toUnfound(options, names, headers, operationId)),
-    file,
     append: options.append === true,
-    opening,
-    isNew,
-    lock,
     csvRaw: options.csvRaw === true,
-    delimiter: delimiter ?? own?.delimiter,
+    delimiter: toDelimiter(options, format) ?? own?.delimiter,
     isDelimiterFixed: options.delimiter !== undefined,
     mark: own?.mark,
-    placed: () => void (formatNote && say(formatNote)),
     width: widthOf(context),
     mustBeTable: (options.format ?? preferred) === 'table',
-    warn,
     styles: color ? stylesOf(true) : undefined,
-    onTerminal,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
-  });
-  if (opened.note !== undefined) say(opened.note);
-  const isOnScreen = file === undefined && !context.stdout.isFile;
-  return isOnScreen ? onScreen(context, options, opened, format) : opened;
+  };
+}
+
+/** Throws UsageError for a file in the folders of leadpipe's own settings and records. */
+async function checkNotOurs(context: Context, file: string): Promise<void> {
+  const target = await targetOf(file);
+  for (const name of ['config', 'state'] as const) {
+    const folder = await realFolder(() => context.directories[name]);
+    if (folder === undefined || !target.startsWith(folder + sep)) continue;
+    throw new UsageError(
+      `can't write ${file}: it is in the folder where leadpipe keeps its own ${name === 'config' ? 'settings' : 'records'}`,
+      'Write to a file in another folder.',
+    );
+  }
+}
+
+/** Undefined where it does not exist, or where nothing says where it is. */
+async function realFolder(folderOf: () => string): Promise<string | undefined> {
+  try {
+    return await realpath(folderOf());
+  } catch {
+    return undefined;
+  }
 }
 
 /** Removes the status line while rows are written to the screen. */
@@ -155,7 +171,7 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
       await apart(() => opened.write(records));
       if (records.length > 0 && context.stdout.isTerminal && context.stderr.isTerminal) status.wrote();
     },
-    finish: (placing) => apart(() => opened.finish(placing)),
+    finish: (...placing) => apart(() => opened.finish(...placing)),
     cut: () => apart(opened.cut),
   };
 }

@@ -1,3 +1,4 @@
+import { toChosen } from '../../columns/chosen-names.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { nameIn } from '../../files/reading.ts';
@@ -6,14 +7,14 @@ import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/tex
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { listed } from '../../requests/closed-list.ts';
-import { isColumnName } from '../../requests/column-meanings.ts';
+import { isColumnName, isKnownColumn } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
-import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
+import { type ToRowText, toIdentityTemplate, unusedIn } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import { containerIn, hasPath, headsOf, type Template, textAt, toTemplate } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
-import type { RecordOptions } from '../options/record-options.ts';
+import { type RecordOptions, toNames } from '../options/record-options.ts';
 import type { RowsOptions } from '../options/rows-options.ts';
 
 /** The rows of an input. The first ones were read before anything is sent. */
@@ -35,6 +36,8 @@ export interface RowInput
   readonly source: RowSource;
   /** What is sent for a row; empty where that is nothing. */
   readonly toText: ToRowText;
+  /** Columns that a contact lookup does not use for a record, though what it sends says nothing of a company or a website. */
+  unused(record: JsonText): readonly string[];
   /** The names in --template that no row so far had. */
   unfound(): readonly string[];
 }
@@ -47,7 +50,7 @@ export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimite
   return { delimiter: delimiter === ';' ? delimiter : undefined, mark: hasMark && format === 'csv' };
 }
 
-type InputOptions = RowsOptions & Pick<RecordOptions, 'csvRaw'> & { readonly input: string };
+type InputOptions = RowsOptions & Pick<RecordOptions, 'columns' | 'csvRaw'> & { readonly input: string };
 
 /** Opens the rows of a list. Throws UsageError where there would be nothing to send for any of them. */
 export async function openRows(context: Context, options: InputOptions, list: ListOf): Promise<RowInput> {
@@ -58,33 +61,50 @@ export async function openRows(context: Context, options: InputOptions, list: Li
     return text === '' ? (list.toText?.(record) ?? '') : text;
   };
   const wanted = template?.paths ?? [list.field];
-  const opened = await openHead(context, options, list.field, wanted, ({ record }, columns) => {
+  const opened = await openHead(context, options, list, wanted, ({ record }, columns) => {
     const text = record === undefined ? '' : textIn(record);
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
   // Only text of CSV has apostrophes before formulas.
   const isGuarded = options.csvRaw === true && opened.delimiter !== undefined;
   const toText: ToRowText = (record) => textIn(isGuarded ? withoutGuards(record) : record);
-  if (template !== undefined) checkTemplate(opened, template);
+  if (template !== undefined) checkTemplate(opened, list, template);
   else checkUsable(opened, list, toText);
   return {
     ...opened,
     toText,
+    unused(record) {
+      const isOfUser = template === undefined && textAt(new JsonView(record), list.field) !== '';
+      return list.kind !== 'contact' || isOfUser ? [] : unusedIn(record, toText(record));
+    },
     unfound: () => (opened.head.length === 0 ? [] : (template?.unfound() ?? [])),
   };
 }
 
-type OpenedRows = Omit<RowInput, 'toText' | 'unfound'>;
+type OpenedRows = Omit<RowInput, 'toText' | 'unused' | 'unfound'>;
 
 /** Opens an input, and reads its first rows. From a pipe, it only waits for those up to one that `isEnough`. Throws UsageError. */
 async function openHead(
   context: Context,
-  { input: name, inputFormat: format, sheet, table, headerRow, csvRaw }: InputOptions,
-  field: string,
-  wanted: readonly string[],
+  {
+    input: name,
+    inputFormat: format,
+    sheet,
+    table,
+    headerRow,
+    csvRaw,
+    columns = [],
+    ...options
+  }: InputOptions,
+  { field, fields = [], into }: ListOf,
+  sent: readonly string[],
   isEnough: (row: InputRow, columns: Input['columns']) => boolean,
 ): Promise<OpenedRows> {
   const isInput = name === '-';
+  // A cell with one of these names is one of the header.
+  const filled = options.onlyMissing ? [into, ...fields] : [];
+  const chosen = columns.length === 0 ? [] : toNames(columns).map((one) => toChosen(one).name);
+  const wanted = [...sent, ...chosen, options.into ?? [], filled].flat();
   const what = isInput ? 'standard input' : name;
   const open = (): Promise<Input> => {
     const bytes = isInput ? takeInput(context, '--input') : bytesOf(name, '--input');
@@ -106,7 +126,7 @@ async function openHead(
   const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
   const { rows: _, ...found } = opened;
   const ofColumn = `The first line of ${what} is its header, and is not sent. ${asLines}`;
-  const isSaid = nameIn(wanted, opened.columns?.[0] ?? '') !== undefined;
+  const isSaid = nameIn(sent, opened.columns?.[0] ?? '') !== undefined;
   return { ...found, note: opened.isOneColumn && !isSaid ? ofColumn : opened.note, what, head, source };
 }
 
@@ -135,6 +155,16 @@ function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'tak
   };
 }
 
+const maxUnused = 8;
+
+/** Pure: the columns that a contact lookup does not use for a row, behind these words; empty where what is sent is enough. */
+export function toUnused({ unused }: RowInput, row: InputRow | undefined, words: string): string {
+  const names = unused(row?.record ?? '{}');
+  const named = names.slice(0, maxUnused).map((name) => name.slice(0, 40));
+  const more = names.length > maxUnused ? ` and ${names.length - maxUnused} more` : '';
+  return names.length === 0 ? '' : `${words}${named.join(', ')}${more}`;
+}
+
 /** Pure: all names in the first rows. */
 export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): string[] {
   if (columns !== undefined) return [...columns];
@@ -142,12 +172,9 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
 }
 
 /** Throws UsageError, before anything is sent, where no row has something to send. */
-function checkUsable(
-  input: OpenedRows,
-  { field, toExample }: Pick<ListOf, 'field' | 'toExample'>,
-  toText: ToRowText,
-): void {
-  const { columns, format, head, isOneColumn, rawHeaders, what } = input;
+function checkUsable(input: OpenedRows, list: Example, toText: ToRowText): void {
+  const { field, toExample } = list;
+  const { columns, format, head, isOneColumn, what } = input;
   // Columns that say it may be empty in the first rows.
   const filled = objectOf((columns ?? []).map((name) => [name, '"x"']));
   const records = head.flatMap(({ record }) => record ?? []);
@@ -157,22 +184,60 @@ function checkUsable(
   const [unit, units] = format === 'csv' ? ['column', 'columns'] : ['field', 'fields'];
   const about = toIdentityTemplate(own);
   const example = about === undefined ? undefined : toExample?.(about);
-  // Names that say nothing may be a row: the file has no header then.
-  const mayBeRow = rawHeaders !== undefined && own[0] !== 'column 1';
-  const noHeader = mayBeRow ? ' If these are a row and not the header: --header-row 0.' : '';
   const lines = isOneColumn ? `\nThe first line is its header, and is not sent. ${asLines}` : '';
   const others = toExample === undefined ? `, and no ${unit} that says what a row is about` : '';
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${listed(own)}.${lines || noHeader}`
+      ? `Say it with --template and the ${units} to send in braces. ${toFirstRows(input, list)}${lines}`
       : `Make a question of each row, for example: --template ${shellWord(example)}${lines}`,
   );
 }
 
+/** Of a table, more names make a template too long to be read. */
+const maxNames = 5;
+
+type Example = Pick<ListOf, 'field' | 'toExample'>;
+
+/** Pure: the first three rows of a table, with templates for the first of them as the header and as data; the fields of JSON. */
+function toFirstRows(input: OpenedRows, list: Example): string {
+  const { columns, head, isOneColumn, rawHeaders } = input;
+  const names = namesIn(input);
+  if (columns === undefined || rawHeaders === undefined) {
+    return `${toListed(input)} For example: ${toTemplateOption(names, list)}`;
+  }
+  const cells = head.map(({ record }) => names.map((name) => textAt(new JsonView(record ?? '{}'), name)));
+  // With --header-row 0, the header stands in no row.
+  const isNamed = rawHeaders.some((name) => name !== '');
+  const rows = [...(isNamed ? [rawHeaders] : []), ...cells].slice(0, 3);
+  const advice = isNamed ? `If the first of them is the header: ` : 'For example: ';
+  return [
+    'Its first rows are:',
+    ...rows.map((row) => `  ${row.join(', ').replace(/\s+/g, ' ').slice(0, 200)}`),
+    `${advice}${toTemplateOption(names, list)}`,
+    ...(isNamed && !isOneColumn ? [`If it is data: ${toNoHeader(names, list)}`] : []),
+  ].join('\n');
+}
+
+function toListed(input: OpenedRows): string {
+  return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${listed(namesIn(input))}.`;
+}
+
+function toNoHeader(names: readonly string[], list: Example): string {
+  const numbered = names.map((_, at) => `column ${at + 1}`);
+  return `--header-row 0 ${toTemplateOption(numbered, list)}`;
+}
+
+/** A target is one column; a name with a brace in it can't stand in a template. */
+function toTemplateOption(names: readonly string[], { field, toExample }: Example): string {
+  const possible = names.filter((name) => !/[{}]/.test(name)).slice(0, field === 'target' ? 1 : maxNames);
+  const about = possible.map((name) => `{${name}}`).join(', ');
+  return `--template ${shellWord(toExample?.(about) ?? about)}`;
+}
+
 /** Throws UsageError for a template with a name that no row has: everything would be sent without it. */
-function checkTemplate(input: OpenedRows, { paths }: Template): void {
-  const { columns, format, head } = input;
+function checkTemplate(input: OpenedRows, list: Example, { paths }: Template): void {
+  const { columns, format, head, rawHeaders } = input;
   const records = head.flatMap(({ record }) => record ?? []);
   if (columns === undefined && records.length === 0) return;
   const names = namesIn(input);
@@ -187,10 +252,11 @@ function checkTemplate(input: OpenedRows, { paths }: Template): void {
   };
   const unknown = paths.find((path) => !isThere(path));
   if (unknown === undefined) return;
+  const mayBeData = rawHeaders?.some((name) => name !== '') && !rawHeaders.some(isKnownColumn);
   throw new UsageError(
     `--template: there is no ${format === 'csv' ? 'column' : 'field'} "${unknown}"`,
     format === 'text'
       ? `The input has plain lines: {${names[0]}} is the line.`
-      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${listed(names)}.`,
+      : `${toListed(input)}${mayBeData ? `\nIf these are data: ${toNoHeader(names, list)}` : ''}`,
   );
 }

@@ -1,6 +1,5 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
-import type { HeldLock } from '../../files/folder-lock.ts';
 import { isFilled, type JsonText, JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
@@ -9,11 +8,9 @@ import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
 import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
 import { uniqueNames, withLast } from '../../operations/kinds/row-parts.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
-import type { WorstCase } from '../../operations/money.ts';
-import { exact } from '../../operations/spending.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import type { WriterOptions } from '../../output/form.ts';
-import { openRecords } from '../../output/records.ts';
+import { type OutputPlan, openRows } from '../../output/open-rows.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { shellWord } from '../messages/quoted.ts';
@@ -34,32 +31,26 @@ export function createErrors(
 ) {
   const names = aboutFailure.map(uniqueNames(own, aboutFailure));
   const added = names.map((header) => ({ header, from: [[header]] }));
-  let output: Awaited<ReturnType<typeof openRecords>> | undefined;
+  let output: Awaited<ReturnType<typeof openRows>> | undefined;
   let failed = false;
   let ended: Promise<unknown> | undefined;
   const errors = {
-    /** Opens the file. Returns the output of the list, which ends it where it is cut, while the run has the lock. Throws as `openRecords`. */
-    async openBeside(delivery: Delivery, lock: HeldLock): Promise<Delivery> {
+    /** Opens the file. Returns the output of the list, which ends it where it is cut. Throws as `openRows`. */
+    async openBeside(delivery: Delivery, announce: (file: string) => Promise<void>): Promise<Delivery> {
       if (file === undefined) return delivery;
-      output = await openRecords(context, {
+      const plan: OutputPlan = {
         format: extname(file).toLowerCase() === '.csv' ? 'csv' : 'jsonl',
         shape: 'list',
         layout: layoutOf(base, added, names),
         file,
-        lock,
         append: false,
-        // What a killed run has written is written again.
-        opening: { at: 0 },
-        csvRaw: false,
+        isNew: false,
+        isDelimiterFixed: false,
         ...csv,
-        width: undefined,
-        warn: () => {},
-      });
+      };
+      output = await openRows(context, plan, announce);
       return {
         ...delivery,
-        get length() {
-          return delivery.length;
-        },
         async cut() {
           const kept = await delivery.cut();
           // What fails here is thrown at the end of the run.
@@ -146,18 +137,17 @@ function toLacking({ lacked, lacking }: Received): string {
   return `${countOf(lacking, 'row')} ${plural(lacking, 'lacks', 'lack')} fields: ${some.join(', ')}`;
 }
 
-/** Pure: the result of a list. `price` is the most that a row costs. */
+/** Pure: the result of a list. */
 export function toSummary(
   list: ListOf,
-  { counts, cost, isIdle, missing, operationId, unseen }: FinishedList,
+  { counts, cost, isIdle, isThere, missing, operationId, unseen }: FinishedList,
   received: Received,
-  price: WorstCase,
   errors: string | undefined,
 ): Closing {
-  const { duplicates, earlier, failed, kept, withoutResult, there } = counts;
+  const { done, duplicates, earlier, failed, kept, withoutResult } = counts;
   const also = [
     kept > 0 && `${countOf(kept, 'row')} left as ${plural(kept, 'it was', 'they were')}`,
-    there > 0 && `${countOf(there, 'row')} ${plural(there, 'was', 'were')} already in the file`,
+    isThere && `${countOf(done, 'row')} ${plural(done, 'was', 'were')} already in the file`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
     received.lacking > 0 && toLacking(received),
@@ -169,13 +159,10 @@ export function toSummary(
   return {
     what: toReceivedWords(list, counts, received),
     isOfRows: true,
-    ...(there === 0 ? {} : { place: 'in' as const }),
+    ...(isThere ? { place: 'in' as const } : {}),
     also: also.length === 0 ? undefined : also.join(' · '),
     charged: cost.charged,
-    cost:
-      cost.bought === 0 || price.credits !== null
-        ? { credits: exact((price.credits ?? 0) * cost.bought) }
-        : price,
+    isPaid: true,
     // The error tells the ID, too.
     ids: missing === undefined ? { operationId } : {},
   };

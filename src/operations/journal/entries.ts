@@ -1,3 +1,4 @@
+import type { Connection } from '../../connection/connection.ts';
 import type { TaskState } from '../../contract/types.ts';
 import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts';
 import type { Addition } from '../../files/addition.ts';
@@ -13,19 +14,26 @@ export type Indexed = Readonly<{
   key?: string | undefined;
   /** The task that it reads. */
   task?: string | undefined;
-  /** The most that it can cost, as far as that was known. */
-  worst?: number | undefined;
-  /** Why what it can cost is not known. */
-  unknown?: UnknownCost | undefined;
+  /** The most that it can cost. */
+  worst?: Cost | undefined;
   /** Whether it is found by the ID that the service gives it. */
   is_task?: true | undefined;
 }>;
 
 /**
- * Why a cost is not known: the price of this many units was not set, which counts as soon as it is; or no one has counted the rows of a list
- * that has not ended.
+ * Why a cost is not known: the price of this many units was not set, which counts as soon as it is; or the rows of a list that has not ended
+ * were not counted.
  */
-export type UnknownCost = { readonly setting: string; readonly units: number } | 'rows';
+export type UnknownCost = { readonly setting: PriceName; readonly units: number } | 'rows';
+
+/** What is or was paid at most: these credits and, where that is not all of it, why the rest is not known. */
+export interface Cost {
+  readonly credits: number;
+  readonly unknown?: UnknownCost | undefined;
+}
+
+/** Settings with the prices, which the service does not tell. */
+export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
 
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
@@ -40,8 +48,8 @@ export interface Intent {
   /** The key and the exact body of the POST; absent when nothing is bought. */
   readonly idempotency_key?: string;
   readonly body?: string;
-  /** The most that it, or each row of a list, can cost by the prices of that day; null where these were not known. */
-  readonly worst_case?: number | null;
+  /** The most that it, or each row of a list, can cost by the prices of that day. */
+  readonly worst_case?: Cost;
   /** For a list: its limit, as given when it was begun. */
   readonly max_credits?: number;
   readonly credits_before?: number;
@@ -56,15 +64,12 @@ export interface Intent {
   readonly list?: string;
   /** The body before the leads of the list were excluded from it; absent where everything that arrives is delivered. */
   readonly requested?: string;
-  /** For a list whose price was not set: what a row pays for. */
-  readonly row_price?: Exclude<UnknownCost, 'rows'>;
   /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
   /** Only the cost is recorded, because the day's limit adds it up: not the request, nor what it brings. */
   readonly unrecorded?: true;
-  /** The most that all of it can cost, as far as that is known; else why it is not. */
-  readonly reserved?: number;
-  readonly unknown?: UnknownCost;
+  /** For a list: the most that its rows can cost together. */
+  readonly reserved?: Cost;
 }
 
 /** A line of the journal. The names are those of the interface. */
@@ -75,6 +80,7 @@ export type JournalEntry =
       | { type: 'sent'; time: string }
       /** The service has told the ID of the task, or of the search whose leads are about to be printed. */
       | { type: 'created'; leads_search_id: string; request_id: string | null }
+      /** A page of a task, whose records are stored. */
       | {
           type: 'page';
           pts: number;
@@ -82,62 +88,29 @@ export type JournalEntry =
           next: number;
           ready_count: number;
           state: TaskState | null;
-          /** Bytes of the output file that are on the disk; null when the output has none. */
-          output_length: number | null;
-          /** In the first entry: the enrich fields that the leads had. The columns were made from them. */
-          enrich_fields?: readonly string[];
           /** How many of these leads were dropped on this machine. The positions and counts of the service include them. */
           excluded?: number;
         }
-      /** Everything is written again: a task into a new file, where earlier pages don't count, or a list in another form or file. */
-      | { type: 'restarted'; options: Intent['options'] }
-      /**
-       * The output is open and has no row of this operation. What stands before this length is not ours. Where it is opened again, `output`
-       * is the digest of its path.
-       */
-      | { type: 'opened'; output_length: number; number?: number; output?: string }
-      /** Everything has arrived, and is on the disk, but perhaps not in its place. */
+      /** Everything has arrived, and is stored. Its file is perhaps not in its place. */
       | {
-          type: 'written';
-          state: TaskState | null;
-          ready_count: number | null;
-          output_length: number | null;
+          type: 'answered';
+          request_id: string | null;
+          state?: TaskState | null;
+          ready_count?: number | null;
           stop_reason?: string | null;
         }
-      | { type: 'answered'; request_id: string | null }
-      /**
-       * How many leads have been delivered, and how many were dropped on this machine: the service has sent both. The length is as in
-       * `page`.
-       */
-      | {
-          type: 'batch';
-          delivered: number;
-          excluded?: number;
-          leads_search_id: string | null;
-          request_id: string | null;
-          output_length: number | null;
-        }
-      /**
-       * The rows are about to be added to the end of a file, in one step. For a list, `rows` is the file beside the journal that says which
-       * rows these are.
-       */
-      | ({ type: 'adding'; rows?: string } & Addition)
-      /** The rows have all been added. */
-      | { type: 'placed' }
-      /** A list that is resumed can cost this in addition. */
-      | {
-          type: 'reserved';
-          time: string;
-          credits: number;
-          unknown?: UnknownCost;
-          more?: true;
-          number?: number;
-        }
-      /**
-       * A list stopped early: what this run may have cost, in place of what was reserved for it. `sent_rows` is of all runs so far, as in
-       * `terminal`.
-       */
-      | { type: 'spent'; credits: number; unknown?: UnknownCost; sent_rows: number }
+      /** How many records all runs together have written to standard output. */
+      | { type: 'printed'; records: number }
+      /** The name of the file of its rows that this run is about to make. */
+      | { type: 'part'; file: string }
+      /** The rows are about to be added to a file, in one step. */
+      | ({ type: 'adding' } & Addition)
+      /** The rows are in the file of this path, whose digest it is. */
+      | { type: 'placed'; output: string }
+      /** What can be paid in addition, from this time on. `moved` was counted before, and is sent again. */
+      | { type: 'reserved'; time: string; cost: Cost; moved?: Cost; number?: number }
+      /** What the operation has cost so far, while it can be resumed. For a list, with the number of rows that may have been charged. */
+      | { type: 'spent'; spent: Cost; sent_rows?: number }
       /**
        * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
        * answer again.
@@ -152,17 +125,13 @@ export type JournalEntry =
           gone?: true;
         }
       | { type: 'balance'; credits: number }
-      /**
-       * The rest of a search that was cut is bought, with another key. `delivered` and `excluded` are the leads that are stored so far;
-       * later entries count from there.
-       */
+      /** The rest of a search that was cut is bought, with another key. `delivered` and `excluded` are the leads that are stored so far. */
       | {
           type: 'rest';
           time: string;
           idempotency_key: string;
           body: string;
-          worst_case: number | null;
-          unknown?: UnknownCost;
+          worst_case: Cost;
           credits_before?: number;
           delivered: number;
           excluded: number;
@@ -175,14 +144,14 @@ export type JournalEntry =
           state: TaskState | null;
           ready_count: number | null;
           charged?: Charged;
-          /** Leads, items or answers delivered by the operation, over all its runs. */
+          /** Leads, items or answers delivered by the operation, over all its runs; and leads that were dropped on this machine. */
           leads?: number;
+          excluded?: number;
           stop_reason?: string | null;
           /** For a list: how many rows were sent that may have been charged, over all its runs. */
           sent_rows?: number;
-          /** The credits that count for the day, in place of what was reserved. */
-          spent?: number;
-          unknown?: UnknownCost;
+          /** What the operation has cost at most, over all its runs. */
+          spent?: Cost;
           /** The user does not want the rest: it is not resumed. */
           dropped?: true;
         }
@@ -192,7 +161,7 @@ export type JournalEntry =
  * An entry that goes into the index before it goes into the journal. Its number, which the journal gives it, is one more than the highest
  * that the index had then: the order of these entries is the order in which they were written down, whatever the clock said.
  */
-export type Numbered = EntryOf<'intent' | 'opened' | 'reserved' | 'rest'>;
+export type Numbered = EntryOf<'intent' | 'reserved' | 'rest'>;
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 
@@ -207,85 +176,35 @@ export const entry = {
   }),
   rest: (rest: Content<'rest'>): EntryOf<'rest'> => ({ type: 'rest', ...rest }),
   sent: (time: Date): EntryOf<'sent'> => ({ type: 'sent', time: time.toISOString() }),
-  /** `length` is that of the output, if it has one. */
-  opened: (length: number | undefined, output?: string): EntryOf<'opened'>[] =>
-    length === undefined ? [] : [{ type: 'opened', output_length: length, ...(output && { output }) }],
-  restarted: (options: Intent['options']): EntryOf<'restarted'> => ({ type: 'restarted', options }),
   created: (leadsSearchId: string, requestId: string | undefined): EntryOf<'created'> => ({
     type: 'created',
     leads_search_id: leadsSearchId,
     request_id: requestId ?? null,
   }),
-  batch(counts: {
-    readonly delivered: number;
-    readonly excluded: number;
-    readonly leadsSearchId: string | undefined;
-    readonly requestId: string | undefined;
-    readonly length: number | undefined;
-  }): EntryOf<'batch'> {
-    const { delivered, excluded, leadsSearchId, requestId, length } = counts;
-    return {
-      type: 'batch',
-      delivered,
-      ...(excluded === 0 ? {} : { excluded }),
-      leads_search_id: leadsSearchId ?? null,
-      request_id: requestId ?? null,
-      output_length: length ?? null,
-    };
-  },
-  page(page: {
-    readonly pts: number;
-    readonly count: number;
-    readonly next: number;
-    readonly readyCount: number;
-    readonly state: TaskState | undefined;
-    readonly length: number | undefined;
-    readonly enrichFields: readonly string[];
-    readonly excluded: number;
-  }): EntryOf<'page'> {
-    const { pts, count, next, readyCount, state, length, enrichFields, excluded } = page;
-    return {
-      type: 'page',
-      pts,
-      count,
-      next,
-      ready_count: readyCount,
-      state: state ?? null,
-      output_length: length ?? null,
-      ...(enrichFields.length === 0 ? {} : { enrich_fields: enrichFields }),
-      ...(excluded === 0 ? {} : { excluded }),
-    };
-  },
-  written: (
-    length: number | undefined,
-    more: {
-      readonly state?: TaskState | undefined;
-      readonly readyCount?: number | undefined;
-      readonly stopReason?: string | undefined;
-    } = {},
-  ): EntryOf<'written'> => ({
-    type: 'written',
-    state: more.state ?? null,
-    ready_count: more.readyCount ?? null,
-    output_length: length ?? null,
-    ...(more.stopReason === undefined ? {} : { stop_reason: more.stopReason }),
+  page: ({ excluded, ...page }: Content<'page'>): EntryOf<'page'> => ({
+    type: 'page',
+    ...page,
+    ...(excluded ? { excluded } : {}),
   }),
-  answered: (requestId: string | undefined): EntryOf<'answered'> => ({
-    type: 'answered',
-    request_id: requestId ?? null,
-  }),
-  adding: (addition: Addition, rows: string | undefined): EntryOf<'adding'> => ({
-    type: 'adding',
-    ...addition,
-    ...(rows === undefined ? {} : { rows }),
-  }),
-  placed: (): EntryOf<'placed'> => ({ type: 'placed' }),
-  reserved: (time: Date, cost: Omit<Content<'reserved'>, 'time' | 'number'>): EntryOf<'reserved'> => ({
+  answered: (
+    requestId: string | undefined,
+    more: Partial<Omit<Content<'answered'>, 'request_id'>> = {},
+  ): EntryOf<'answered'> => ({ type: 'answered', request_id: requestId ?? null, ...more }),
+  printed: (records: number): EntryOf<'printed'> => ({ type: 'printed', records }),
+  part: (file: string): EntryOf<'part'> => ({ type: 'part', file }),
+  adding: (addition: Addition): EntryOf<'adding'> => ({ type: 'adding', ...addition }),
+  placed: (output: string): EntryOf<'placed'> => ({ type: 'placed', output }),
+  reserved: (time: Date, cost: Cost, moved?: Cost): EntryOf<'reserved'> => ({
     type: 'reserved',
     time: time.toISOString(),
-    ...cost,
+    cost,
+    ...(moved && { moved }),
   }),
-  spent: (cost: Content<'spent'>): EntryOf<'spent'> => ({ type: 'spent', ...cost }),
+  spent: (spent: Cost, sentRows?: number): EntryOf<'spent'> => ({
+    type: 'spent',
+    spent,
+    ...(sentRows === undefined ? {} : { sent_rows: sentRows }),
+  }),
   failed: (failed: Content<'failed'>): EntryOf<'failed'> => ({ type: 'failed', ...failed }),
   balance: (credits: number): EntryOf<'balance'> => ({ type: 'balance', credits }),
   terminal: (outcome: Outcome, more: Partial<Content<'terminal'>> = {}): EntryOf<'terminal'> => ({

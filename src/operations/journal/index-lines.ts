@@ -1,5 +1,5 @@
 import type { Outcome } from '../../errors.ts';
-import type { Indexed, JournalEntry, UnknownCost } from './entries.ts';
+import type { Cost, Indexed, JournalEntry } from './entries.ts';
 
 /** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
 export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: string }> & Indexed;
@@ -10,26 +10,17 @@ export type IndexLine =
   | Readonly<
       /** The service has named the task. */
       | { is: 'created'; op: string; task: string }
-      /** It is resumed, into this file. */
-      | { is: 'opened'; op: string; output: string }
-      /** A list or the rest of a search is resumed, and can cost more than was counted. */
-      | {
-          is: 'reserved';
-          op: string;
-          time: string;
-          worst: number;
-          unknown?: UnknownCost | undefined;
-          /** It is a further part of what the same run can cost. */
-          more?: true | undefined;
-        }
-      /** How it ended. From then on, this counts in place of what was reserved for it. */
+      /** Its rows were put into the file whose path has this digest. */
+      | { is: 'placed'; op: string; output: string }
+      /** It can cost this in addition, from this time on. `moved` was counted before, and is sent again. */
+      | { is: 'reserved'; op: string; time: string; worst: Cost; moved?: Cost | undefined }
+      /** What it has cost so far, over all its runs, in place of what was reserved for them; and how it ended, if it has. */
       | {
           is: 'ended';
           op: string;
-          outcome: Outcome;
+          outcome: Outcome | null;
           same?: string | undefined;
-          worst?: number | undefined;
-          unknown?: UnknownCost | undefined;
+          spent?: Cost | undefined;
         }
     >;
 
@@ -50,33 +41,18 @@ export function toIndexLine(
       return { is: 'begun', op, kind, time, ...index };
     }
     case 'reserved':
-      return {
-        is: 'reserved',
-        op,
-        time: entry.time,
-        worst: entry.credits,
-        unknown: entry.unknown,
-        more: entry.more,
-      };
+      return { is: 'reserved', op, time: entry.time, worst: entry.cost, moved: entry.moved };
     case 'rest':
-      return {
-        is: 'reserved',
-        op,
-        time: entry.time,
-        worst: entry.worst_case ?? 0,
-        unknown: entry.unknown,
-      };
+      return { is: 'reserved', op, time: entry.time, worst: entry.worst_case };
     case 'spent':
-      return { is: 'ended', op, outcome: 'partial', worst: entry.credits, unknown: entry.unknown };
+      return { is: 'ended', op, outcome: null, spent: entry.spent };
     case 'created':
       return index.is_task ? { is: 'created', op, task: entry.leads_search_id } : undefined;
-    case 'opened':
-      return entry.output === undefined ? undefined : { is: 'opened', op, output: entry.output };
-    case 'terminal': {
+    case 'placed':
+      return { is: 'placed', op, output: entry.output };
+    case 'terminal':
       // A run that looks for the order then also finds how it ended.
-      const worst = entry.charged === 'no' ? 0 : entry.spent;
-      return { is: 'ended', op, outcome: entry.outcome, same: index.same, worst, unknown: entry.unknown };
-    }
+      return { is: 'ended', op, outcome: entry.outcome, same: index.same, spent: entry.spent };
     default:
       return undefined;
   }

@@ -8,6 +8,8 @@ import { folderOf, readOrNothing } from './folders.ts';
 
 /** The file of an operation that says what it is, and how far it has got. */
 export const journalFile = 'journal.jsonl';
+/** Is given up for the last entries where the disk is full: what was paid for must be known to the next run. */
+export const spareFile = 'spare';
 
 /** The entries of a journal. Nothing is stored before the intent is. */
 export type Entries = readonly [Intent, ...JournalEntry[]];
@@ -74,7 +76,7 @@ export async function readEntries(journals: Journals, operationId: string): Prom
 async function hasStored(folder: string): Promise<boolean> {
   for (const name of (await readOrNothing(() => readdir(folder), folder)) ?? []) {
     const found = await stat(join(folder, name)).catch(() => undefined);
-    if (name !== journalFile && found?.isFile() && found.size > 0) return true;
+    if (![journalFile, spareFile].includes(name) && found?.isFile() && found.size > 0) return true;
   }
   return false;
 }

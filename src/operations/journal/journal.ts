@@ -1,22 +1,23 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LeadpipeError } from '../../errors.ts';
-import { type HeldLock, LockLostError, lockFolder, noLock } from '../../files/folder-lock.ts';
+import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
 import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { toIndexLine } from './index-lines.ts';
-import { type Entries, journalFile, type ReadJournal, toUnknownOperation } from './journal-file.ts';
 import {
-  type Admit,
-  addLateToIndex,
-  addToIndex,
-  type IndexContext,
-  type OperationIndex,
-} from './operation-index.ts';
+  type Entries,
+  journalFile,
+  type ReadJournal,
+  spareFile,
+  toUnknownOperation,
+} from './journal-file.ts';
+import { type Admit, addLateToIndex, addToIndex, type IndexContext } from './operation-index.ts';
 
-/** It is also the lock of its operation's folder and of its output: anything is stored, and sent, only while this process has both. */
+/** It is also the lock of its operation's folder: anything is stored, and sent, only while this process has it. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing: for what is free, and where no journal can be made. */
@@ -26,12 +27,15 @@ export const noJournal: Journal = {
   append: async () => {},
   begin: async () => {},
   note() {},
+  end: async () => {},
   close: async () => {},
   discard: async () => {},
 };
 
 const what = 'this operation';
-const nothingSent = entry.terminal('interrupted', { charged: 'no' });
+const nothingSent = entry.terminal('interrupted', { charged: 'no', spent: { credits: 0 } });
+/** Bytes: more than any last entries take. */
+const spareSize = 8192;
 
 /**
  * Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it, unless
@@ -41,34 +45,22 @@ async function openLocked(
   context: IndexContext,
   operationId: string,
   which: 'new' | 'there',
-  output: HeldLock,
   known?: ReadJournal,
 ) {
   const folder = folderOf(context.directories.state, operationId);
   const path = join(folder, journalFile);
+  const spare = join(folder, spareFile);
   const fail = (error: unknown): never => {
     throw notStored(what, path, error);
   };
   let entries: JournalEntry[] = [];
   if (which === 'new') await makePrivateFolder(folder).catch(fail);
   const lock = await lockFolder(folder, context.pid, what).catch(fail);
-  const held: HeldLock = {
-    confirm() {
-      lock.confirm();
-      try {
-        output.confirm();
-      } catch (error) {
-        // The run that has taken over the output before this operation could be found by it buys the same in an operation of its own. Where
-        // the output's folder is gone, no one has: what arrives is still stored.
-        if (error instanceof LockLostError) throw error;
-      }
-    },
-  };
   const log = await openLog(
     path,
     which,
     what,
-    held,
+    lock,
     ({ number, content }) => void entries.push(toEntry(content, number, path)),
     known?.damage === undefined ? known?.state : undefined,
   ).catch((error: unknown) => {
@@ -77,53 +69,54 @@ async function openLocked(
   });
   if (!log.wasRead) entries = [...(known?.entries ?? [])];
   if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
-  /** After an entry that could not be written, no other one is written. */
+  makeSpare(spare);
+  /** After an entry that could not be written, only last ones are written. */
   let failure: unknown;
   let isThere = true;
-
-  function write(...some: readonly JournalEntry[]): void {
-    if (failure !== undefined) throw failure;
-    log.append(some.map(toLine).join(''));
-  }
 
   /** Puts an entry into the index, and returns it with its number. */
   async function toNumbered(entry: Numbered, admit: Admit | undefined): Promise<JournalEntry> {
     const [intent = entry] = entries;
     const line = toIndexLine(operationId, entry, intent);
     if (line === undefined) return entry;
-    const check =
-      admit && 'worst' in line ? (known: OperationIndex) => admit(known, line.worst ?? 0) : undefined;
     try {
+      const check = admit && ((index: Parameters<Admit>[0]) => admit(index, line));
       return { ...entry, number: await addToIndex(context, line, log.size(), check) };
     } catch (error) {
       // What is refused has written nothing.
-      if (error instanceof LeadpipeError && error.outcome === 'credits') throw error;
+      if (error instanceof LeadpipeError && ['credits', 'temporary'].includes(error.outcome)) throw error;
       failure = notStored(what, path, error);
       throw failure;
     }
   }
 
-  async function add(some: readonly JournalEntry[], admit?: Admit): Promise<void> {
+  /** `isLast`: where the disk is full, the spare file makes room. */
+  async function add(
+    some: readonly JournalEntry[],
+    { admit, isLast = false }: { readonly admit?: Admit | undefined; readonly isLast?: boolean } = {},
+  ): Promise<void> {
+    if (failure !== undefined && !isLast) throw failure;
     // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
     const whole: JournalEntry[] = [];
     for (const entry of some) whole.push(isNumbered(entry) ? await toNumbered(entry, admit) : entry);
     const from = log.size();
-    write(...whole);
+    log.append(whole.map(toLine).join(''), isLast ? spare : undefined);
     await log.sync().catch((error: unknown) => {
       // So the next run finds the operation as it was, and resumes it: what is in place is not bought again.
       log.takeBack(from);
       throw error;
     });
     entries.push(...whole);
-    for (const entry of whole) {
-      const line = isNumbered(entry) ? undefined : toIndexLine(operationId, entry, entries[0]);
-      // Without this line, the operation is found nevertheless, and its journal says it.
-      if (line !== undefined) await addLateToIndex(context, line, log.size()).catch(() => undefined);
-    }
+    const late = whole
+      .filter((entry) => !isNumbered(entry))
+      .flatMap((entry) => toIndexLine(operationId, entry, entries[0]) ?? []);
+    // Without these lines, the operation is found nevertheless, and its journal says it.
+    if (late.length > 0) await addLateToIndex(context, late, log.size()).catch(() => undefined);
   }
 
   async function close(): Promise<void> {
     if (!isThere) return;
+    rmSync(spare, { force: true });
     await log.close();
     lock.release();
   }
@@ -133,18 +126,25 @@ async function openLocked(
     get operationId(): string | undefined {
       return isThere ? operationId : undefined;
     },
-    confirm: held.confirm,
+    confirm: lock.confirm,
     /** Resolves when all these lines are on the disk. Throws LocalIoError, LockLostError. */
     append: (...some: readonly JournalEntry[]): Promise<void> => add(some),
-    /** The same. `admit` is called before anything is written that costs, and its error is thrown. */
-    begin: (admit: Admit | undefined, ...some: readonly JournalEntry[]): Promise<void> => add(some, admit),
+    /** The same. `admit` is called under the lock of the index, before anything is written, and its error is thrown. */
+    begin: (admit: Admit | undefined, ...some: readonly JournalEntry[]): Promise<void> =>
+      add(some, { admit }),
     /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
-    note: (entry: JournalEntry): void => write(entry),
+    note(some: JournalEntry): void {
+      if (failure !== undefined) throw failure;
+      log.append(toLine(some));
+      entries.push(some);
+    },
+    /** As `append`, for the last entries of a run: a disk that is full has room for them. */
+    end: (...some: readonly JournalEntry[]): Promise<void> => add(some, { isLast: true }),
     close,
     /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
     async discard(): Promise<void> {
       try {
-        held.confirm();
+        lock.confirm();
       } catch {
         // Another process has taken over, and may have bought something with it.
         return await close();
@@ -153,7 +153,7 @@ async function openLocked(
       isThere = false;
       // It counts for nothing, and its line in the index finds nothing.
       const line = entries.length > 0 && toIndexLine(operationId, nothingSent, entries[0]);
-      if (line) await addLateToIndex(context, line, 0).catch(() => undefined);
+      if (line) await addLateToIndex(context, [line], 0).catch(() => undefined);
       // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.
       await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     },
@@ -161,13 +161,18 @@ async function openLocked(
   return { journal, entries };
 }
 
-/** Makes the journal of a new operation. `output` is the lock of its output, if it has one. Throws LocalIoError. */
-export async function createJournal(
-  context: IndexContext,
-  operationId: string,
-  output: HeldLock = noLock,
-): Promise<Journal> {
-  return (await openLocked(context, operationId, 'new', output)).journal;
+function makeSpare(path: string): void {
+  try {
+    if (!existsSync(path)) writeFileSync(path, Buffer.alloc(spareSize, '.'), { mode: 0o600, flag: 'wx' });
+  } catch {
+    // Then the last entries need room as all others do.
+    rmSync(path, { force: true });
+  }
+}
+
+/** Makes the journal of a new operation. Throws LocalIoError. */
+export async function createJournal(context: IndexContext, operationId: string): Promise<Journal> {
+  return (await openLocked(context, operationId, 'new')).journal;
 }
 
 /**
@@ -177,7 +182,6 @@ export async function createJournal(
 export async function openJournal(
   context: IndexContext,
   operationId: string,
-  output: HeldLock = noLock,
   known?: ReadJournal,
 ): Promise<{ readonly journal: Journal; readonly entries: Entries }> {
   const { state } = context.directories;
@@ -186,7 +190,7 @@ export async function openJournal(
   const isThere = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!isThere) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there', output, known);
+    const { journal, entries } = await openLocked(context, operationId, 'there', known);
     // Who knows the operation has read its intent.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {
@@ -195,7 +199,7 @@ export async function openJournal(
 }
 
 function isNumbered(entry: JournalEntry): entry is Numbered {
-  return ['intent', 'opened', 'reserved', 'rest'].includes(entry.type);
+  return ['intent', 'reserved', 'rest'].includes(entry.type);
 }
 
 /** The same journal, for a purchase that shall not be recorded: it takes only what its cost follows from. */
@@ -206,6 +210,7 @@ export function costAlone(journal: Journal): Journal {
     operationId: undefined,
     append: (...some) => journal.append(...some.filter(isOfCost)),
     begin: (admit, ...some) => journal.begin(admit, ...some.filter(isOfCost)),
+    end: (...some) => journal.end(...some.filter(isOfCost)),
     note() {},
   };
 }

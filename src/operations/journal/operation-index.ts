@@ -5,12 +5,13 @@ import { crc32 } from 'node:zlib';
 import type { Context } from '../../context.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
-import { fromCheckedLine, noFollow, toCheckedLine } from '../../files/line-log.ts';
+import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
+import { noFollow } from '../../files/own-file.ts';
 import { writeWhole } from '../../files/whole-file.ts';
 import type { JournalEntry } from './entries.ts';
 import { folderOf, isOperationId, listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
-import { createJournals, type Journals, journalFile } from './journal-file.ts';
+import { createJournals, type Journals, journalFile, spareFile } from './journal-file.ts';
 
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
@@ -18,8 +19,8 @@ export type OperationIndex = ReturnType<typeof toIndex>;
 
 export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
-/** Throws where an operation that can cost this much must not begin. Nothing else begins meanwhile. */
-export type Admit = (index: OperationIndex, worst: number) => void;
+/** Throws where what this line says must not begin. Nothing else begins meanwhile. */
+export type Admit = (index: OperationIndex, line: IndexLine) => Promise<void>;
 
 const what = 'the index of operations';
 const newline = 0x0a;
@@ -74,30 +75,31 @@ export async function addToIndex(
   context: IndexContext,
   line: IndexLine,
   journalSize: number,
-  check: ((index: OperationIndex) => void) | undefined,
+  check: ((index: OperationIndex) => Promise<void>) | undefined,
 ): Promise<number> {
   const { state } = context.directories;
   return await changing(context, async (lock) => {
     const known =
       (check ? undefined : await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
-    check?.(toIndex(known));
+    await check?.(toIndex(known));
     const number = known.number + 1;
-    await addBehind(state, known, { number, size: journalSize, value: line }, lock, true);
+    await addBehind(state, known, [{ number, size: journalSize, value: line }], lock, true);
     return number;
   });
 }
 
-/** The same for an entry that the journal has. A power cut may take the line away again, which is noticed when the index is read. */
+/** The same for entries that the journal has. A power cut may take the lines away again, which is noticed when the index is read. */
 export async function addLateToIndex(
   context: IndexContext,
-  line: IndexLine,
+  lines: readonly IndexLine[],
   journalSize: number,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
     const known = (await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
     const { number } = known;
-    await addBehind(state, known, { number, size: journalSize, value: line }, lock, false);
+    const placed = lines.map((value) => ({ number, size: journalSize, value }));
+    await addBehind(state, known, placed, lock, false);
   });
 }
 
@@ -142,15 +144,21 @@ async function readEnd(stateDir: string): Promise<Stored | undefined> {
   return await readStored(stateDir, 'end');
 }
 
-/** Adds a line where the last whole one ends. */
+/** Adds lines where the last whole one ends. */
 async function addBehind(
   stateDir: string,
   { crc, size }: Stored,
-  line: Placed,
+  lines: readonly Placed[],
   lock: HeldLock,
   isSynced: boolean,
 ): Promise<void> {
-  const bytes = Buffer.from(toText({ before: crc, ...line }));
+  let before = crc;
+  const texts = lines.map((line) => {
+    const text = toText({ before, ...line });
+    before = crc32(text, before);
+    return text;
+  });
+  const bytes = Buffer.from(texts.join(''));
   const handle = await open(fileOfIndex(stateDir), constants.O_RDWR | noFollow);
   try {
     lock.confirm();
@@ -262,20 +270,6 @@ function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
   };
 }
 
-/** Pure: the index as it would be with one more line. */
-export function withLine(index: OperationIndex, line: IndexLine): OperationIndex {
-  return {
-    *find(key, value) {
-      if ((line as Partial<Record<IndexKey, string>>)[key] === value) yield line;
-      yield* index.find(key, value);
-    },
-    *newest() {
-      yield line;
-      yield* index.newest();
-    },
-  };
-}
-
 /**
  * Whether the journals say something that the index does not: it was copied before them, or its last lines were lost. This is asked each time
  * the index is read, so a journal is opened only where it has grown, and its process has ended: a living one adds what is missing.
@@ -332,7 +326,9 @@ function namesOfOperations(stateDir: string): string[] {
 /** Whether a folder has a file with something in it. The files of an operation are made empty at first. */
 function hasContent(folder: string): boolean {
   try {
-    return readdirSync(folder).some((name) => name !== 'lock' && sizeOf(join(folder, name)) > 0);
+    return readdirSync(folder).some(
+      (name) => !['lock', spareFile].includes(name) && sizeOf(join(folder, name)) > 0,
+    );
   } catch (error) {
     // What is in the folder of another user can't be known.
     return codeOf(error) === 'EACCES';

@@ -6,19 +6,14 @@ import { lockFolder } from '../../files/folder-lock.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
-import { leadsFile } from './leads.ts';
 import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
-import { answerFile, garbledFile } from './stored-answer.ts';
+import { garbledFile, receivedFile } from './received.ts';
 import { rowsFile } from './stored-rows.ts';
 
 /** Days. The service forgets a key after one day. As long as the journal is here, nothing is bought twice by accident. */
 export const keptDays = { answers: 7, operations: 30, costs: 400 } as const;
 
-const answerFiles = [
-  leadsFile,
-  rowsFile,
-  ...[answerFile, garbledFile].flatMap((name) => [name, `${name}.part`]),
-];
+const answerFiles = [receivedFile, rowsFile, garbledFile, `${garbledFile}.part`];
 
 interface Pruned {
   readonly operation_id: string;

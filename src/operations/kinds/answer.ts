@@ -5,10 +5,10 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
-import { storeAnswer, storeGarbled } from '../journal/stored-answer.ts';
-import { toWorstCase } from '../money.ts';
+import { storeGarbled } from '../journal/received.ts';
+import { toWorstCase } from '../prices.ts';
+import type { Plan, Run } from '../run-state.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Job, Plan, PlanRequest } from './job.ts';
 import type { Kind } from './kind.ts';
 import { type AnswerKind, type BodyOf, failureOf, kinds, recordsOf } from './kinds.ts';
 
@@ -33,7 +33,8 @@ interface Received {
 }
 
 /** One whole answer. Where the answer to an earlier request was lost, that request is sent again with its key. */
-export async function plan({ buyer, order, operation }: PlanRequest): Promise<Plan<Bought>> {
+export async function plan(run: Run): Promise<Plan<Bought>> {
+  const { buyer, order, operation } = run;
   const kind = order.kind as AnswerKind;
   const sent = operation?.parts.at(-1);
   const body = sent === undefined ? order.body : JSON.parse(sent.body);
@@ -41,7 +42,7 @@ export async function plan({ buyer, order, operation }: PlanRequest): Promise<Pl
   return {
     purchase: { body, again: sent?.idempotencyKey },
     costs: { is: 'once', worst },
-    perform: (job) => buy(job, kind, body, sent !== undefined),
+    perform: () => buy(run, kind, body, sent !== undefined),
   };
 }
 
@@ -49,8 +50,8 @@ export async function plan({ buyer, order, operation }: PlanRequest): Promise<Pl
  * The answer is stored before it is delivered. Throws what the request throws; `no_result` when the service finished without a result
  * (nothing is delivered); and an error that says "charged" when the answer arrived and could not be delivered.
  */
-async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean): Running<Bought> {
-  const { begin, buyer, folder, idempotencyKey, journal, operationId } = job;
+async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean): Running<Bought> {
+  const { buyer, folder, idempotencyKey, journal, operationId } = run;
   const { repetition } = endpoints[kinds[kind].endpoint];
   let bought: Bought | undefined;
   let isStored = false;
@@ -69,8 +70,8 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
     const replays = repetition === 'may-replay';
     return { is: 'answer_undelivered', stored: isStored && folder !== undefined, replays, ...ids } as const;
   };
-  const delivery = await job.open('new');
-  const client = (yield* begin())();
+  const client = (yield* run.begin())();
+  const { received } = run;
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<typeof client.enrich>;
   yield { is: 'stage', stage: 'asking' };
   try {
@@ -83,14 +84,19 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
       if (error instanceof RequestError && error.answer !== undefined)
         return { text: error.answer, requestId: error.details.requestId, refusal: error };
       // The service's error matters more than a failure to write the journal.
-      await journal.append(...toFailedEntries(error, repetition)).catch(() => undefined);
+      await run.end(...toFailedEntries(error, repetition)).catch(() => undefined);
       throw await keepGarbled(folder, error, journal);
     });
     const { mayBeFree }: Kind = kinds[kind];
     const charged = mayBeFree?.(new JsonView(text)) ? 'maybe' : 'yes';
     bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0, charged };
     // Store it first: reading it may take a while.
-    if (folder !== undefined) yield* keep(() => storeAnswer(folder, text, journal));
+    if (received !== undefined) {
+      yield* keep(async () => {
+        received.append([text]);
+        await received.sync();
+      });
+    }
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
@@ -101,16 +107,13 @@ async function* buy(job: Job, kind: AnswerKind, body: object, isAgain: boolean):
           : ({ outcome: 'no_result', charged: 'maybe' } as const);
       const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
       yield* keep(() =>
-        journal.append(
-          entry.answered(requestId),
-          entry.terminal(end.outcome, { charged: end.charged, ...leads }),
-        ),
+        run.end(entry.answered(requestId), entry.terminal(end.outcome, { charged: end.charged, ...leads })),
       );
     }
     if (failure !== undefined) throw toNoResult(failure);
     if (refusal !== undefined) throw refusal.with({ facts: toFacts(bought) });
-    await delivery.write(records);
-    await job.place();
+    await run.deliver(records);
+    await run.place();
     yield { is: 'ended' };
     return bought;
   } catch (error) {

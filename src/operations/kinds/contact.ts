@@ -18,7 +18,6 @@ export const contact = {
   subject: 'contact_type',
   about: 'objective',
   tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
-  // rule: contact.charged
   mayBeFree: (answer) => !isContactFound(answer),
   layout: () => contactLayout,
   rows: ({ contact_type }) => ({
@@ -55,7 +54,6 @@ const contactLayout: Layout = {
 };
 
 /** Null, empty and white space are all "not found". */
-// rule: contact.not-found
 function contentOf(answer: JsonView): JsonText | undefined {
   const content = answer.find([['result', 'content']]);
   return isFilled(content) ? content : undefined;

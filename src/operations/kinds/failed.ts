@@ -32,15 +32,9 @@ export function isGone(error: unknown, repetition: Repetition): boolean {
 
 /**
  * Pure: the error of a request that was sent before, and whose first answer was lost. That it costs nothing this time does not mean that it
- * cost nothing then.
+ * cost nothing then: the interface does not say whether the service looks at the key before it refuses.
  */
 export function toDoubtful(error: unknown): unknown {
-  if (!(error instanceof LeadpipeError) || error.details.charged !== 'no' || provesNothingBought(error))
-    return error;
-  return error.with({ charged: 'maybe' });
-}
-
-/** Pure: the service looks for a stored answer before it checks prices or the body, so these refusals prove that it has none. */
-export function provesNothingBought(error: LeadpipeError): boolean {
-  return error instanceof RequestError && (error.fault === 'no_credits' || error.fault === 'invalid');
+  const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
+  return isFree ? error.with({ charged: 'maybe' }) : error;
 }

@@ -1,11 +1,8 @@
 import type { Client, FreeClient } from '../../client.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
-import type { Connection } from '../../connection/connection.ts';
 import { type JsonText, type JsonView, objectMembers } from '../../json/text.ts';
+import type { PriceName } from '../journal/entries.ts';
 import type { RowKind } from './row-kind.ts';
-
-/** Settings with the prices, which the service does not tell. */
-export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
 
 /** What a purchase pays for at most: this many units, at the price in this setting. */
 export interface Tariff {
@@ -22,8 +19,10 @@ export interface Tariff {
 export interface Kind<Body = never, Rows = never> {
   /** The request that is paid for; null where nothing is paid for. */
   readonly endpoint: Exclude<keyof Client, keyof FreeClient> | null;
-  /** What this machine stores of the answer. The leads of a task stay at the service. */
+  /** What this machine stores of it. */
   readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
+  /** Whether it is about a task at the service. */
+  readonly isTask?: true;
   /** Whether it is resumed where it was left, by `resume` or the same command. Others are only sent again, with their key. */
   readonly isResumable: boolean;
   /** The member of the request that is shown behind the name in the history: `search company`. */

@@ -2,6 +2,7 @@ import { type Client, requests } from '../../client.ts';
 import { memberLayout } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
+import { isPerson } from '../../columns/record-parts.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
@@ -39,7 +40,7 @@ const search = {
 const task = {
   ...leads,
   endpoint: 'createTask',
-  keeps: 'nothing',
+  isTask: true,
   tariff: ({ limit, enrich_fields, enable_web_search }) => ({
     setting: 'price.task',
     units: limit ?? limits.entityLimit.default,
@@ -52,24 +53,27 @@ const task = {
 const lookups = { contact, research, enrich, extract } as const;
 
 /** Every kind of operation that leaves a record, by its name in the journal and the history. */
-// rule: general.reserve, general.contact-reserve
 export const kinds = {
   search,
   'task create': {
     ...task,
     prints: 'single',
+    keeps: 'nothing',
     isResumable: false,
     layout: () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
   },
-  'task run': { ...task, isResumable: true },
+  'task run': { ...task, keeps: 'leads', isResumable: true },
   'task wait': {
     ...leads,
     endpoint: null,
-    keeps: 'nothing',
+    isTask: true,
+    keeps: 'leads',
     isResumable: true,
     subject: null,
     about: null,
     tariff: noTariff,
+    // Somebody else may have created it: its first page shows which enrich fields it has.
+    layout: () => foundLayout,
   },
   ...lookups,
   ...toLists(lookups),
@@ -141,24 +145,31 @@ export async function recordsOf(
   return cut === undefined ? [answer] : await cut(answer, signal);
 }
 
-/** Pure: how the records of a purchase are printed. */
-export function printedAs<Name extends PaidKind>(
+/** Pure: how the records of a kind are printed. */
+export function printedAs<Name extends PaidKind | KeptKind>(
   name: Name,
-  body: BodyOf<Name>,
+  body: object,
 ): { readonly shape: Kind['prints']; readonly layout: Layout | LayoutOf } {
-  const { layout } = kinds[name] as { readonly layout: (body: BodyOf<Name>) => Layout | LayoutOf };
+  const { layout } = kinds[name] as { readonly layout: (body: object) => Layout | LayoutOf };
   return { shape: kinds[name].prints, layout: layout(body) };
 }
 
-/** Pure: whether this kind makes a task at the service. */
+/** The columns of leads whose enrich fields only they themselves show. */
+const foundLayout: LayoutOf = (records) => {
+  const fields = records.flatMap((record) => [
+    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
+  ]);
+  return entityLayout([...new Set(fields)], records.some(isPerson) ? 'person' : undefined);
+};
+
+/** Pure: whether this kind is about a task at the service. */
 export function isTask(name: string): boolean {
-  return kindOf(name)?.keeps === 'nothing';
+  return kindOf(name)?.isTask === true;
 }
 
 const longestReason = 500;
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
-// rule: extract.failure, errors.success-false
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
   const { reasonIn }: Kind = kinds[name];
   if (reasonIn === undefined || objectMembers(answer).get('success') !== 'false') return undefined;

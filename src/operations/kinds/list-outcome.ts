@@ -1,10 +1,11 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError, type Outcome } from '../../errors.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
-import { times } from '../money.ts';
+import type { OutputTerms } from '../operation.ts';
+import { nothing } from '../prices.ts';
 import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, failureOf } from './kinds.ts';
-import type { RowOrder } from './list-rows.ts';
+import type { ListRows } from './list-rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
@@ -42,8 +43,6 @@ export const noRows = {
   earlier: 0,
   /** Rows that ask for the same as another row of this run. */
   duplicates: 0,
-  /** Rows that an earlier run added to the file, and that were not added again. */
-  there: 0,
   /** Rows for which nothing was bought, since they have their answer. */
   kept: 0,
 };
@@ -57,8 +56,6 @@ export interface ListEnd {
     readonly sent: number;
     /** How many of the sent requests may have been charged. */
     readonly bought: number;
-    /** Of these, how many earlier runs may have sent: they have counted for the day then. */
-    readonly again: number;
     readonly charged: Charged;
   };
   /** The first lines that can't be sent. */
@@ -68,34 +65,30 @@ export interface ListEnd {
   readonly hasMore: boolean;
 }
 
-/** What the journal says at the end of a run: how the list ended, or what it has cost where it can go on. */
+/** What the journal says at the end of a run: how the list ended, or that it can be resumed. */
 export function toLastEntry(
-  { worst }: Pick<RowOrder, 'worst'>,
+  { first }: Pick<ListRows, 'first'>,
   stored: StoredRows,
   end: ListEnd,
   isFree: boolean,
 ): JournalEntry {
   const { done, failed, kept } = end.counts;
-  const { again, bought } = end.cost;
-  const spent = times(worst, bought - again);
   const sent_rows = stored.sent();
-  const outcome = outcomeOf(end);
-  if (outcome === undefined) return entry.spent({ ...spent, sent_rows });
+  const outcome = outcomeOf(end, first !== undefined);
+  if (outcome === undefined) return entry.spent(nothing, sent_rows);
   return entry.terminal(outcome, {
     leads: done - failed - kept,
     charged: isFree ? 'no' : chargedIn(stored, end.counts),
     sent_rows,
-    spent: spent.credits,
-    ...(spent.unknown && { unknown: spent.unknown }),
   });
 }
 
-/** Pure: how a list has ended; undefined where it has not. */
-function outcomeOf({ counts, hasMore, stop }: ListEnd): Outcome | undefined {
+/** Pure: how a list has ended; undefined where it has not. With `isFirst`, only its first rows were wanted, and the same command buys the rest. */
+function outcomeOf({ counts, hasMore, stop }: ListEnd, isFirst: boolean): Outcome | undefined {
   // The reader of the output had what it wanted.
   if (stop !== undefined) return stop.outcome === 'reader_closed' ? stop.outcome : undefined;
   // A row that the service answered without a result has an answer. The next run of the list buys it again.
-  return hasMore ? undefined : counts.failed > 0 ? 'partial' : 'complete';
+  return hasMore || isFirst ? undefined : counts.failed > 0 ? 'partial' : 'complete';
 }
 
 function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
@@ -103,16 +96,17 @@ function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
   return stored.answered() > withoutResult ? 'yes' : 'maybe';
 }
 
-/** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` holds the rows if they are not in place. */
+/** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` has the rows if they are not in place. */
 export function toMissing(
   { counts, cost, flawedLines, hasMore }: ListEnd,
   isIdle: boolean,
   operationId: string,
   kept: string | undefined,
+  { options, output }: OutputTerms,
   isFree: boolean,
 ): LeadpipeError | undefined {
   const { done, failed, flawed, withoutResult, unknown } = counts;
-  if (failed + withoutResult === 0) return undefined;
+  if (failed + withoutResult === 0 && kept === undefined) return undefined;
   const words: string[] = [];
   const rows = `of ${countOf(done, 'row')}`;
   if (failed > 0) {
@@ -123,13 +117,16 @@ export function toMissing(
     const maybe = isFree ? '' : `, and may have charged ${plural(withoutResult, 'it', 'them')}`;
     words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
-  if (kept !== undefined) words.push(`the file was left as it was, and the rows are in ${kept}`);
+  if (kept !== undefined) {
+    const later = `the rows are in ${kept}, and nothing was added to ${output}`;
+    words.push(options.append === true ? later : `the file was left as it was, and the rows are in ${kept}`);
+  }
   const failures = { failed: failed - unknown - flawed, unknown, flawed, flawedLines };
   return new LeadpipeError('partial', words.join('; '), {
     type: 'rows_failed',
     operationId,
     charged: cost.charged,
-    facts: { is: 'rows_failed', operationId, ...failures, isIdle, hasMore },
+    facts: { is: 'rows_failed', operationId, ...failures, isIdle, hasMore, kept },
   });
 }
 

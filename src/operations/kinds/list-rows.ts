@@ -2,8 +2,8 @@ import { UsageError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows.ts';
-import type { WorstCase } from '../money.ts';
 import type { Operation } from '../operation.ts';
+import type { Cost } from '../prices.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -21,8 +21,8 @@ export interface Shard {
   readonly of: number;
 }
 
-/** What decides what is sent for which rows, and the most that a row can cost; the cost only matters with a limit. */
-export interface RowOrder {
+/** The rows of a list, what is sent for them, how they are bought, and what is made of their answers. */
+export interface ListRows {
   readonly kind: AnswerKind;
   /** The request of a row. Throws UsageError for a row that can't be sent. */
   toBody(record: JsonText): BodyOf<AnswerKind>;
@@ -32,10 +32,8 @@ export interface RowOrder {
   readonly isKept?: ((record: JsonText) => boolean) | undefined;
   /** How many rows are wanted for now; with `isKept`, how many that can be bought. Undefined: all. */
   readonly first?: number | undefined;
-  readonly worst: WorstCase;
-}
-
-export interface ListRows extends RowOrder {
+  /** The most that a row can cost. */
+  readonly worst: Cost;
   /** The name of a run. Rows that it has bought are not bought again, on any machine. */
   readonly run: string | undefined;
   /** The most requests at once. */
@@ -76,7 +74,7 @@ export type SendableRow = Extract<RequestedRow, { readonly is: 'sendable' }>;
 
 /** The rows of the shard that are wanted, with what is sent for each, and the first that is not wanted yet. */
 export async function* requestedRows(
-  { kind, toBody, shard, isKept, first = Number.POSITIVE_INFINITY }: RowOrder,
+  { kind, toBody, shard, isKept, first = Number.POSITIVE_INFINITY }: ListRows,
   rows: AsyncIterable<InputRow>,
 ): AsyncGenerator<RequestedRow, void> {
   let wanted = 0;
@@ -137,7 +135,7 @@ export function findKnown(
 }
 
 /** Whether the rows ask for something that is known, those that are not wanted yet too. */
-export async function hasAny(rows: RowOrder, known: KnownRows): Promise<boolean> {
+export async function hasAny(rows: ListRows, known: KnownRows): Promise<boolean> {
   for await (const { digest } of requestedRows({ ...rows, first: undefined }, rows.source.look())) {
     if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
   }
@@ -145,7 +143,7 @@ export async function hasAny(rows: RowOrder, known: KnownRows): Promise<boolean>
 }
 
 /** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
-export async function hasSentRow(rows: RowOrder, { folder }: Operation): Promise<boolean | undefined> {
+export async function hasSentRow(rows: ListRows, { folder }: Operation): Promise<boolean | undefined> {
   const known = await openRowsOfOther(folder);
   if (known === undefined) return undefined;
   try {

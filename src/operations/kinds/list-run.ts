@@ -1,11 +1,12 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
-import type { Buyer } from '../buyer.ts';
-import type { Delivery } from '../delivery.ts';
+import { dayOf, extendRowLimit } from '../day-limit.ts';
 import type { Running } from '../events.ts';
-import { type KnownRows, type StoredRows, toRowId } from '../journal/stored-rows.ts';
-import { toOverLimit } from '../money.ts';
-import type { AddedRows } from './added-rows.ts';
+import { entry } from '../journal/entries.ts';
+import type { KnownRows, StoredRows } from '../journal/stored-rows.ts';
+import { type Cost, nothing, sumOf, times } from '../prices.ts';
+import { type Costs, toCounted, toOverLimit } from '../reservation.ts';
+import type { Run } from '../run-state.ts';
 import { kinds } from './kinds.ts';
 import { type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
 import {
@@ -19,16 +20,12 @@ import {
 import { createStop, graceSeconds } from './list-stop.ts';
 import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
-/** What is known of a list besides its order. */
-interface KnownList {
-  /** The keys of the rows are derived from this, the row and its request. */
-  readonly keyBase: string;
+type RowCosts = Extract<Costs, { is: 'rows' }>;
+
+/** What the journals know of rows: those of this list, and all, with other lists of the same run. */
+interface RowsKnown {
   readonly stored: StoredRows;
-  /** These, and those of other operations. */
   readonly all: readonly KnownRows[];
-  readonly added: AddedRows;
-  /** Raises the limit for the rows; false where it is what it is. */
-  extend(): Promise<boolean>;
 }
 
 /** A row that was read and is not written yet. */
@@ -51,14 +48,14 @@ const maxLines = 5;
  * Never throws because of one row; an error that concerns the whole list is in the result.
  */
 export async function* workThrough(
-  buyer: Buyer,
+  run: Run,
   rows: ListRows,
-  known: KnownList,
-  delivery: Pick<Delivery, 'write'>,
+  costs: RowCosts,
+  known: RowsKnown,
   toClient: ToClient,
 ): Running<ListEnd> {
-  const { signal } = buyer.context;
-  const work = createWork(buyer, rows, known, toClient);
+  const { signal } = run.buyer.context;
+  const work = createWork(run, rows, costs, known, toClient);
   const { changes, stop } = work;
   let awaited = 0;
   const stopped = (): void => {
@@ -84,7 +81,7 @@ export async function* workThrough(
       if (ready.length > 0) {
         changes.tell();
         try {
-          yield* write(work, delivery, ready);
+          yield* write(work, ready);
         } catch (error) {
           // Answers that are in progress are paid for, and so are stored even if they can't be written.
           canWrite = false;
@@ -101,17 +98,30 @@ export async function* workThrough(
 }
 
 /** What those who read, buy and write share. They go on at the same time, and wait for each other's changes. */
-function createWork(buyer: Buyer, rows: ListRows, known: KnownList, toClient: ToClient) {
+function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown, toClient: ToClient) {
+  const { buyer, operationId = '' } = run;
   const changes = createChanges();
   const stop = createStop(buyer.context, changes.tell);
-  return {
+  const day = createDay(run, costs, known.stored);
+  const purchases = createRowPurchases(
     buyer,
+    rows,
+    // The keys of the rows are derived from this, the row and its request.
+    { keyBase: rows.run ?? operationId, stored: known.stored, beforeSending: (unsent) => day.begin(unsent) },
+    toClient,
+    stop,
+  );
+  return {
+    run,
     isFree: buyer.connection.origin === 'local',
     rows,
+    /** The limit that the rows share. */
+    limit: costs.limit,
     known,
     changes,
     stop,
-    purchases: createRowPurchases(buyer, rows, known, toClient, stop),
+    day,
+    purchases,
     /** Rows that were read and not written yet, in the order of the input: no others are in memory. */
     items: [] as Item[],
     isRead: false,
@@ -127,9 +137,47 @@ function createWork(buyer: Buyer, rows: ListRows, known: KnownList, toClient: To
     isAtLimit: false,
     /** What `ListEnd` says. */
     counts: { ...noRows },
-    cost: { sent: 0, bought: 0, again: 0, charged: 'no' as Charged },
+    cost: { sent: 0, bought: 0, charged: 'no' as Charged },
     flawedLines: [] as number[],
     hasMore: false,
+  };
+}
+
+/** What the rows count for the day on which they are sent: a list may run over midnight. */
+function createDay(run: Run, costs: RowCosts, stored: StoredRows) {
+  const { clock, zone } = run.buyer.context;
+  const { each } = costs;
+  let reserved = toCounted(costs);
+  let sent = 0;
+  let day = dayOf(clock.now(), zone);
+  let changing: Promise<void> | undefined;
+
+  /** What was sent counts for the day that is over, and the rest for the new one; `unsent` rows were written down, and are sent now. */
+  async function change(today: string, unsent: number): Promise<void> {
+    await run.end(entry.spent(nothing, stored.sent()));
+    const { credits, unknown } = sumOf([reserved, times(each, -sent)]);
+    const rest = { credits: Math.max(0, credits), ...(unknown && { unknown }) };
+    await run.reserve(rest, unsent === 0 ? undefined : times(each, unsent));
+    [reserved, sent, day] = [rest, 0, today];
+  }
+
+  return {
+    /** Before a row is sent. Throws `credits` where the limit of the new day does not cover the rest, LocalIoError. */
+    async begin(unsent: number): Promise<void> {
+      const today = dayOf(clock.now(), zone);
+      if (today !== day) {
+        changing ??= change(today, unsent).finally(() => {
+          changing = undefined;
+        });
+      }
+      await changing;
+      sent++;
+    },
+    /** Counts more rows than before. */
+    async extend(cost: Cost): Promise<void> {
+      await run.reserve(cost);
+      reserved = sumOf([reserved, cost]);
+    },
   };
 }
 
@@ -214,7 +262,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
     throw error;
   } finally {
-    countCost(work, charged, isInDoubt(known));
+    countCost(work, charged);
   }
 }
 
@@ -225,10 +273,9 @@ function isInDoubt(known: Known | undefined): boolean {
 
 /** Reserves the cost of a row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
 async function reserve(work: Work, known: Known | undefined): Promise<void> {
-  const { buyer, changes, rows, stop } = work;
-  const { spending } = buyer;
+  const { changes, limit: spending, rows, stop } = work;
   if (spending === undefined) return;
-  const credits = rows.worst.credits ?? 0;
+  const { credits } = rows.worst;
   // Its possible cost stays this row's own.
   const isCounted = isInDoubt(known);
   if (isCounted) spending.settle(0, -credits);
@@ -250,8 +297,12 @@ async function reserve(work: Work, known: Known | undefined): Promise<void> {
 
 /** Raises the limit, once for all who wait for that. False where it stays as it is. */
 async function extend(work: Work): Promise<boolean> {
-  if (work.isAtLimit) return false;
-  work.extending ??= work.known.extend().finally(() => {
+  const { day, limit, rows, run } = work;
+  const { buyer } = run;
+  if (work.isAtLimit || limit === undefined) return false;
+  // Only a limit of the day grows, for an input whose rows could not be counted.
+  if (limit === buyer.spending || rows.source.isRepeatable) return false;
+  work.extending ??= extendRowLimit(buyer, limit, rows.worst, day.extend).finally(() => {
     work.extending = undefined;
   });
   const isExtended = await work.extending;
@@ -260,11 +311,10 @@ async function extend(work: Work): Promise<boolean> {
 }
 
 /** Counts what a row has cost. What it did not cost can be spent for others. */
-function countCost({ buyer, changes, cost, isFree, rows }: Work, charged: Charged, isAgain: boolean): void {
+function countCost({ changes, cost, isFree, limit, rows }: Work, charged: Charged): void {
   if (charged !== 'no') cost.bought++;
-  if (charged !== 'no' && isAgain) cost.again++;
   if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
-  buyer.spending?.settle(rows.worst.credits ?? 0, charged === 'no' ? 0 : undefined);
+  limit?.settle(rows.worst.credits, charged === 'no' ? 0 : undefined);
   changes.tell();
 }
 
@@ -275,18 +325,15 @@ function takeReady(items: Item[]): Ended[] {
 }
 
 /** Writes rows and, once they are written, counts them. */
-async function* write(work: Work, delivery: Pick<Delivery, 'write'>, items: readonly Ended[]): Running<void> {
-  const { counts, flawedLines, isFree, known, rows } = work;
+async function* write(
+  { counts, flawedLines, isFree, rows, run }: Work,
+  items: readonly Ended[],
+): Running<void> {
   const ended = items.map(({ row, result }) => ({ ...row, ...result }));
-  const records = ended.flatMap(({ row, digest, state, outcome }) => {
-    const made = outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome);
-    // A row that can't be sent is identified by its content.
-    const id = digest ?? toRowId(`${state} ${row.record ?? row.flaw}`);
-    const isThere = known.added.take(id, state === 'answered' || state === 'kept');
-    if (isThere) counts.there++;
-    return isThere ? [] : made;
-  });
-  if (records.length > 0) await delivery.write(records);
+  const records = ended.flatMap(({ row, outcome }) =>
+    outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome),
+  );
+  if (records.length > 0) await run.delivery.write(records);
   for (const { row, state, outcome } of ended) {
     counts.done++;
     if (outcome === undefined) counts.kept++;

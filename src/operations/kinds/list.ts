@@ -1,15 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { statOrNothing } from '../../files/target.ts';
-import type { Delivery } from '../delivery.ts';
+import { dayOf, findRowLimit } from '../day-limit.ts';
 import type { Running } from '../events.ts';
-import { entry } from '../journal/entries.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
-import { extendRowLimit, findRowLimit, times } from '../money.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
-import { exact, type Spending } from '../spending.ts';
-import { readAddedRows } from './added-rows.ts';
-import type { Job, Plan, PlanRequest } from './job.ts';
+import { creditsOf, times } from '../prices.ts';
+import type { Costs } from '../reservation.ts';
+import type { Plan, Run } from '../run-state.ts';
 import { type ListEnd, toLastEntry, toLeft, toMissing } from './list-outcome.ts';
 import { type CountedRows, findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
@@ -21,6 +18,8 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly isIdle: boolean;
   /** Whether there are rows that were not wanted yet: the list is not finished. */
   readonly hasMore: boolean;
+  /** Whether its rows had been added to the file before. */
+  readonly isThere: boolean;
   /** Stored answers of rows that the input no longer has. */
   readonly unseen: number;
   /** The error to throw at the end: some rows have no result, though every row is in place. */
@@ -28,32 +27,34 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
 }
 
 /** An answer for each row. Where the list was left, what it has bought is not bought again. */
-export async function plan(planRequest: PlanRequest): Promise<Plan<FinishedList>> {
-  const { buyer, operation, order } = planRequest;
+export async function plan(run: Run): Promise<Plan<FinishedList>> {
+  const { answers, buyer, operation, order } = run;
   const rows = order.rows as ListRows;
-  const others = planRequest.answers.filter(({ operationId }) => operationId !== operation?.operationId);
-  const { credits } = rows.worst;
+  const others = answers.filter(({ operationId }) => operationId !== operation?.operationId);
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
   const isCounted = isLimited || operation !== undefined || order.isPreview === true;
-  const known = await countBefore(planRequest, rows, others, isCounted);
+  const known = await countBefore(run, rows, others, isCounted);
   const { rest, sent } = known;
-  const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, planRequest.reader);
-  if (operation !== undefined && !planRequest.mayStartOver && known.hasRow === false) throw toGone(operation);
-  // What may have been sent can cost from now on, too: no one knows whether it was.
-  const open = rest === undefined || credits === null ? undefined : exact((rest + known.inDoubt) * credits);
+  const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, run.reader);
+  if (operation !== undefined && !run.mayStartOver && known.hasRow === false) throw toGone(operation);
+  // What may have been sent can cost from now on, too: it is not known whether it was.
+  const open = rest === undefined ? undefined : times(rows.worst, rest + known.inDoubt);
+  const { clock, zone } = buyer.context;
+  const isOfToday = operation && dayOf(new Date(operation.countedAt), zone) === dayOf(clock.now(), zone);
+  const again = isOfToday === false ? known.inDoubt : 0;
+  const costs = { is: 'rows', each: rows.worst, sent, rest, again, limit } as const;
   return {
-    costs: { is: 'rows', each: rows.worst, sent, rest, limit },
-    intent: {
-      row_request: toRowRequestText(order.body as RowRequest),
-      ...(credits === null && { row_price: { setting: rows.worst.setting, units: rows.worst.units } }),
-    },
+    costs,
+    intent: { row_request: toRowRequestText(order.body as RowRequest) },
     ...(known.rows && {
       rows: known.rows,
       ...(order.isPreview && known.rows.first && { purchase: { body: known.rows.first } }),
     }),
-    ...(operation === undefined ? {} : { resuming: { operation, credits: open, rows: known.rows } }),
-    perform: (job) => work(job, planRequest, rows, limit, others),
+    ...(operation === undefined
+      ? {}
+      : { resuming: { operation, credits: (open && creditsOf(open)) ?? undefined, rows: known.rows } }),
+    perform: () => work(run, rows, costs, others),
   };
 }
 
@@ -75,7 +76,7 @@ interface KnownBefore {
 }
 
 async function countBefore(
-  { operation, order: { isPreview = false }, warn }: PlanRequest,
+  { operation, order: { isPreview = false }, warn }: Run,
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
@@ -113,50 +114,45 @@ async function countBefore(
 
 /** Buys the rows, and puts the output into its place. */
 async function* work(
-  job: Job,
-  planRequest: PlanRequest,
+  run: Run,
   rows: ListRows,
-  limit: Spending | undefined,
+  costs: Extract<Costs, { is: 'rows' }>,
   otherOperations: readonly Operation[],
 ): Running<FinishedList> {
-  const { buyer, journal, operationId = '', folder = '' } = job;
-  const { operation, order } = planRequest;
+  const { buyer, folder = '', journal, operation, operationId = '', order } = run;
+  const { terms } = order;
   const isFree = buyer.connection.origin === 'local';
   const others: KnownRows[] = [];
   let stored: StoredRows | undefined;
   let end: ListEnd | undefined;
   try {
-    const replaces = await isFilled(order.terms);
-    const delivery = await openOutput(job, planRequest);
-    const toClient = yield* job.begin();
+    const replaces = await isFilled(terms);
+    const toClient = yield* run.begin();
     stored = await openStoredRows(folder, journal);
     await openOthers(otherOperations, others);
-    const added = await readAddedRows(operation, otherOperations, order.terms);
-    const extend = async (): Promise<boolean> =>
-      limit !== undefined && limit !== buyer.spending && !rows.source.isRepeatable
-        ? await extendRowLimit(buyer, limit, rows.worst, journal)
-        : false;
-    const known = { keyBase: rows.run ?? operationId, stored, all: [stored, ...others], added, extend };
-    end = yield* workThrough({ ...buyer, spending: limit }, rows, known, delivery, toClient);
-    const { counts, cost, stop, hasMore } = end;
-    const { credits, unknown } = times(rows.worst, cost.bought);
-    yield { is: 'rows_ended', counts, credits: unknown ? null : credits, charged: cost.charged };
+    end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
+    const { counts, cost, hasMore, stop } = end;
+    yield { is: 'rows_ended', counts, charged: cost.charged };
     const last = toLastEntry(rows, stored, end, isFree);
     if (stop !== undefined) {
-      const kept = await delivery.cut();
+      const kept = await run.delivery.cut();
       // If this can't be written, more counts for the day than was spent.
-      await journal.append(last).catch(() => undefined);
+      await run.end(last).catch(() => undefined);
       throw toLeft(stop, end, kept, operationId);
     }
-    const { done, failed, withoutResult } = counts;
-    let kept: string | undefined;
-    if (replaces && done > 0 && done === failed + withoutResult) kept = await delivery.cut();
-    // An empty input is an oversight, and no answer.
-    else await job.place({ isPartial: done === 0, rows: () => added.keep(folder, journal) });
-    await journal.append(last);
+    const isAdded = await run.isAddedBefore();
+    const kept = await place(run, end, replaces, isAdded).catch((error: unknown) => {
+      const facts = { is: 'unplaced', operationId, isStored: true, isList: true } as const;
+      throw error instanceof LeadpipeError && error.outcome === 'local_io' ? error.with({ facts }) : error;
+    });
+    await run.end(last);
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
-    const missing = toMissing(end, isIdle, operationId, kept, isFree);
-    return { counts, cost, operationId, isIdle, hasMore, unseen: hasMore ? 0 : stored.unseen(), missing };
+    const missing = toMissing(end, isIdle, operationId, kept, terms, isFree);
+    return {
+      ...{ counts, cost, operationId, isIdle, hasMore, missing },
+      isThere: isAdded,
+      unseen: hasMore ? 0 : stored.unseen(),
+    };
   } catch (error) {
     // What was bought before it is bought.
     throw end !== undefined && error instanceof LeadpipeError
@@ -168,17 +164,24 @@ async function* work(
   }
 }
 
-/** Opens the output, which is written from its start; a journal that has begun says where its form has changed. */
-async function openOutput(
-  { journal, open }: Job,
-  { isOurs, isSameOutput, operation, order: { terms } }: PlanRequest,
-): Promise<Delivery> {
-  const isPart = operation !== undefined && isSameOutput && isOurs;
-  const delivery = await open(isPart ? { at: 0 } : 'new');
-  if (operation !== undefined && !isSame(operation.terms.options, terms.options)) {
-    await journal.append(entry.restarted(terms.options));
-  }
-  return delivery;
+/**
+ * Puts the output into its place, or returns the file with the rows where it stays as it is: it would lose the answers that it has, or rows that are
+ * added once could get an answer later.
+ */
+async function place(
+  run: Run,
+  { cost, counts, hasMore }: ListEnd,
+  replaces: boolean,
+  isAdded: boolean,
+): Promise<string | undefined> {
+  const { done, failed, flawed, withoutResult } = counts;
+  const hasNoAnswer = replaces && done > 0 && done === failed + withoutResult;
+  const isAddedLater =
+    run.order.terms.options.append === true && (hasMore || failed > flawed || (isAdded && cost.sent > 0));
+  if (hasNoAnswer || isAddedLater) return await run.delivery.cut();
+  // An empty input is an oversight, and no answer.
+  await run.place(done === 0);
+  return undefined;
 }
 
 /** Opens the rows of operations that have some. Those in `opened` must be closed, even when this throws. */
@@ -200,9 +203,4 @@ function toGone({ operationId }: Operation): UsageError {
   return new UsageError(
     `none of the rows that ${operationId} has sent is in its input any more: there is nothing to resume, and nothing was bought`,
   );
-}
-
-function isSame(one: OutputTerms['options'], other: OutputTerms['options']): boolean {
-  const [a, b] = [one, other].map((options) => Object.entries(options).filter(([, value]) => value != null));
-  return isDeepStrictEqual(a?.sort(), b?.sort());
 }

@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError } from '../../errors.ts';
-import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
-import { readStoredLeads } from '../journal/leads.ts';
+import { readReceived, sizeOfReceived } from '../journal/received.ts';
 import { withFirst } from '../only-new/exclusions.ts';
+import { type Identity, identityOf } from '../only-new/identity.ts';
 import type { Operation, Part } from '../operation.ts';
 
 export type RestOfSearch = Awaited<ReturnType<typeof readRest>>;
@@ -14,49 +14,54 @@ export type RestOfSearch = Awaited<ReturnType<typeof readRest>>;
  */
 export async function readRest(operation: Operation, requested: EntitySearchRequest) {
   const { folder, parts, progress } = operation;
-  const stored: JsonText[] = [];
-  let dropped = 0;
+  const own: Identity[] = [];
+  const names = new Set<string>();
+  let [delivered, dropped] = [0, 0];
   const damaged = (line: number, path: string): never => {
     throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
   };
-  for await (const some of readStoredLeads(folder, damaged, () => dropped++)) stored.push(...some);
-  const { counted, delivered, excluded, written } = progress;
-  /** Leads that the service has sent, including those that were dropped or are no longer stored. */
-  const received = Math.max(stored.length + dropped, delivered + excluded);
+  for await (const records of readReceived(folder, damaged)) {
+    for (const { isNew, text } of records) {
+      if (isNew) delivered++;
+      else dropped++;
+      const identity = identityOf(text);
+      if (!isNew || identity === undefined) continue;
+      own.push(identity);
+      names.add(identity[0]);
+    }
+  }
+  const stored = delivered + dropped;
+  /** Leads that the service has sent, including those that are no longer stored. */
+  const received = Math.max(stored, progress.delivered + progress.excluded);
   return {
     operation,
-    /** Everything that was delivered, as stored here, and how many were dropped. */
-    stored,
+    /** What identifies the leads that it has delivered: they are left out of the rest, even if the service brings them again. */
+    own,
+    delivered,
     dropped,
-    /** Whether all of it is still stored: leads are removed after some days. */
-    isKept: stored.length + dropped >= received,
+    /** Whether all of it is still stored: the file is removed after some days, and a full disk may have had no room for leads. */
+    isKept: stored >= received && (await sizeOfReceived(folder)) !== undefined,
     received,
-    /** How many of the stored leads were certainly in the output when the run stopped. */
-    counted,
-    stopReason: written?.stopReason,
-    ...(written === undefined ? toRest(requested, parts, stored, received) : noRest),
+    request: progress.isAnswered ? undefined : toRest(requested, parts, [...names], received),
   };
 }
 
-const noRest = { request: undefined, mayRepeat: false } as const;
-
 /**
  * Pure: a new search for the rest; undefined when nothing is left to ask for. It excludes what arrived by the IDs of its parts, and by name
- * where the service told no ID. `mayRepeat`: the service's limits had no room for all of them, so that some leads may come again.
+ * where the service told no ID, as far as the service's limits have room for them.
  */
 function toRest(
   requested: EntitySearchRequest,
   parts: readonly Part[],
-  stored: readonly JsonText[],
+  names: readonly string[],
   received: number,
-): { readonly request: EntitySearchRequest | undefined; readonly mayRepeat: boolean } {
+): EntitySearchRequest | undefined {
   const rest = (requested.limit ?? limits.entityLimit.default) - received;
-  if (rest <= 0) return noRest;
+  if (rest <= 0) return undefined;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
   // A part that was refused has brought nothing.
   const isUnnamed = parts.some(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
   );
-  const names = isUnnamed ? stored.flatMap((lead) => stringOf(objectMembers(lead).get('name')) ?? []) : [];
-  return withFirst({ ...requested, limit: rest }, ids, [...new Set(names)]);
+  return withFirst({ ...requested, limit: rest }, ids, isUnnamed ? names : []);
 }

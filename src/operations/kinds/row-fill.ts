@@ -11,6 +11,8 @@ import {
   objectOf,
   stringOf,
 } from '../../json/text.ts';
+import { contactColumnIn } from '../../requests/column-meanings.ts';
+import { isNothing } from '../../requests/row-texts.ts';
 import { decidingIn, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
 
 /** What is known of an input whose missing answers are filled in. */
@@ -28,10 +30,12 @@ export interface FillInput {
 export interface Fill extends Join {
   /** Members of the records that the columns of the answer stand for. */
   readonly replaces: readonly string[];
-  /** Whether a column for the answer is there. */
-  readonly isThere: boolean;
+  /** The columns for the answer that are there. */
+  readonly there: readonly string[];
   /** Whether nothing is bought for a record: its answer is there, or the service had none. */
   isKept(record: JsonText): boolean;
+  /** Whether a word such as `n/a` stands where the answer is missing. */
+  hasMark(record: JsonText): boolean;
 }
 
 /** `deciding` parts are the answer itself: a record that has all of them is filled. */
@@ -41,7 +45,7 @@ export function fillWith(
   into: string,
   { isTable, names, headers, head }: FillInput,
 ): Fill {
-  const own = (name: string): string => nameIn(names, name) ?? name;
+  const own = (name: string): string => nameIn(names, name) ?? contactColumnIn(names, name) ?? name;
   const [member, error] = [own(into), own(`${into}_error`)];
   const deciding = decidingIn(parts);
   const flatNames = parts.map(([header]) => own(header));
@@ -61,11 +65,17 @@ export function fillWith(
   columns.push({ header: error, inTable: 'spare', from: [[error]] });
 
   return {
-    isThere: [into, ...deciding.map(([header]) => header)].some((name) => nameIn(names, name) !== undefined),
+    there: [...new Set([into, ...deciding.map(([header]) => header)].map(own))].filter((name) =>
+      names.includes(name),
+    ),
     isKept(record) {
       const view = new JsonView(record);
       const note = stringOf(view.member(error))?.trim() ?? '';
       return lastNotes.includes(note) || deciding.every((part) => partOf(view, part) !== undefined);
+    },
+    hasMark(record) {
+      const view = new JsonView(record);
+      return deciding.some((part) => isMark(foundAt(view, part)));
     },
     columns: isTable ? columns.filter(({ header }) => !names.includes(header)) : columns,
     members,
@@ -73,7 +83,8 @@ export function fillWith(
     toRecords({ record = '{}' }, outcome) {
       const view = new JsonView(record);
       const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
-      const why = whyNone(deciding, value, outcome);
+      // What counts as missing is not found: it would be bought again each time.
+      const why = whyNone(deciding, value, outcome, isAnswer);
       // A table keeps the cell of a note that is no longer true, and it is empty.
       const note = why ?? (isNested(view) || view.member(error) === undefined ? undefined : '');
       const filled = isNested(view)
@@ -95,10 +106,14 @@ export function fillWith(
     return members.includes(own(header)) ? record.member(own(header)) : undefined;
   }
 
-  function partOf(record: JsonView, [header, paths]: Parts[number]): JsonText | undefined {
-    const part = isNested(record) ? record.inner(member)?.find(paths) : record.member(own(header));
+  function partOf(record: JsonView, part: Parts[number]): JsonText | undefined {
+    const value = foundAt(record, part);
     // In a cell, {"content":null} would be a text that says something.
-    return isFilled(part) ? part : undefined;
+    return isAnswer(value) ? value : undefined;
+  }
+
+  function foundAt(record: JsonView, [header, paths]: Parts[number]): JsonText | undefined {
+    return isNested(record) ? record.inner(member)?.find(paths) : record.member(own(header));
   }
 
   /** The parts of an answer that a flat record lacks. */
@@ -131,13 +146,23 @@ function isNestedIn(records: readonly JsonText[], member: string, flatNames: rea
 /** The notes of rows for which the service had no answer: they are not asked for again. */
 const lastNotes: readonly string[] = [notFound, ...Object.values(noResultTexts)];
 
+/** Pure: whether a word stands for an answer that is missing. */
+function isMark(value: JsonText | undefined): boolean {
+  const text = stringOf(value ?? 'null')?.trim() ?? '';
+  return isNothing(text) || /^(?:none|null|not found)$/i.test(text);
+}
+
+function isAnswer(value: JsonText | undefined): boolean {
+  return isFilled(value) && !isMark(value);
+}
+
 /** Pure: an answer with what stood there before. */
 function merged(old: JsonText | undefined, value: JsonText | undefined): JsonText {
   if (value === undefined) return old ?? 'null';
   const members = objectMembers(old ?? 'null');
-  const filled = new Map([...members].filter(([, one]) => isFilled(one)));
+  const filled = new Map([...members].filter(([, one]) => isAnswer(one)));
   if (filled.size === 0 || kindOf(value) !== 'object')
-    return isFilled(old) && filled.size > 0 ? (old ?? value) : value;
+    return isAnswer(old) && filled.size > 0 ? (old ?? value) : value;
   return objectOf(new Map([...members, ...objectMembers(value), ...filled]));
 }
 

@@ -33,15 +33,16 @@ export function decidingIn(parts: Parts): Parts {
 /** The note of a row for which nothing was found. */
 export const notFound = 'not found';
 
-/** Pure: why a row has no answer; undefined where it has one. */
+/** Pure: why a row has no answer; undefined where it has one, a part of which `isThere`. */
 export function whyNone(
   deciding: Parts,
   value: JsonText | undefined,
   { failure }: RowOutcome,
+  isThere = isFilled,
 ): string | undefined {
   if (failure !== undefined) return failure.message;
   const view = new JsonView(value ?? 'null');
-  return deciding.some(([, paths]) => isFilled(view.find(paths))) ? undefined : notFound;
+  return deciding.some(([, paths]) => isThere(view.find(paths))) ? undefined : notFound;
 }
 
 /**

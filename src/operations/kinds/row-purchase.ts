@@ -20,8 +20,9 @@ interface Purchase {
   readonly key: string;
   /** How it was sent before, by this operation or another one of the same run. */
   readonly known: Known | undefined;
-  /** Whether what is sent is on the disk, with its key. */
+  /** Whether what is sent is on the disk, with its key; and whether this run has sent it. */
   isIntended: boolean;
+  isSent: boolean;
   /** What the attempts of this run may have cost that brought no answer. */
   charged: 'no' | 'maybe';
 }
@@ -46,7 +47,16 @@ const maxAhead = 8;
 export function createRowPurchases(
   { connection, context: { clock, random, zone } }: Buyer,
   { budgetMs, concurrency, kind }: ListRows,
-  { keyBase, stored }: { readonly keyBase: string; readonly stored: StoredRows },
+  {
+    beforeSending,
+    keyBase,
+    stored,
+  }: {
+    readonly keyBase: string;
+    readonly stored: StoredRows;
+    /** Is awaited before a row is sent, with how many rows are written down and not sent. */
+    readonly beforeSending: (unsent: number) => Promise<void>;
+  },
   toClient: ToClient,
   stop: Stop,
 ) {
@@ -58,6 +68,8 @@ export function createRowPurchases(
   const client = toClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
   let answered = 0;
+  /** Rows that are written down and were not sent. */
+  let unsent = 0;
 
   /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */
   async function buy(row: SendableRow, known: Known | undefined, keyBefore?: string): Promise<RowEnd> {
@@ -65,7 +77,8 @@ export function createRowPurchases(
     // All rows that have lost the same answer get the same new key, so that it is bought again only once.
     const key = isLost(known) ? toKey(first) : first;
     const isIntended = known?.isOwn === true && !isLost(known);
-    const purchase: Purchase = { row, key, known, isIntended, charged: 'no' };
+    const purchase: Purchase = { row, key, known, isIntended, isSent: false, charged: 'no' };
+    if (isIntended) unsent++;
     const answeredBefore = answered;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
@@ -102,13 +115,18 @@ export function createRowPurchases(
 
   async function intend(purchase: Purchase): Promise<void> {
     const { row, digest, body } = purchase.row;
-    if (!purchase.isIntended) await stored.intend(digest, row, purchase.key, body);
+    if (purchase.isIntended) return;
+    await stored.intend(digest, row, purchase.key, body);
     purchase.isIntended = true;
+    unsent++;
   }
 
   /** Does not wait until the end is stored, so that the slot is free for the next row. Throws an error that concerns all rows. */
   async function request(purchase: Purchase): Promise<Attempt> {
     if (isLost(purchase.known)) await intend(purchase);
+    await beforeSending(unsent);
+    if (!purchase.isSent) unsent--;
+    purchase.isSent = true;
     const since = clock.monotonic();
     try {
       const { text, requestId } = await send(purchase.row.request, purchase.key, stop.late);

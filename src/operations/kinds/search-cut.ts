@@ -63,6 +63,7 @@ export function toCutError(
             isStored,
             leadsSearchId,
             operationId,
+            part: kept,
             request,
           },
     cause,

@@ -41,7 +41,6 @@ export function createSearchReading() {
   let doubt: string | undefined;
 
   /** Those entities of a batch that have not come under its index before. */
-  // rule: events.batch-index, events.unique
   function unseen(index: number | undefined, announced: number, entities: Records): Records {
     const digests = entities.map(fingerprintOf);
     if (index === undefined) {
@@ -65,7 +64,6 @@ export function createSearchReading() {
     return fresh;
   }
 
-  // rule: events.batch, events.ids
   function takeBatch({ batch, entities }: Batch): Records {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
@@ -90,7 +88,6 @@ export function createSearchReading() {
     return fresh;
   }
 
-  // rule: events.done, events.ids
   function takeDone({ done, finished }: Done): void {
     isDone = true;
     if (!finished) doubt ??= 'the service did not say that the search is finished';
@@ -144,7 +141,6 @@ export function createSearchReading() {
      * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
      * is right proves it, however the stream then ends: with its sentinel or not, well or `cut`, for that reason.
      */
-    // rule: events.order
     verdict(cut = 'the connection ended too early'): string | undefined {
       if (end !== undefined) return end;
       if (!isDone) return cut;

@@ -88,7 +88,6 @@ export async function* searchEntities(
   }
   const leads = reading.counts().leads + recovered;
   const limit = request.limit ?? limits.entityLimit.default;
-  // rule: search.up-to-limit
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; none is left out for that`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
 }

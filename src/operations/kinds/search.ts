@@ -1,18 +1,14 @@
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
-import type { Opening } from '../../files/target.ts';
 import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
-import type { Delivery } from '../delivery.ts';
 import { type LeftBehind, type Running, warningsOf } from '../events.ts';
-import { entry, type JournalEntry } from '../journal/entries.ts';
-import { createStoredLeads } from '../journal/leads.ts';
-import { toWorstCase } from '../money.ts';
+import { type EntryOf, entry, type JournalEntry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
-import { identityOf } from '../only-new/identity.ts';
+import { creditsOf, toWorstCase } from '../prices.ts';
+import type { Plan, Run } from '../run-state.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Job, Plan, PlanRequest } from './job.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
 import { readFrames, type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
@@ -26,20 +22,15 @@ const notStored =
 const notRecorded = 'The end of this search is not recorded: the same command may buy the rest of it again';
 
 /** A new search, or the rest of one that was left: another request, which excludes what arrived. */
-export async function plan(
-  planRequest: PlanRequest<EntitySearchRequest>,
-): Promise<Plan<BoughtSearch> | LeftBehind> {
-  const { buyer, order, operation, isOurs, isSameOutput, warn } = planRequest;
+export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSearch> | LeftBehind> {
+  const { buyer, order, operation, warn } = run;
   if (operation === undefined) {
-    const { body, list, intent } = await excludeKnown(buyer, order, planRequest.reader, warn);
+    const { body, list, intent } = await excludeKnown(buyer, order, run.reader, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
       intent,
-      async *perform(job) {
-        await job.open('new');
-        return yield* streamInto(job, body, list);
-      },
+      perform: () => streamInto(run, body, list),
     };
   }
   const last = operation.parts.at(-1);
@@ -50,10 +41,7 @@ export async function plan(
     return {
       purchase: { body, again: last.idempotencyKey },
       costs: { is: 'once', worst: toWorstCase('search', body, buyer.connection) },
-      async *perform(job) {
-        await job.open('new');
-        return yield* streamInto(job, body, list);
-      },
+      perform: () => streamInto(run, body, list),
     };
   }
   let rest: RestOfSearch;
@@ -64,136 +52,90 @@ export async function plan(
     return { operation, why: error };
   }
   if (!rest.isKept) return { operation, why: 'not_kept' };
-  const { received, request, stored, dropped } = rest;
-  if (received === 0) return { operation, why: 'in_doubt' };
-  // If everything is stored, the whole .part is written again.
-  const opening = isSameOutput && isOurs ? ({ at: 0 } as const) : 'new';
-  const resuming = { operation, stored: stored.length };
+  const { delivered, dropped, received, request } = rest;
+  if (received === 0 && !operation.progress.isAnswered) return { operation, why: 'in_doubt' };
+  const resuming = { operation, stored: delivered };
   if (request === undefined) {
     const list = await listOf(buyer, operation, warn);
     return {
       costs: { is: 'nothing' },
       resuming: { ...resuming, rest: 0, credits: 0 },
-      perform: (job) => complete(job, rest, list, opening, isSameOutput),
+      perform: () => complete(run, rest, list),
     };
   }
-  const { body, list } = await excludeKnown(
-    buyer,
-    { ...order, body: request },
-    planRequest.reader,
-    warn,
-    rest,
-  );
-  const others = await listOf(buyer, operation, warn);
+  const { body, list } = await excludeKnown(buyer, { ...order, body: request }, run.reader, warn, rest.own);
   const worst = toWorstCase('search', body, buyer.connection);
+  const credits = creditsOf(worst);
   return {
     purchase: { body },
     costs: { is: 'once', worst },
-    rest: { delivered: stored.length, excluded: dropped },
+    rest: { delivered, excluded: dropped },
     resuming: {
       ...resuming,
       rest: body.limit ?? 0,
       isInDoubt: operation.isInDoubt,
-      ...(worst.credits === null ? {} : { credits: worst.credits }),
+      ...(credits === null ? {} : { credits }),
     },
-    async *perform(job) {
-      await writeStored(await job.open(opening), rest, others, isSameOutput);
-      const before = { received, delivered: stored.length };
+    async *perform() {
+      const before = { received, delivered };
       try {
-        return { ...(yield* streamInto(job, body, list, stored.length)), before };
+        return { ...(yield* streamInto(run, body, list, before)), before };
       } catch (error) {
-        throw toRestInDoubt(error, job.operationId, await job.delivery.cut());
+        throw isInDoubt(error) ? toRestInDoubt(error, run.operationId, await run.delivery.cut()) : error;
       }
     },
   };
 }
 
+function isInDoubt(error: unknown): error is LeadpipeError {
+  return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
+}
+
 /** Pure: the error of a rest whose answer was lost: what arrived before is in `part`, and is not charged again. */
-function toRestInDoubt(error: unknown, operationId: string | undefined, part: string | undefined): unknown {
-  const isLost = error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
-  if (!isLost || operationId === undefined) return error;
+function toRestInDoubt(
+  error: LeadpipeError,
+  operationId: string | undefined,
+  part: string | undefined,
+): LeadpipeError {
+  if (operationId === undefined) return error;
   return error.with({ facts: { is: 'rest_in_doubt', operationId, part } });
 }
 
-/** Everything has arrived: the output is written, and nothing is bought. Throws LocalIoError. */
+/** Everything has arrived: the output is printed from what is stored, and nothing is bought. Throws LocalIoError. */
 async function* complete(
-  job: Job,
-  rest: RestOfSearch,
+  run: Run,
+  { delivered, dropped, operation }: RestOfSearch,
   list: RunOfList | undefined,
-  opening: Opening,
-  isSameOutput: boolean,
 ): Running<BoughtSearch> {
-  const { idempotencyKey, journal, operationId } = job;
-  const { operation, stored, dropped, stopReason } = rest;
-  // A file that is replaced is written again; rows are not added twice.
-  if (!isSameOutput || !operation.progress.isAdded) {
-    const delivery = await job.open(opening);
-    yield* job.begin();
-    await writeStored(delivery, rest, list, isSameOutput);
-    await job.place({ written: (length) => journal.append(entry.written(length, { stopReason })) });
-  }
-  await journal.append(
-    entry.terminal('complete', {
-      charged: 'yes',
-      leads: stored.length,
-      ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
-    }),
-  );
+  const { idempotencyKey, operationId } = run;
+  const { leadsSearchId, requestId, stopReason } = operation.progress;
+  yield* run.begin();
+  await run.place();
+  const received = delivered + dropped;
+  await run.end(toTerminal('complete', received, { delivered, excluded: dropped }, stopReason));
   return {
-    leadsSearchId: operation.progress.leadsSearchId,
-    requestId: operation.progress.requestId,
-    cut: undefined,
-    cause: undefined,
-    leads: 0,
-    isDelivered: true,
-    stopReason,
-    warnings: [],
-    excluded: 0,
-    isStored: true,
-    operationId,
-    idempotencyKey,
-    before: { received: stored.length + dropped, delivered: stored.length },
-    list,
+    ...{ leadsSearchId, requestId, stopReason, idempotencyKey, operationId, list },
+    ...{ cut: undefined, cause: undefined, leads: 0, excluded: 0, warnings: [] },
+    ...{ isDelivered: true, isStored: true },
+    before: { received, delivered },
   };
 }
 
-/** Writes what is stored of a search that was left, before its rest. On standard output, what was surely printed is not printed again. */
-async function writeStored(
-  delivery: Delivery,
-  { counted, stored }: RestOfSearch,
-  list: RunOfList | undefined,
-  isSameOutput: boolean,
-): Promise<void> {
-  const inFile = delivery.file !== undefined;
-  const sure = inFile && !isSameOutput ? 0 : counted;
-  // Another run of the list may have delivered some of them since.
-  const missing = stored.filter((lead, at) =>
-    at < sure ? inFile : list?.delivered.lacks(identityOf(lead)) !== false,
-  );
-  if (missing.length > 0) await delivery.write(missing);
-  await delivery.sync();
-}
-
-/**
- * Streams a search into the output: each lead is stored, and counts for its list, before it is delivered. `before` is how many leads of
- * this operation earlier runs have delivered.
- */
+/** Streams a search into the output: each lead is stored, and counts for its list, before it is delivered. `before` is what earlier runs of it received. */
 async function* streamInto(
-  job: Job,
+  run: Run,
   request: EntitySearchRequest,
   list: RunOfList | undefined,
-  before = 0,
+  before = { received: 0, delivered: 0 },
 ): Running<BoughtSearch> {
-  const { begin, buyer, delivery, folder, idempotencyKey, journal, operation, operationId } = job;
+  const { buyer, idempotencyKey, journal, operation, operationId } = run;
   const { context } = buyer;
   const filter = await openFilter(buyer, list, journal);
-  const stored = folder === undefined ? undefined : await createStoredLeads(folder, journal);
   const warnings: string[] = [];
-  let isStored = stored !== undefined;
+  let isStored = operationId !== undefined;
   let isRecorded = true;
   let lost: LockLostError | undefined;
   let isNamed = false;
-  let delivered = 0;
   let excluded = 0;
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
@@ -216,14 +158,12 @@ async function* streamInto(
     isStored = await attempt(isStored, work, notStored);
   }
 
-  /** What the journal says stays true where leads can't be stored: so no one takes the stored ones for all. */
-  async function record(...entries: readonly JournalEntry[]): Promise<void> {
-    isRecorded = await attempt(isRecorded, () => journal.append(...entries), notRecorded);
+  /** What the journal says stays true where leads can't be stored: so the stored ones are not taken for all. */
+  async function end(...entries: readonly JournalEntry[]): Promise<void> {
+    isRecorded = await attempt(isRecorded, () => run.end(...entries), notRecorded);
   }
 
-  const sync = () => Promise.all([stored?.sync(), filter.sync()]);
-  const toBatch = ({ leadsSearchId, requestId }: SearchIds, length?: number) =>
-    entry.batch({ delivered, excluded, leadsSearchId, requestId, length });
+  const sync = () => Promise.all([run.received?.sync(), filter.sync()]);
 
   async function* deliver(leads: Records, ids: SearchIds): Running<void> {
     const { isNew, count } = filter.check(leads);
@@ -234,28 +174,21 @@ async function* streamInto(
     const { leadsSearchId, requestId } = ids;
     if (!isNamed && leadsSearchId !== undefined) {
       isNamed = true;
-      const name = async () => journal.note(entry.created(leadsSearchId, requestId));
-      isRecorded = await attempt(isRecorded, name, notRecorded);
+      await attempt(isStored, () => run.append(entry.created(leadsSearchId, requestId)), notRecorded);
     }
     await whileStored(async () => {
-      stored?.append(leads, isNew);
+      run.received?.append(leads, isNew);
       count(leadsSearchId);
     });
     if (lost !== undefined) throw lost;
     yield* warningsOf(warnings);
-    if (fresh.length > 0) await delivery.write(fresh);
+    await run.deliver(fresh);
     yield { is: 'delivered', records: fresh.length };
-    delivered += fresh.length;
-    // Once a second, the output is put on the disk, and the journal says how much it has.
+    // Once a second, what is stored is put on the disk, beside the stream.
     const now = context.clock.monotonic();
-    if (stored === undefined || now - synced < syncMs) return;
+    if (now - synced < syncMs) return;
     synced = now;
-    // This length belongs to this count. The rest may run beside the stream.
-    const batch = toBatch(ids, await delivery.sync());
-    syncing = syncing.then(async () => {
-      await whileStored(sync);
-      await record(batch);
-    });
+    syncing = syncing.then(() => whileStored(sync));
   }
 
   /** Stores the leads in what came under another content type: they are paid for. Returns the error with what is known then. */
@@ -265,16 +198,16 @@ async function* streamInto(
     if (leads.length === 0) return error;
     const { isNew, count } = filter.check(leads);
     await whileStored(async () => {
-      stored?.append(leads, isNew);
+      run.received?.append(leads, isNew);
       count(leadsSearchId);
       await sync();
     });
-    if (leadsSearchId !== undefined) await record(entry.created(leadsSearchId, error.details.requestId));
+    if (leadsSearchId !== undefined) await end(entry.created(leadsSearchId, error.details.requestId));
     return error.with({ facts: { is: 'unplaced', operationId: operation, isStored } });
   }
 
   try {
-    const client = (yield* begin())();
+    const client = (yield* run.begin())();
     yield { is: 'stage', stage: 'searching' };
     let summary: SearchSummary;
     try {
@@ -283,50 +216,58 @@ async function* streamInto(
       // An earlier run may have sent this request with this key.
       const isAgain = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey) === true;
       const error = isAgain ? toDoubtful(thrown) : thrown;
-      await record(...toFailedEntries(error));
+      await end(...toFailedEntries(error));
       throw operationId === undefined ? error : await keepLeads(error, operationId);
     }
     await syncing;
     await whileStored(sync);
-    const { cut, leads, stopReason } = summary;
-    const end = { ...summary, excluded, isStored, operationId, idempotencyKey };
-    const error = cut === undefined ? undefined : toCutError(end, request, await delivery.cut(), before);
-    const length = error ? undefined : await delivery.sync().catch(() => undefined);
-    const terminal = entry.terminal(error?.outcome ?? 'complete', {
-      charged: leads > 0 ? 'yes' : 'no',
-      leads: before + leads - excluded,
-      stop_reason: stopReason ?? null,
-    });
-    const isPlacedLater = error === undefined && delivery.file !== undefined;
-    const ended = isPlacedLater
-      ? [entry.written(length, { stopReason })]
-      : error && leads === 0
-        ? toFailedEntries(error)
-        : [terminal];
-    await record(toBatch(summary, length), ...ended);
-    if (lost !== undefined && error === undefined) throw lost;
-    // Everything that is said comes after the last byte of output.
-    if (error === undefined) {
+    const { cut, leads, requestId, stopReason } = summary;
+    const ended = { ...summary, excluded, isStored, operationId, idempotencyKey };
+    const error =
+      cut === undefined ? undefined : toCutError(ended, request, await run.delivery.cut(), before.delivered);
+    const counts = {
+      delivered: before.delivered + leads - excluded,
+      excluded: before.received - before.delivered + excluded,
+    };
+    const terminal = toTerminal(error?.outcome ?? 'complete', leads, counts, stopReason);
+    if (error !== undefined) await end(...(leads === 0 ? toFailedEntries(error) : [terminal]));
+    else {
+      const { file } = run.delivery;
+      // Where a file is still to be put into its place, a kill must not leave a search that seems to be cut.
+      if (file === undefined) await end(terminal);
+      else await end(entry.answered(requestId, { stop_reason: stopReason ?? null }));
+      if (lost !== undefined) throw lost;
+      // Everything that is said comes after the last byte of output.
       try {
-        await job.place();
+        await run.place();
       } catch (thrown) {
         yield* warningsOf(warnings);
-        throw toUnplaced(thrown, end);
+        throw toUnplaced(thrown, ended);
       }
+      if (file !== undefined) await end(terminal);
     }
-    if (isPlacedLater) await record(terminal);
-    // If the reader of the output went away, no one may be there to read this.
+    // If the reader of the output went away, there may be nobody to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
-      yield { is: 'ended', received: end };
+      yield { is: 'ended', received: ended };
     }
     if (error !== undefined) throw error;
-    return { ...end, list };
+    return { ...ended, list };
   } finally {
     await syncing;
-    await stored?.close();
     await filter.close();
   }
+}
+
+/** Pure: the last entry. `leads` came in this run, and `counts` are those of all runs. */
+function toTerminal(
+  outcome: Outcome,
+  leads: number,
+  { delivered, excluded }: { readonly delivered: number; readonly excluded: number },
+  stopReason: string | undefined,
+): EntryOf<'terminal'> {
+  const charged = leads > 0 ? 'yes' : 'no';
+  return entry.terminal(outcome, { charged, leads: delivered, excluded, stop_reason: stopReason ?? null });
 }
 
 /** The error of the output, with what is known of the purchase: everything has arrived. */

@@ -97,7 +97,6 @@ export async function* readTask(
     const page = await client.fetch(leadsSearchId, seen.position, num, signal);
     checkPage(page, leadsSearchId, seen.position, num);
     seen.requestId = page.requestId ?? seen.requestId;
-    // rule: page.state
     seen.state = page.value.status ?? seen.state;
     noteReady(page.value.ready_count);
     return page;
@@ -110,7 +109,6 @@ export async function* readTask(
       const { count } = page.value;
       if (count > 0) {
         contradictions = 0;
-        // rule: page.next
         const next = seen.position + count;
         yield { is: 'page', page };
         seen.position = next;
@@ -130,9 +128,7 @@ export async function* readTask(
       const { status, ready_count } = value.status;
       if (see(value.status, requestId)) polls = Math.min(polls, settledPoll);
       yield toSeen(status);
-      // rule: states.running-fetch, fetch.available
       yield* readPages(ready_count);
-      // rule: states.consumed
       if (terminalTaskStates.some((one) => one === status) && seen.position >= ready_count) return;
       await pause(waiting.clock, pollWaitMs(polls, poll, waiting.random()), signal);
     }

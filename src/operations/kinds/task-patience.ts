@@ -19,7 +19,6 @@ const growth = 1.5;
 const jitter = 0.2;
 
 /** Pure: how long to wait after this many polls of a task; `random` is from 0 to 1. */
-// rule: status.back-off
 export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random: number): number {
   const steadyMs = Math.min(Math.max(firstMs, maxMs), firstMs * growth ** Math.max(0, polls - settledPoll));
   return Math.min(soonMs[polls] ?? steadyMs, steadyMs) * (1 + jitter * (2 * random - 1));
@@ -106,7 +105,6 @@ export class PageError extends LeadpipeError {
 }
 
 /** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
-// rule: page.task, page.echo, page.count, fetch.empty-page
 export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
   const { value, entities, requestId } = page;
   const refuse = (what: string): never => {

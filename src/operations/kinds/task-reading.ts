@@ -1,16 +1,15 @@
 import type { FreeClient } from '../../client.ts';
 import { terminalTaskStates } from '../../contract/types.ts';
-import { isStop, LeadpipeError, LocalIoError, type Outcome, outputChanged } from '../../errors.ts';
-import { type JsonText, objectMembers, withMembers } from '../../json/text.ts';
+import { isStop, LeadpipeError, LocalIoError, type Outcome } from '../../errors.ts';
+import { type JsonText, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
-import type { Buyer } from '../buyer.ts';
-import type { Delivery } from '../delivery.ts';
 import { type Running, type Stage, warningsOf } from '../events.ts';
 import { entry } from '../journal/entries.ts';
-import type { Journal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
+import type { Operation } from '../operation.ts';
+import type { ReadTerms } from '../order.ts';
+import type { Run } from '../run-state.ts';
 import { countOf, plural, toStopReason } from '../wording.ts';
-import type { Job, ReadTerms } from './job.ts';
 import { readTask, type TaskSummary, toUnread } from './task-follow.ts';
 
 export interface TaskReading {
@@ -32,19 +31,14 @@ export interface TaskReading {
   readonly requestId: string | undefined;
 }
 
-export interface TaskRun {
-  readonly buyer: Buyer;
+/** What reading a task takes. Only what is recorded has a run; `task fetch` reads without one. */
+export interface TaskRun
+  extends Pick<Run, 'buyer' | 'delivery' | 'operationId'>,
+    Partial<Pick<Run, 'append' | 'deliver' | 'end' | 'operation' | 'place' | 'received'>> {
   readonly client: FreeClient;
   readonly terms: ReadTerms;
-  readonly delivery: Delivery;
-  readonly journal: Journal;
-  /** The recorded operation; undefined where nothing is recorded. */
-  readonly operationId: string | undefined;
   /** Undefined where the leads count for no list. */
   readonly filter?: LeadFilter;
-  /** How many leads earlier runs of this operation have put into the same file, and dropped; undefined for a first run. */
-  readonly earlier?: { readonly leads: number; readonly excluded: number };
-  readonly place: Job['place'];
 }
 
 export interface TaskStart {
@@ -65,13 +59,15 @@ export async function* readInto(
   stage: Stage,
   begin: () => Promise<TaskStart>,
 ): Running<TaskReading> {
-  const { client, delivery, earlier, journal, buyer, filter = noFilter, operationId, terms } = run;
-  let { leads, excluded } = earlier ?? { leads: 0, excluded: 0 };
+  const { append, buyer, client, delivery, filter = noFilter, operation, operationId, received, terms } = run;
+  const deliver = run.deliver ?? delivery.write;
+  const { delivered = 0, excluded: excludedBefore = 0 } = operation?.progress ?? {};
+  let [leads, excluded] = [delivered, excludedBefore];
   yield { is: 'stage', stage };
   const task = await begin().catch((error: unknown) => {
     throw toNotStartedError(error, operationId);
   });
-  const { created, leadsSearchId, start } = task;
+  const { created, leadsSearchId } = task;
   const summary = toUnread(task.from);
   const toRead = { ...task, ...terms, isOurs: created !== undefined };
   const to = stage === 'fetching' ? 'ready' : 'end';
@@ -85,26 +81,24 @@ export async function* readInto(
       const { entities, value } = event.page;
       const { position: pts, readyCount, state } = summary;
       const { isNew, count } = filter.check(entities);
-      count(leadsSearchId);
-      const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
-      const fresh = records.filter((_, index) => isNew[index]);
-      if (fresh.length > 0) await delivery.write(fresh);
-      yield { is: 'delivered', records: fresh.length };
-      const dropped = records.length - fresh.length;
-      // What was written counts, even if the journal can't be written.
-      summary.position += value.count;
-      leads += fresh.length;
+      const next = pts + value.count;
+      const fresh = isNew.filter(Boolean).length;
+      const dropped = entities.length - fresh;
+      // A page is on the disk, and counted, before it is printed: so a kill leaves it out or prints it again, and never a part of it.
+      if (received !== undefined) {
+        received.append(entities, isNew);
+        count(leadsSearchId);
+        await received.sync();
+        await filter.sync();
+        const counted = { pts, count: value.count, next, ready_count: readyCount, state: state ?? null };
+        await append?.(entry.page({ ...counted, excluded: dropped }));
+      }
+      summary.position = next;
+      leads += fresh;
       excluded += dropped;
-      if (operationId === undefined) continue;
-      // What the journal counts as delivered must be on the disk.
-      const length = await delivery.sync();
-      await filter.sync();
-      const enrichFields = pts === start ? enrichFieldsOf(entities) : [];
-      const { count: size } = value;
-      const next = summary.position;
-      await journal.append(
-        entry.page({ pts, count: size, next, readyCount, state, length, enrichFields, excluded: dropped }),
-      );
+      const records = terms.positions ? withPositions(entities, leadsSearchId, pts) : entities;
+      await deliver(records.filter((_, index) => isNew[index]));
+      yield { is: 'delivered', records: fresh };
     }
   } catch (error) {
     failure = error;
@@ -122,37 +116,30 @@ export async function* readInto(
   });
 }
 
-export function enrichFieldsOf(records: readonly JsonText[]): string[] {
-  const names = records.flatMap((record) => [
-    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
-  ]);
-  return [...new Set(names)];
-}
-
 /** Pure: records with their positions, so that a consumer can drop repeated ones. */
-function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
+export function withPositions(records: readonly JsonText[], leadsSearchId: string, pts: number): JsonText[] {
   const id = ['leads_search_id', JSON.stringify(leadsSearchId)] as const;
   return records.map((record, index) => withMembers([id, ['position', String(pts + index)]], record));
 }
 
 /** Puts the output into place, or leaves it if the reading stopped early, and reports the result. */
 async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
-  const { delivery, journal } = run;
+  const { delivery } = run;
   const { state, warnings } = reading.summary;
   const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
   if (failure !== undefined && !(failure instanceof LeadpipeError)) throw failure;
   const isGone = failure !== undefined && isMissing(failure, reading);
-  if (failure !== undefined && (isGone || (run.earlier === undefined && isRefused(failure, reading)))) {
+  if (failure !== undefined && (isGone || (run.operation === undefined && isRefused(failure, reading)))) {
     // The service's error matters more than a failure to write the journal.
-    await journal.append(toTerminal(failure.outcome, reading)).catch(() => undefined);
+    await run.end?.(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
   const left =
     failure && (isGone ? toGoneError(failure, reading) : toLeftError(failure, reading, await delivery.cut()));
   if (left?.outcome === 'reader_closed') {
     // The reader of the output had what it wanted.
-    await journal.append(toTerminal('reader_closed', reading)).catch(() => undefined);
+    await run.end?.(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
-  // If the reader of the output went away, no one may be there to read this.
+  // If the reader of the output went away, there may be nobody to read this.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
   yield { is: 'ended' };
@@ -161,15 +148,45 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
 }
 
 /** The journal says that everything is there before the file appears, and that it appeared afterwards. */
-async function place({ journal, place: putInPlace }: TaskRun, reading: TaskReading): Promise<undefined> {
-  const { state, readyCount } = reading.summary;
-  await putInPlace({
-    isPartial: state === 'error',
-    async written(length) {
-      if (length !== undefined) await journal.append(entry.written(length, { state, readyCount }));
-    },
-  });
-  await journal.append(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
+async function place(
+  { delivery, end, place: putInPlace }: TaskRun,
+  reading: TaskReading,
+): Promise<undefined> {
+  const { readyCount, requestId, state, stopReason } = reading.summary;
+  const isPartial = state === 'error';
+  if (putInPlace === undefined || end === undefined) return void (await delivery.finish(isPartial));
+  const known = { state: state ?? null, ready_count: readyCount, stop_reason: stopReason ?? null };
+  if (delivery.file !== undefined) await end(entry.answered(requestId, known));
+  await putInPlace(isPartial);
+  await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
+}
+
+/**
+ * A task of which everything is stored already: its file is printed and put into its place. Throws `partial` where it ended in error.
+ */
+export async function* toPlacedTask(run: Run, operation: Operation): Running<TaskReading> {
+  const { parts, progress, operationId } = operation;
+  const {
+    delivered,
+    excluded,
+    leadsSearchId = '',
+    position,
+    readyCount,
+    requestId,
+    state,
+    stopReason,
+  } = progress;
+  const summary = { ...toUnread(position), readyCount: readyCount ?? position, state, stopReason, requestId };
+  const bought = parts[0]?.idempotencyKey;
+  const reading: TaskReading = {
+    ...{ leadsSearchId, summary, failure: undefined, leads: delivered, excluded, resumeBy: 'wait' },
+    ...{ operationId, bought, requestId },
+  };
+  await run.place(state === 'error');
+  await run.end(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
+  yield { is: 'ended' };
+  if (state === 'error') throw toTaskError(reading);
+  return reading;
 }
 
 function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading) {
@@ -179,8 +196,10 @@ function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: Task
   return entry.terminal(outcome, {
     state: summary.state ?? null,
     ready_count: summary.readyCount,
+    stop_reason: summary.stopReason ?? null,
     charged: bought === undefined ? 'no' : hasLeads ? 'yes' : isSettled ? 'no' : 'maybe',
     leads,
+    excluded,
   });
 }
 
@@ -228,7 +247,6 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Without a state, nothing is known about the task.
   const isKnown = state !== undefined || bought !== undefined;
-  // rule: states.background
   const runs = ended ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
@@ -240,10 +258,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
       type: failure.details.type ?? failure.outcome,
       charged: bought === undefined ? 'no' : 'maybe',
       retryable: bought === undefined && failure.outcome === 'temporary',
-      facts:
-        failure.details.type === outputChanged
-          ? { is: 'read_elsewhere', leadsSearchId, pts: position }
-          : { is: 'task_left', leadsSearchId, pts: position, resumeBy, operationId },
+      facts: { is: 'task_left', leadsSearchId, pts: position, resumeBy, operationId },
       cause: failure,
       ...ids,
     },
@@ -264,7 +279,6 @@ function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading)
   const rest = has
     ? `Its ${countOf(position)} ${plural(position, 'was', 'were')} read, and there will be no more`
     : 'It has no leads';
-  // rule: states.error
   return new LeadpipeError('partial', `task ${leadsSearchId} ended in error${why}. ${rest}`, {
     type: 'task_error',
     charged: bought !== undefined && has ? 'yes' : 'no',

@@ -3,35 +3,34 @@ import type { Answer } from '../../client.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { rememberedMs } from '../../contract/limits.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
-import { LeadpipeError, LocalIoError, outputChanged } from '../../errors.ts';
-import { hasPart, statOrNothing } from '../../files/target.ts';
+import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import type { BoughtTask, Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
-import type { Journal } from '../journal/journal.ts';
-import { toWorstCase } from '../money.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
-import { type Operation, type OutputTerms, type Progress, toRestarted } from '../operation.ts';
-import { provesNothingBought, toDoubtful } from './failed.ts';
-import type { Job, Plan, PlanRequest, ReadTerms } from './job.ts';
-import { readInto, type TaskReading, type TaskStart } from './task-reading.ts';
+import type { Operation } from '../operation.ts';
+import type { ReadTerms } from '../order.ts';
+import { toWorstCase } from '../prices.ts';
+import type { Plan, Run } from '../run-state.ts';
+import { toDoubtful } from './failed.ts';
+import { readInto, type TaskReading, type TaskStart, toPlacedTask, withPositions } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
 
 const noCosts = { is: 'nothing' } as const;
 
 /** Whatever is done with a task: it is created, created and read, or read. */
-export async function plan(planRequest: PlanRequest): Promise<Plan<BoughtTask | FollowedTask>> {
-  const { kind } = planRequest.order;
-  if (kind === 'task create') return await planCreation(planRequest as PlanRequest<CreateTaskRequest>);
-  if (kind === 'task run') return await planRun(planRequest as PlanRequest<CreateTaskRequest>);
-  return planWait(planRequest as PlanRequest<{ readonly leads_search_id: string }>);
+export async function plan(run: Run): Promise<Plan<BoughtTask | FollowedTask>> {
+  const { kind } = run.order;
+  if (kind === 'task create') return await planCreation(run as Run<CreateTaskRequest>);
+  if (kind === 'task run') return await planRun(run as Run<CreateTaskRequest>);
+  return planWait(run as Run<{ readonly leads_search_id: string }>);
 }
 
 /** A task that is created, and not waited for. Where the answer to its creation was lost, that is sent again with its key. */
-async function planCreation(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
-  const { buyer, operation, order, warn } = planRequest;
+async function planCreation(run: Run<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
+  const { buyer, operation, order, warn } = run;
   const sent = operation?.parts.at(-1);
-  const listed = sent === undefined ? await excludeKnown(buyer, order, planRequest.reader, warn) : undefined;
+  const listed = sent === undefined ? await excludeKnown(buyer, order, run.reader, warn) : undefined;
   const list = listed?.list ?? (operation && (await listOf(buyer, operation, warn)));
   const body: CreateTaskRequest = listed?.body ?? JSON.parse(sent?.body ?? '{}');
   return {
@@ -39,28 +38,22 @@ async function planCreation(planRequest: PlanRequest<CreateTaskRequest>): Promis
     costs: { is: 'once', worst: toWorstCase('task create', body, buyer.connection) },
     ...(listed === undefined ? {} : { intent: listed.intent }),
     ...(operation === undefined ? {} : { resuming: { operation, credits: 0 } }),
-    perform: (job) => create(job, body, list, sent !== undefined),
+    perform: () => create(run, body, list, sent !== undefined),
   };
 }
 
 async function* create(
-  job: Job,
+  run: Run,
   body: CreateTaskRequest,
   list: RunOfList | undefined,
   isAgain: boolean,
 ): Running<BoughtTask> {
-  const { buyer, idempotencyKey, journal, operationId } = job;
-  const { signal } = buyer.context;
-  const delivery = await job.open('new');
-  const client = (yield* job.begin())();
-  const answer = await createTask(client, body, idempotencyKey, journal, signal, isAgain).catch(
-    (error: unknown) => {
-      const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
-      throw isInDoubt && operationId !== undefined
-        ? error.with({ facts: { is: 'creation_in_doubt' } })
-        : error;
-    },
-  );
+  const { buyer, idempotencyKey, journal, operationId } = run;
+  const client = (yield* run.begin())();
+  const answer = await createTask(run, client, body, isAgain).catch((error: unknown) => {
+    const isInDoubt = error instanceof LeadpipeError && error.details.charged === 'maybe';
+    throw isInDoubt && operationId !== undefined ? error.with({ facts: { is: 'creation_in_doubt' } }) : error;
+  });
   const { value, requestId } = answer;
   const leadsSearchId = value.leads_search_id;
   const task = { leadsSearchId, requestId, operationId };
@@ -73,9 +66,9 @@ async function* create(
     yield { is: 'warning', line: `${(error as Error).message}: later runs may bring its leads again` };
   }
   try {
-    await journal.append(entry.terminal('complete'));
-    await delivery.write([toCreatedRecord(answer, idempotencyKey)]);
-    await job.place();
+    await run.end(entry.terminal('complete'));
+    await run.deliver([toCreatedRecord(answer, idempotencyKey)]);
+    await run.place();
   } finally {
     // After the last byte of output, and also if the output fails, so that the ID is not lost.
     yield { is: 'created', task };
@@ -85,33 +78,28 @@ async function* create(
 
 /**
  * Creates the task. The journal already has the intent, with the key and the exact body. If the request certainly cost nothing, the
- * operation ends in the journal; if its answer was lost, the operation stays open. `again`: an earlier run may have sent it. Throws
+ * operation ends in the journal; if its answer was lost, the operation stays open. `isAgain`: an earlier run may have sent it. Throws
  * RequestError, StoppedError and LocalIoError.
  */
 export async function createTask(
+  { append, buyer, end, idempotencyKey }: Run,
   client: PayingClient,
   request: CreateTaskRequest,
-  idempotencyKey: string,
-  journal: Journal,
-  signal: AbortSignal,
-  again = false,
+  isAgain: boolean,
 ): Promise<Answer<CreatedTask>> {
   let answer: Answer<CreatedTask>;
   try {
-    answer = await client.createTask(request, idempotencyKey, signal);
+    answer = await client.createTask(request, idempotencyKey, buyer.context.signal);
   } catch (error) {
-    if (
-      error instanceof LeadpipeError &&
-      (again ? provesNothingBought(error) : error.details.charged === 'no')
-    ) {
+    if (!isAgain && error instanceof LeadpipeError && error.details.charged === 'no') {
       // The service's error matters more than a failure to write the journal.
-      await journal.append(entry.terminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
+      await end(entry.terminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
-    throw again ? toDoubtful(error) : error;
+    throw isAgain ? toDoubtful(error) : error;
   }
   const { leads_search_id } = answer.value;
   try {
-    await journal.append(entry.created(leads_search_id, answer.requestId));
+    await append(entry.created(leads_search_id, answer.requestId));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new LocalIoError(`${why}. The task ${leads_search_id} was created and is charged as usual`, {
@@ -126,135 +114,110 @@ export async function createTask(
 }
 
 /**
- * A task that is created and read to its end. Where it was left, reading continues at the last position, into the same file, which is free.
- * If its rows are no longer there, the whole task is read again.
+ * A task that is created and read to its end. Where it was left, what is stored is printed again, and reading continues behind it, which is free.
  */
-async function planRun(planRequest: PlanRequest<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
-  const { buyer, operation, order, warn } = planRequest;
+async function planRun(run: Run<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
+  const { buyer, operation, order, warn } = run;
   if (operation === undefined) {
-    const { body, list, intent } = await excludeKnown(buyer, order, planRequest.reader, warn);
+    const { body, list, intent } = await excludeKnown(buyer, order, run.reader, warn);
     return {
       purchase: { body },
       costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
       intent,
-      perform: (job) => follow(job, planRequest, list),
+      perform: () => follow(run, list, { request: body }),
     };
   }
-  const { intent, parts, progress } = operation;
+  const { parts, progress } = operation;
   const [sent] = parts;
   const list = await listOf(buyer, operation, warn);
-  const perform = (job: Job): Running<FollowedTask> => follow(job, planRequest, list);
-  const resuming = { operation, credits: 0 };
-  if (progress.leadsSearchId !== undefined || sent === undefined)
-    return { costs: noCosts, resuming, perform };
-  const age = buyer.context.clock.now().getTime() - Date.parse(intent.time);
-  // Of a negative age, the clock was set back: nothing is known.
-  if (age < 0 || age >= rememberedMs) return { costs: noCosts, perform: (job) => giveUp(job) };
+  const resumed = { ...toStored(run, operation), resuming: { operation, credits: 0 } };
+  const { leadsSearchId } = progress;
+  if (leadsSearchId !== undefined)
+    return { ...resumed, costs: noCosts, perform: () => follow(run, list, { leadsSearchId }) };
+  const age = buyer.context.clock.now().getTime() - Date.parse(sent?.sentAt ?? operation.intent.time);
+  // Of a negative age, the clock was set back. What the service still knows by its key is not bought twice.
+  if (age >= rememberedMs) return { costs: noCosts, perform: () => giveUp(run) };
   // Exactly what was sent, with its key: the service never charges that twice.
-  const body: CreateTaskRequest = JSON.parse(sent.body);
+  const body: CreateTaskRequest = JSON.parse(sent?.body ?? '{}');
   return {
-    purchase: { body, again: sent.idempotencyKey },
+    ...resumed,
+    purchase: { body, again: sent?.idempotencyKey },
     costs: { is: 'once', worst: toWorstCase('task run', body, buyer.connection) },
-    resuming,
-    perform,
+    perform: () => follow(run, list, { request: body }),
   };
 }
 
-/** A task that exists already, which is free to read. The journal says where reading continues. */
-function planWait(planRequest: PlanRequest<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
-  const { operation, order } = planRequest;
+/** A task that exists already, which is free to read. */
+function planWait(run: Run<{ readonly leads_search_id: string }>): Plan<FollowedTask> {
+  const { operation, order } = run;
+  const { leads_search_id: leadsSearchId } = order.body;
   return {
     costs: noCosts,
-    intent: { leads_search_id: order.body.leads_search_id },
-    ...(operation === undefined ? {} : { resuming: { operation, credits: 0 } }),
-    perform: (job) => follow(job, planRequest, undefined),
+    intent: { leads_search_id: leadsSearchId },
+    ...(operation === undefined ? {} : { ...toStored(run, operation), resuming: { operation, credits: 0 } }),
+    perform: () => follow(run, undefined, { leadsSearchId }),
   };
 }
 
+/** Pure: which of the stored records are of whole pages, and how they are printed. */
+function toStored(
+  { order }: Run,
+  operation: Operation,
+): Required<Pick<Plan<FollowedTask>, 'stored' | 'toPrinted'>> {
+  const { delivered, excluded, leadsSearchId = '', start } = operation.progress;
+  const { positions } = toTerms(order.read, operation);
+  return {
+    stored: delivered + excluded,
+    toPrinted(records, from) {
+      const texts = records.map(({ text }) => text);
+      const printed = positions ? withPositions(texts, leadsSearchId, start + from) : texts;
+      return printed.filter((_, at) => records[at]?.isNew);
+    },
+  };
+}
+
+/** Reads a task to its end; one that does not exist yet is created by `request`. */
 async function* follow(
-  job: Job,
-  { isOurs, isSameOutput, operation, order }: PlanRequest,
+  run: Run,
   list: RunOfList | undefined,
+  task: { readonly leadsSearchId: string } | { readonly request: CreateTaskRequest },
 ): Running<FollowedTask> {
-  const { buyer, idempotencyKey, journal, operationId } = job;
-  const terms = toTerms(order.read, operation);
-  const { signal } = buyer.context;
-
-  async function* read(progress: Progress | undefined, inFile: boolean): Running<TaskReading> {
-    const { leadsSearchId, requestId } = progress ?? {};
-    const { lastPage, position, start } = progress ?? { lastPage: 0, position: 0, start: 0 };
-    if (!inFile && position > start) yield { is: 'resuming_from', position: lastPage };
-    const client = (yield* job.begin())();
-    const filter = await openFilter(buyer, list, journal);
-    // The reader of a pipe may not have got the last leads, so they are written again.
-    const from = inFile ? position : lastPage;
-    const [sent] = operation?.parts ?? [];
-    const begin = async (): Promise<TaskStart> => {
-      if (leadsSearchId !== undefined) {
-        const created = sent && { requestId, idempotencyKey: sent.idempotencyKey };
-        return { leadsSearchId, start, from, created };
-      }
-      const body: CreateTaskRequest = job.body as CreateTaskRequest;
-      const answer = await createTask(client, body, idempotencyKey, journal, signal, sent !== undefined);
-      const created = { requestId: answer.requestId, idempotencyKey };
-      return { leadsSearchId: answer.value.leads_search_id, start, from, created };
-    };
-    const earlier =
-      progress === undefined
-        ? undefined
-        : inFile
-          ? { leads: progress.delivered, excluded: progress.excluded }
-          : { leads: 0, excluded: 0 };
-    const { delivery } = job;
-    const run = { buyer, client, delivery, journal, operationId, filter, terms, place: job.place };
-    try {
-      const stage = leadsSearchId === undefined ? 'creating' : 'waiting';
-      return yield* readInto({ ...run, ...(earlier && { earlier }) }, stage, begin);
-    } finally {
-      await filter.close();
+  const { buyer, idempotencyKey, journal, operation, order } = run;
+  const { options } = order.terms;
+  const [sent] = operation?.parts ?? [];
+  const { progress } = operation ?? {};
+  const start = progress?.start ?? Number(options.pts ?? 0);
+  const client = (yield* run.begin())();
+  if (operation?.progress.isAnswered) return { ...(yield* toPlacedTask(run, operation)), list };
+  const filter = await openFilter(buyer, list, journal);
+  const begin = async (): Promise<TaskStart> => {
+    const from = progress?.position ?? start;
+    if ('leadsSearchId' in task) {
+      const created = sent && { requestId: progress?.requestId, idempotencyKey: sent.idempotencyKey };
+      return { ...task, start, from, created };
     }
-  }
-
-  const progress = operation?.progress;
-  if (operation === undefined || progress === undefined) {
-    await job.open('new');
-    return { ...(yield* read(toFirst(order), false)), list };
-  }
-  const finished = await finish(journal, operation, isSameOutput);
-  if (finished !== undefined) return finished;
-  if (order.terms.output === null) {
-    await job.open('new', progress);
-    return { ...(yield* read(progress, false)), list };
-  }
-  const { outputLength } = progress;
-  if (outputLength !== undefined && isOurs && isSameOutput) {
-    const changed = await openAt(job, outputLength, progress);
-    if (changed === undefined) return { ...(yield* read(progress, true)), list };
-    yield { is: 'reading_again', why: changed };
-  }
-  const again = toRestarted(operation);
-  if (progress.position > progress.start) await journal.append(entry.restarted(operation.terms.options));
-  await job.open('new', again);
-  return { ...(yield* read(again, true)), list };
-}
-
-/** Opens the output where an earlier run stopped. Returns why that can't be done: it was changed since. */
-async function openAt(job: Job, at: number, progress: Progress): Promise<LeadpipeError | undefined> {
+    const answer = await createTask(run, client, task.request, sent !== undefined);
+    const created = { requestId: answer.requestId, idempotencyKey };
+    return { leadsSearchId: answer.value.leads_search_id, start, from, created };
+  };
   try {
-    await job.open({ at }, progress);
-    return undefined;
-  } catch (error) {
-    if (error instanceof LeadpipeError && error.details.type === outputChanged) return error;
-    throw error;
+    const stage = 'request' in task ? 'creating' : 'waiting';
+    const reading = yield* readInto(
+      {
+        ...run,
+        delivery: run.delivery,
+        received: run.received,
+        client,
+        filter,
+        terms: toTerms(order.read, operation),
+      },
+      stage,
+      begin,
+    );
+    return { ...reading, list };
+  } finally {
+    await filter.close();
   }
-}
-
-/** Pure: where a task is read from that another operation has created; undefined for one that is still to be created. */
-function toFirst({ body, terms }: PlanRequest['order']): Progress | undefined {
-  const { leads_search_id } = body as { readonly leads_search_id?: string };
-  if (leads_search_id === undefined) return undefined;
-  const start = Number(terms.options.pts ?? 0);
-  return { leadsSearchId: leads_search_id, start, position: start, lastPage: start } as Progress;
 }
 
 /** Pure: what a resumed run reads as it was begun: the form of its records, and the size of a page. */
@@ -265,55 +228,10 @@ function toTerms(read: ReadTerms | undefined, operation: Operation | undefined):
   return { ...known, num, positions };
 }
 
-/**
- * Ends an operation that is complete except for the last line of its journal; undefined where there is more to do. Throws the error that
- * it ended with.
- */
-async function finish(
-  journal: Journal,
-  operation: Operation,
-  isSameOutput: boolean,
-): Promise<FollowedTask | undefined> {
-  const { intent, operationId, progress, terms } = operation;
-  const { delivered: leads, excluded, leadsSearchId = '', position, requestId, start, written } = progress;
-  if (written === undefined || !isSameOutput) return undefined;
-  if (!progress.isAdded && !(await isInPlace(terms, written))) return undefined;
-  const { state, readyCount = position } = written;
-  const outcome = state === 'error' ? 'partial' : 'complete';
-  const charged = intent.idempotency_key !== undefined && position > start ? 'yes' : 'no';
-  await journal.append(
-    entry.terminal(outcome, { state: state ?? null, ready_count: readyCount, charged, leads }),
-  );
-  if (outcome === 'partial') {
-    const at = terms.output === null ? '' : `; its leads are in ${terms.output}`;
-    throw new LeadpipeError(outcome, `${operationId} is finished: its task ended in error${at}`, {
-      type: 'task_error',
-      charged,
-    });
-  }
-  const summary = { position, readyCount, state, stopReason: undefined, requestId, warnings: [] };
-  const bought = intent.idempotency_key;
-  return {
-    ...{ leadsSearchId, summary, failure: undefined, leads, excluded, resumeBy: 'wait' as const },
-    ...{ operationId, bought, requestId },
-  };
-}
-
-/** Whether the file is in place already, and only the journal does not say so. Workbooks and databases are made from their rows. */
-async function isInPlace(
-  { options, output }: OutputTerms,
-  { outputLength }: NonNullable<Progress['written']>,
-): Promise<boolean> {
-  if (output === null || options.append === true || (await hasPart(output))) return false;
-  const placed = await statOrNothing(output);
-  const isMade = options.format === 'xlsx' || options.format === 'sqlite';
-  return placed !== undefined && (isMade || placed.size === outputLength);
-}
-
 /** The service may have forgotten the key, so that sending it again could buy a second task. The operation ends. */
 // biome-ignore lint/correctness/useYield: it is one of the ways to perform a task, which are generators
-async function* giveUp(job: Job): Running<FollowedTask> {
-  await job.journal.append(entry.terminal('unknown', { charged: 'maybe' }));
+async function* giveUp(run: Run): Running<FollowedTask> {
+  await run.end(entry.terminal('unknown', { charged: 'maybe' }));
   throw new LeadpipeError(
     'unknown',
     'leadpipe never got the ID of this task, more than 24 hours ago, and the service may have forgotten the request. Nothing was sent',

@@ -30,25 +30,19 @@ export function withExclusions<
   };
 }
 
-/**
- * Pure: a search that excludes these, within the service's limits: first the IDs and names given here, then those of the request.
- * `mayRepeat` says that there was no room for all of the first.
- */
+/** Pure: a search that excludes these, within the service's limits: first the IDs and names given here, then those of the request. */
 export function withFirst<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
->(requested: Request, ids: readonly string[], names: readonly string[]) {
+>(requested: Request, ids: readonly string[], names: readonly string[]): Request {
   const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [], ...rest } = requested;
   const budget = { bytes: limits.requestBody.max - Buffer.byteLength(JSON.stringify(rest)) };
   const searches = fitting([], [...ids, ...givenIds], limits.dedupServiceLeads.max, budget, (id) => id);
   const custom = fitting([], [...names, ...givenNames], limits.dedupCustomLeads.max, budget, nameKey);
-  const request = {
+  return {
     ...requested,
     ...(searches.length === 0 ? {} : { dedup_service_leads: searches }),
     ...(custom.length === 0 ? {} : { dedup_custom_leads: custom }),
   };
-  const isIn = (some: readonly string[], chosen: readonly string[]): boolean =>
-    some.every((one) => chosen.includes(one));
-  return { request, mayRepeat: !isIn(ids, searches) || !isIn(names, custom) };
 }
 
 /** What was given by hand, then the others that the service can take, each once, while there is room. */

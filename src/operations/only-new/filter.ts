@@ -1,6 +1,6 @@
 import type { CreateTaskRequest } from '../../contract/types.ts';
 import type { LineLog } from '../../files/line-log.ts';
-import type { JsonText, Records } from '../../json/text.ts';
+import type { Records } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -41,17 +41,11 @@ interface Wanted<Body> {
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
 }
 
-/** A part of an operation that is resumed: what is stored of it, and whether its leads may come again. */
-interface Stored {
-  readonly stored: readonly JsonText[];
-  readonly mayRepeat: boolean;
-}
-
 const nothingKnown = createKnown([]);
 
 /**
  * The request as it is sent, without the leads of the list where only new ones are wanted; the list as it is now; and what the journal
- * holds of both. Throws LocalIoError.
+ * holds of both. `own` leads are those that the operation has delivered before: they never come twice. Throws LocalIoError.
  */
 export async function excludeKnown<
   Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
@@ -60,14 +54,9 @@ export async function excludeKnown<
   { body, list: { name = body.entity_type, onlyNew = false } = {} }: Wanted<Body>,
   reader: Reader,
   warn: Damaged,
-  earlier: Stored = { stored: [], mayRepeat: false },
+  own: readonly Identity[] = [],
 ): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {
-  const own = earlier.stored.map(identityOf).filter((identity) => identity !== undefined);
-  const repeated = earlier.mayRepeat ? own : [];
-  if (!onlyNew) {
-    const delivered = repeated.length === 0 ? nothingKnown : createKnown(repeated);
-    return { body, list: { name, delivered, own }, intent: { list: name } };
-  }
+  if (!onlyNew) return { body, list: { name, delivered: createKnown(own), own }, intent: { list: name } };
   const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
   const { connection } = buyer;

@@ -2,13 +2,13 @@ import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
-import { countStoredLeads } from '../journal/leads.ts';
 import { createReader, damagedKind, type IndexContext } from '../journal/operation-index.ts';
+import { countReceived } from '../journal/received.ts';
 import { countRows } from '../journal/stored-rows.ts';
-import { isPaid, isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
-import { toCostAtMost } from '../money.ts';
-import { type Operation, readOperation, toDamageLine } from '../operation.ts';
-import { exact } from '../spending.ts';
+import { isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
+import { readOperation, toDamageLine } from '../known-operations.ts';
+import { costOf, type Operation } from '../operation.ts';
+import { creditsOf } from '../prices.ts';
 import { shortened } from '../wording.ts';
 
 /**
@@ -105,7 +105,7 @@ async function countStored({
   end,
 }: Operation): Promise<{ delivered: number; excluded: number; sent?: number }> {
   // Leads are stored before they are printed, and the journal counts them a little later.
-  if (rowsOf(command) === undefined) return end === undefined ? await countStoredLeads(folder) : nothing;
+  if (rowsOf(command) === undefined) return end === undefined ? await countReceived(folder) : nothing;
   if (end !== undefined) return nothing;
   const { answered, sent } = await countRows(folder);
   return { delivered: answered, excluded: 0, sent };
@@ -151,7 +151,6 @@ function toHistoryRecord(
   const state = toState();
   /** How many leads were dropped on this machine because they were not new: they arrived, and are charged again. */
   const dropped = intent.requested === undefined ? null : excluded;
-  const sentRows = end?.sentRows ?? stored.sent ?? 0;
   return {
     operation_id: operationId,
     time: intent.time,
@@ -169,10 +168,10 @@ function toHistoryRecord(
     list: intent.list ?? null,
     excluded: dropped,
     subject: toSubject(intent),
-    credits_at_most: isFree ? 0 : costOf(operation, charged, leads, excluded, state === 'complete', sentRows),
+    credits_at_most: isFree ? 0 : creditsOf(costOf(operation, stored.sent)),
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
-    stop_reason: end?.stopReason ?? null,
+    stop_reason: progress.stopReason ?? null,
   };
 }
 
@@ -184,37 +183,6 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   hung_up: 'interrupted',
   reader_closed: 'interrupted',
 };
-
-/** Pure: the most that a purchase has cost, with all its parts; null where a price was not known. */
-export function costOf(
-  { intent, parts }: Operation,
-  charged: Charged | null,
-  leads: number | null,
-  excluded: number,
-  isComplete: boolean,
-  sentRows: number,
-): number | null {
-  const { command, worst_case = null } = intent;
-  // Each row that was sent may have cost as much as a row can.
-  if (rowsOf(command) !== undefined) return worst_case === null ? null : exact(worst_case * sentRows);
-  if (!isPaid(command)) return null;
-  let sum: number | null = 0;
-  for (const [at, part] of parts.entries()) {
-    const isLast = at === parts.length - 1;
-    const earlier = parts.slice(0, at).reduce((count, one) => count + one.delivered + one.excluded, 0);
-    // Leads that were dropped on this machine arrived, and are paid for.
-    const ended = isLast
-      ? {
-          charged: part.charged ?? charged,
-          complete: isComplete,
-          leads: leads === null ? null : leads + excluded - earlier,
-        }
-      : { charged: part.charged ?? 'maybe', complete: false, leads: null };
-    const cost = toCostAtMost(command, JSON.parse(part.body), part.worstCase, ended);
-    sum = sum === null || cost === null ? null : exact(sum + cost);
-  }
-  return sum;
-}
 
 /** The command with its subject, as the user gave it. */
 export function toCommandWords(intent: Intent): string {

@@ -4,7 +4,7 @@ import { createJournals } from '../journal/journal-file.ts';
 import type { IndexContext } from '../journal/operation-index.ts';
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
-import { readOperation } from '../operation.ts';
+import { readOperation } from '../known-operations.ts';
 import { isPurchase, readHistoryRecord } from './history.ts';
 
 /**

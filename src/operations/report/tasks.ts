@@ -82,7 +82,7 @@ function toKnownTask({ end, intent, operationId, progress }: Operation): KnownTa
   if (!isTask(intent.command)) return undefined;
   const body = intent.body === undefined ? undefined : (JSON.parse(intent.body) as CreateTaskRequest);
   const { isNamed, leadsSearchId, position, readyCount } = progress;
-  const state = end?.state ?? progress.state ?? (isNamed ? 'created' : undefined);
+  const state = progress.state ?? (isNamed ? 'created' : undefined);
   const isRefused = end !== undefined && leadsSearchId === undefined;
   if (isRefused || (state === undefined && body === undefined)) return undefined;
   return {
@@ -93,7 +93,7 @@ function toKnownTask({ end, intent, operationId, progress }: Operation): KnownTa
     objective: body?.objective ?? null,
     state: state ?? null,
     position,
-    ready_count: end?.readyCount ?? readyCount ?? null,
+    ready_count: readyCount ?? null,
     output: intent.output,
     limit: body === undefined ? null : (body.limit ?? limits.entityLimit.default),
   };

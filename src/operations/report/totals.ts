@@ -1,7 +1,7 @@
 import { toMinutes, type Zone } from '../../clock.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { PastPurchase } from '../journal/past.ts';
-import { exact } from '../spending.ts';
+import { exact } from '../prices.ts';
 import type { HistoryRecord } from './history.ts';
 
 export const totalsBy = ['day', 'month', 'command', 'list', 'profile'] as const;

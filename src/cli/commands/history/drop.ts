@@ -4,7 +4,7 @@ import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
 import type { Intent } from '../../../operations/journal/entries.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
-import { readKnown } from '../../../operations/operation.ts';
+import { readKnown } from '../../../operations/known-operations.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf, plural } from '../../../operations/wording.ts';
 import { confirm } from '../../ask.ts';

@@ -4,25 +4,17 @@ import { Argument, Option } from 'commander';
 import { memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { LeadpipeError, UsageError } from '../../../errors.ts';
-import { objectMembers, objectOf } from '../../../json/text.ts';
+import { type JsonText, objectMembers, objectOf } from '../../../json/text.ts';
 import { folderOf } from '../../../operations/journal/folders.ts';
 import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
-import { leadsFile, readStoredLeads, sizeOfStoredLeads } from '../../../operations/journal/leads.ts';
+import { garbledFile, receivedFile } from '../../../operations/journal/received.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { garbledFile, readAnswer } from '../../../operations/journal/stored-answer.ts';
-import { hasRows, readStoredAnswers } from '../../../operations/journal/stored-rows.ts';
-import {
-  type AnswerKind,
-  isKept,
-  isTask,
-  kinds,
-  printedAs,
-  recordsOf,
-  rowsOf,
-} from '../../../operations/kinds/kinds.ts';
+import { isKept, isTask, type KeptKind, kinds, printedAs, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { answersAs } from '../../../operations/kinds/row-request.ts';
-import { type Operation, readKnown } from '../../../operations/operation.ts';
+import { readKnown } from '../../../operations/known-operations.ts';
+import type { Operation } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
+import { isStored, readStored, readWhole } from '../../../operations/stored-records.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -57,8 +49,7 @@ export const createHistoryShow = defineCommand({
   ],
   output: [
     'what the command printed, in any format: the answer, or the leads that',
-    'arrived, with the same columns. The leads of a task are at the service; the',
-    'error message names the command that reads them again for free.',
+    'arrived, with the same columns.',
     'With --answer the whole body, for example with the metadata of an extraction;',
     'for a list {"request_id":"…","answer":{…}} for each row.',
   ],
@@ -91,11 +82,11 @@ async function runHistoryShow(
   const [requestId, idempotencyKey] = [record.request_id ?? undefined, record.idempotency_key ?? undefined];
   const ids = { requestId, operationId, idempotencyKey };
   close(context, options, { what: stored.what ?? countOf(shown), also: record.state, ids });
-  const next = toNextCommand(record, operation);
+  const next = toNextCommand(record, operation, true);
   if (next !== undefined) createNotes(context, options).say(next);
   if (stored.what !== undefined || (damaged === 0 && shown >= (record.leads ?? 0))) return;
   // Everything readable has been printed, and there will never be more.
-  const path = join(folderOf(state, operationId), leadsFile);
+  const path = join(folderOf(state, operationId), receivedFile);
   const words = `${path} is damaged: only ${shown} of ${countOf(record.leads ?? 0)} could be read`;
   throw new LeadpipeError('partial', words, {
     type: 'damaged',
@@ -109,55 +100,56 @@ async function runHistoryShow(
  * answer.
  */
 async function findStored(
-  { directories, signal }: Context,
-  { intent, operationId }: Operation,
-  { leads, state }: HistoryRecord,
+  { signal }: Context,
+  operation: Operation,
+  { leads }: HistoryRecord,
   isWhole: boolean,
   damaged: () => void,
 ) {
+  if (!(await isStored(operation))) return undefined;
+  const { intent, operationId } = operation;
   const { body = '{}', command } = intent;
-  const folder = folderOf(directories.state, operationId);
   const row = rowsOf(command);
-  if (row !== undefined && hasRows(folder)) {
-    const what = `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`;
-    const layout = isWhole ? memberLayout(['request_id', 'answer']) : answersAs(row, intent);
-    const records = readAnswers(folder, isWhole ? undefined : row, signal);
-    return { what, printed: { shape: 'list', layout } as const, records };
-  }
-  if (!isKept(command)) return undefined;
-  const printed = printedAs(command, JSON.parse(body));
-  if (kinds[command].keeps === 'answer') {
-    const what = 'stored answer';
-    const answer = await readAnswer(folder);
-    if (answer === undefined) return undefined;
-    // rule: extract.echo, extract.instruction-echo, extract.limit-echo
-    if (!isWhole) return { what, printed, records: [await recordsOf(command, answer, signal)] };
-    const layout = memberLayout([...objectMembers(answer).keys()]);
-    return { what, printed: { shape: 'single', layout } as const, records: [[answer]] };
-  }
-  if (isWhole) {
+  const isLeads = row === undefined && isKept(command) && kinds[command].keeps === 'leads';
+  if (isWhole && isLeads) {
     throw new UsageError(
       `--answer can't be used with a ${command}: its leads are what is kept of it`,
       `To print them: leadpipe history show ${operationId}`,
     );
   }
-  const size = await sizeOfStoredLeads(folder);
-  // A complete search may have no leads. An incomplete one without leads has no answer.
-  const hasLeads = size !== undefined && (size > 0 || state === 'complete');
-  return hasLeads ? { what: undefined, printed, records: readStoredLeads(folder, damaged) } : undefined;
+  const what =
+    row !== undefined
+      ? `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`
+      : isLeads
+        ? undefined
+        : 'stored answer';
+  if (isWhole) return { what, ...(await toWhole(operation)) };
+  const printed =
+    row !== undefined
+      ? ({ shape: 'list', layout: answersAs(row, intent) } as const)
+      : printedAs(command as KeptKind, JSON.parse(body));
+  return { what, printed, records: readStored(operation, signal, damaged) };
+}
+
+/** The whole answers, as they came: of a list with the request ID of each. */
+async function toWhole(operation: Operation) {
+  if (rowsOf(operation.intent.command) !== undefined) {
+    const toRecords = async function* () {
+      for await (const { answer, requestId = 'null' } of readWhole(operation))
+        yield [objectOf(Object.entries({ request_id: requestId, answer }))];
+    };
+    const layout = memberLayout(['request_id', 'answer']);
+    return { printed: { shape: 'list', layout } as const, records: toRecords() };
+  }
+  const answers: JsonText[] = [];
+  for await (const { answer } of readWhole(operation)) answers.push(answer);
+  const layout = memberLayout([...objectMembers(answers[0] ?? '{}').keys()]);
+  return { printed: { shape: 'single', layout } as const, records: [answers] };
 }
 
 async function readLatest(context: Context): Promise<string> {
   for await (const { record } of readHistory(context)) return record.operation_id;
   throw toUnknownOperation(undefined, []);
-}
-
-/** The records in the answers of a list; without a kind, the whole answers. */
-async function* readAnswers(folder: string, row: AnswerKind | undefined, signal: AbortSignal) {
-  for await (const { answer, requestId } of readStoredAnswers(folder)) {
-    const whole = { request_id: requestId, answer };
-    yield row === undefined ? [objectOf(Object.entries(whole))] : await recordsOf(row, answer, signal);
-  }
 }
 
 /** The error of a purchase of which nothing can be shown. It says where its leads are instead, or what came. */
@@ -168,25 +160,30 @@ function toNothingKept(record: HistoryRecord, operation: Operation, state: strin
   const place = output === null ? '' : `Its output is ${output}. `;
   const garbled = join(folderOf(state, id), garbledFile);
   const kept = existsSync(garbled) ? `What came instead of an answer is in ${garbled}. ` : '';
-  const hint = `${kept}${place}${toNextCommand(record, operation) ?? 'To see what it was about: leadpipe history list'}`;
+  const hint = `${kept}${place}${toNextCommand(record, operation, false) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
-  const [type, message] = isTask(command)
-    ? ['not_kept', `${id} is a task: its leads are stored at the service, not on this machine`]
-    : progress.hasCounts || progress.isAnswered
-      ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
-      : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
+  const [type, message] =
+    command === 'task create'
+      ? ['not_kept', `${id} only created a task: its leads are stored at the service, not on this machine`]
+      : progress.hasCounts || progress.isAnswered
+        ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
+        : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
   return new LeadpipeError('not_found', message, { type, hint });
 }
 
 /** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
-function toNextCommand(record: HistoryRecord, { intent, resumes }: Operation): string | undefined {
+function toNextCommand(
+  record: HistoryRecord,
+  { intent, resumes }: Operation,
+  isShown: boolean,
+): string | undefined {
   const { operation_id, state, leads_search_id, service } = record;
   if (state === 'running') return 'It is still running.';
   if (resumes !== 'no' && state !== 'complete' && intent.options.input !== '-') {
     return `To resume it: leadpipe resume ${operation_id}`;
   }
   if (isTask(intent.command)) {
-    if (leads_search_id === null) return undefined;
+    if (leads_search_id === null || (isShown && state === 'complete')) return undefined;
     return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
   return state === 'unknown' && service !== 'local' ? inDoubt : undefined;

@@ -7,6 +7,7 @@ import type { JsonView } from '../../../json/text.ts';
 import { fileOfPast, readPast } from '../../../operations/journal/past.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
+import { exact } from '../../../operations/prices.ts';
 import { readHistory } from '../../../operations/report/history.ts';
 import {
   addUp,
@@ -16,7 +17,6 @@ import {
   toCountable,
   totalsBy,
 } from '../../../operations/report/totals.ts';
-import { exact } from '../../../operations/spending.ts';
 import { countOf, plural } from '../../../operations/wording.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';

@@ -3,7 +3,6 @@ import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import type { BoughtTask, OperationEvent } from '../../../operations/events.ts';
 import { kinds, printedAs } from '../../../operations/kinds/kinds.ts';
-import { toWorstCase } from '../../../operations/money.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -46,7 +45,6 @@ async function runTaskCreate(
 ): Promise<void> {
   const request = await readTaskRequest(context, entityType, objective, options);
   await withConnection(context, options, async (connection) => {
-    const worst = toWorstCase('task create', request, connection);
     let created: BoughtTask | undefined;
     const on = (event: OperationEvent): void => {
       if (event.is === 'created') created = event.task;
@@ -54,7 +52,7 @@ async function runTaskCreate(
     const report = ({ leadsSearchId, requestId, operationId }: BoughtTask): void => {
       close(context, options, {
         what: 'task created',
-        cost: { ...worst, later: true },
+        isPaid: 'later',
         charged: 'maybe',
         // On a terminal, the next step names it.
         ids: {
@@ -68,7 +66,7 @@ async function runTaskCreate(
     };
     const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
-    const printed = () => printedAs('task create', request);
+    const printed = printedAs('task create', request);
     try {
       await runAndShow(context, options, buyer, order, { printed, on });
     } finally {

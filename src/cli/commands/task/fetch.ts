@@ -1,5 +1,4 @@
 import type { Context } from '../../../context.ts';
-import { noJournal } from '../../../operations/journal/journal.ts';
 import { readInto } from '../../../operations/kinds/task-reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
@@ -49,14 +48,12 @@ async function runTaskFetch(
     const terms = toReadTerms(options, settings);
     const task = { leadsSearchId: id, start: options.pts, from: options.pts };
     const reading = await withOutput(context, options, printed, async (delivery) => {
-      const place = () => delivery.finish();
-      const unrecorded = { journal: noJournal, operationId: undefined };
-      const run = { buyer: { connection, context }, client, delivery, terms, place, ...unrecorded };
+      const run = { buyer: { connection, context }, client, delivery, terms, operationId: undefined };
       const fetching = readInto(run, 'fetching', async () => task);
       const found = await show(context, options, fetching, {}).catch((error: unknown) =>
         throwExplained(error, context, connection, id),
       );
-      reportReading(context, options, found, undefined, connection);
+      reportReading(context, options, found, undefined);
       return found;
     });
     const { state, position: pts } = reading.summary;

@@ -1,11 +1,9 @@
-import { entityLayout } from '../../../columns/entity-layout.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import { printedAs } from '../../../operations/kinds/kinds.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
-import { type Priced, toCost, toWorstCase, type WorstCase } from '../../../operations/money.ts';
 import type { Order } from '../../../operations/run.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
@@ -28,20 +26,17 @@ export async function readAndReport(
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
     limit: request && (request.limit ?? limits.entityLimit.default),
-    printed(progress) {
-      if (request !== undefined) return printedAs('task run', request);
-      // Keep the columns of the earlier rows.
-      const isBegun = progress !== undefined && progress.position > progress.start && !options.append;
-      const layout = isBegun ? entityLayout(progress.enrichFields) : foundLayout(options);
-      return { shape: 'list', layout };
-    },
+    printed:
+      request === undefined
+        ? { shape: 'list', layout: foundLayout(options) }
+        : printedAs('task run', request),
     ...more,
   };
   const reading = (await runAndShow(context, options, buyer, order as Order<'task run'>, shown)) as
     | FollowedTask
     | undefined;
   if (reading === undefined) return undefined;
-  reportReading(context, options, reading, request, buyer.connection);
+  reportReading(context, options, reading, request);
   return reading;
 }
 
@@ -51,7 +46,6 @@ export function reportReading(
   options: ReadOptions,
   reading: FollowedTask,
   request: CreateTaskRequest | undefined,
-  service: Priced,
 ): void {
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
@@ -66,10 +60,7 @@ export function reportReading(
     state,
     stopReason,
     limit: request && (request.limit ?? limits.entityLimit.default),
-    ...(request && {
-      cost: toTaskCost(request, service, leads + excluded),
-      charged: leads + excluded > 0 ? 'yes' : 'no',
-    }),
+    ...(request && { isPaid: true, charged: leads + excluded > 0 ? 'yes' : 'no' }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNothingNew(leads, list) : undefined,
     next: isPast
@@ -78,11 +69,6 @@ export function reportReading(
         ? toSaving(context, options, leads, [again])
         : undefined,
   });
-}
-
-function toTaskCost(request: CreateTaskRequest, service: Priced, leads: number): WorstCase {
-  const worst = toWorstCase('task run', request, service);
-  return toCost('task run', request, worst, { charged: null, complete: true, leads });
 }
 
 /** With `--exit-status`, throws where a task has brought nothing. */

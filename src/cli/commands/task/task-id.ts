@@ -10,7 +10,6 @@ import { toId } from '../../options/option-builders.ts';
 export const taskArgument = new Argument(
   '<leads-search-id>',
   'the ID of the task, which `task create` and `task list` print',
-  // rule: status.id, fetch.id
 ).argParser((value) => checkText(limits.leadsSearchId, 'the leads_search_id', toId(value)));
 
 /** An example that first creates its task, as $id. */

@@ -1,7 +1,6 @@
 import { entityLayout } from '../../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../../columns/layout.ts';
-import { isPerson } from '../../../columns/record-parts.ts';
-import { enrichFieldsOf } from '../../../operations/kinds/task-reading.ts';
+import { printedAs } from '../../../operations/kinds/kinds.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 
 /**
@@ -10,5 +9,5 @@ import type { RecordOptions } from '../../options/record-options.ts';
  */
 export function foundLayout({ append }: RecordOptions): Layout | LayoutOf {
   if (append) return entityLayout();
-  return (records) => entityLayout(enrichFieldsOf(records), records.some(isPerson) ? 'person' : undefined);
+  return printedAs('task wait', {}).layout;
 }

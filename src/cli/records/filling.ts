@@ -1,0 +1,86 @@
+import { UsageError } from '../../errors.ts';
+import type { JsonText } from '../../json/text.ts';
+import type { ListRows } from '../../operations/kinds/list-rows.ts';
+import type { Fill } from '../../operations/kinds/row-fill.ts';
+import type { ListOf } from '../../operations/kinds/row-request.ts';
+import { countOf, plural } from '../../operations/wording.ts';
+import { contactCandidatesIn } from '../../requests/column-meanings.ts';
+import { shellWord } from '../messages/quoted.ts';
+import type { RowsOptions } from '../options/rows-options.ts';
+import type { RecordColumns } from './list-columns.ts';
+import { namesIn, type RowInput } from './rows-input.ts';
+
+/** What `--only-missing` does with the rows of a list, and what is said of it. */
+export interface Filling {
+  readonly fill?: Fill | undefined;
+  /** Which rows are taken, and which of them are kept. */
+  readonly rows?: Pick<ListRows, 'source' | 'isKept'>;
+  /** What to say before the first row. */
+  readonly note?: string | undefined;
+  /** What to say when the rows were read. */
+  readonly noteAtEnd?: () => string | undefined;
+}
+
+/** How answers are filled in. Throws UsageError where a table has no column for them: all of it would be bought. */
+export function toFilling(
+  { onlyMissing }: RowsOptions,
+  { fields = [], fill: toFill }: ListOf,
+  into: string,
+  input: RowInput,
+  { leadHeaders = [] }: RecordColumns,
+): Filling {
+  const { columns, format, head, source, what } = input;
+  const names = namesIn(input);
+  const records = head.flatMap(({ record }) => record ?? []);
+  const fill = toFill?.(into, { isTable: format === 'csv', names, headers: leadHeaders, head: records });
+  if (fill === undefined) return {};
+  const there = fill.there.map((name) => `"${name}"`).join(', ');
+  if (!onlyMissing) {
+    const hasEmpty = there !== '' && records.some((record) => !fill.isKept(record));
+    const note = `${what} has rows without ${there}: with --only-missing, only these are bought, and filled in there.`;
+    return { note: hasEmpty ? note : undefined };
+  }
+  if (columns !== undefined && columns.length > 0 && there === '') {
+    const wanted = fields.length === 0 ? [into] : fields;
+    throw toNoColumn(what, wanted, contactCandidatesIn(columns, into), fields.length === 0);
+  }
+  let marked = 0;
+  return {
+    fill,
+    rows: {
+      isKept(record: JsonText) {
+        const isKept = fill.isKept(record);
+        if (!isKept && fill.hasMark(record)) marked++;
+        return isKept;
+      },
+      source: {
+        ...source,
+        // Rows may be looked at before that.
+        take() {
+          marked = 0;
+          return source.take();
+        },
+      },
+    },
+    noteAtEnd: () =>
+      marked === 0
+        ? undefined
+        : `${countOf(marked, 'row')} ${plural(marked, 'has', 'have')} a word such as "n/a" or "-" in ${there}: it counts as missing.`,
+  };
+}
+
+function toNoColumn(
+  what: string,
+  wanted: readonly string[],
+  candidates: readonly string[],
+  canBeNamed: boolean,
+): UsageError {
+  const named = candidates.map((name) => `--into ${shellWord(name)}`).join(' or ');
+  const toName = named === '' ? 'Name the column with --into' : `If it is another column: ${named}`;
+  return new UsageError(
+    `--only-missing: ${what} has no column ${wanted.map((name) => `"${name}"`).join(', ')} in which an answer could be missing`,
+    canBeNamed
+      ? `${toName}. To buy all rows, leave out --only-missing.`
+      : 'To buy all rows, leave out --only-missing.',
+  );
+}

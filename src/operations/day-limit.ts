@@ -1,0 +1,258 @@
+import { fromWallTime, toMinutes, type Zone } from '../clock.ts';
+import type { Context } from '../context.ts';
+import { LeadpipeError } from '../errors.ts';
+import { isLocked } from '../files/folder-lock.ts';
+import type { Buyer } from './buyer.ts';
+import type { Cost, UnknownCost } from './journal/entries.ts';
+import { folderOf } from './journal/folders.ts';
+import type { IndexLine } from './journal/index-lines.ts';
+import { createJournals } from './journal/journal-file.ts';
+import { type IndexContext, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
+import { countRows } from './journal/stored-rows.ts';
+import { rowsOf } from './kinds/kinds.ts';
+import { readOperation } from './known-operations.ts';
+import { costOf } from './operation.ts';
+import {
+  creditsOf,
+  exact,
+  missingPrice,
+  nothing,
+  type PriceName,
+  type Prices,
+  priced,
+  sumOf,
+  times,
+} from './prices.ts';
+import { createSpending, type Spending } from './spending.ts';
+import { countOf, plural } from './wording.ts';
+
+/*
+ * `max_credits_per_day`. What has ended counts with what it has cost at most, and what is active with what it can cost, each on the day on which it was
+ * sent. All of it is added up from the lines of the index.
+ */
+
+/** A purchase of which it is not known what it can have cost. */
+interface UnknownPurchase {
+  readonly op: string;
+  readonly kind: string;
+  readonly time: string;
+  readonly why: UnknownCost;
+}
+
+type MoneyLine = Extract<IndexLine, { is: 'begun' | 'reserved' | 'ended' }>;
+
+/** What counts for a day: of which time, and how much. */
+interface Counted {
+  readonly time: string;
+  readonly cost: Cost;
+}
+
+/** What all purchases since midnight have cost at most, by today's prices. `unknown` are those that are not in it, newest first. Throws LocalIoError. */
+export async function usedToday(
+  index: OperationIndex,
+  prices: Prices,
+  context: IndexContext & Pick<Context, 'zone'>,
+): Promise<{ readonly credits: number; readonly unknown: readonly UnknownPurchase[] }> {
+  const today = dayOf(context.clock.now(), context.zone);
+  const midnight = fromWallTime(`${today}T00:00`, context.zone).getTime();
+  const lines = new Map<string, MoneyLine[]>();
+  const unknown: UnknownPurchase[] = [];
+  let credits = 0;
+  for (const line of index.newest()) {
+    if (line.is !== 'begun' && line.is !== 'reserved' && line.is !== 'ended') continue;
+    const { op } = line;
+    const later = lines.get(op) ?? [];
+    if (line.is !== 'begun') {
+      lines.set(op, [line, ...later]);
+      continue;
+    }
+    lines.delete(op);
+    for (const { cost, time } of await countedOf([line, ...later], line.kind, context)) {
+      if (!(Date.parse(time) >= midnight)) continue;
+      const known = priced(cost, prices);
+      credits = exact(credits + known.credits);
+      if (known.unknown !== undefined) unknown.push({ op, kind: line.kind, time, why: known.unknown });
+    }
+  }
+  return { credits, unknown };
+}
+
+/** What one operation counts, from its lines in their order: where it has said what it has cost, that stands in place of what it could cost. */
+async function countedOf(
+  lines: readonly MoneyLine[],
+  kind: string,
+  context: IndexContext,
+): Promise<readonly Counted[]> {
+  const counted: Counted[] = [];
+  let open: Counted[] = [];
+  let soFar = nothing;
+  const settle = (spent: Cost): void => {
+    const { time = '' } = open.at(-1) ?? counted.at(-1) ?? {};
+    counted.push({ time, cost: minus(spent, soFar) });
+    open = [];
+    soFar = spent;
+  };
+  for (const line of lines) {
+    if (line.is === 'ended') settle(line.spent ?? nothing);
+    else if (line.worst !== undefined) {
+      open.push({ time: line.time, cost: line.worst });
+      // It was counted before, and is sent again, which may be the first time that the service gets it.
+      if (line.is === 'reserved' && line.moved !== undefined) soFar = minus(soFar, line.moved);
+    }
+  }
+  const [{ op } = { op: '' }] = lines;
+  if (open.length > 0 && rowsOf(kind) !== undefined && !isLocked(folderOf(context.directories.state, op))) {
+    // A list that was killed has sent these rows, and no others.
+    const spent = await readSpent(context, op).catch(() => undefined);
+    if (spent !== undefined) settle(spent);
+  }
+  return [...counted, ...open];
+}
+
+/** What the rows that a list has sent have cost at most. */
+async function readSpent(context: IndexContext, op: string): Promise<Cost | undefined> {
+  const operation = await readOperation(createJournals(context.directories.state), op);
+  return operation && costOf(operation, (await countRows(operation.folder)).sent);
+}
+
+/** Pure: never below nothing. */
+function minus(cost: Cost, earlier: Cost): Cost {
+  const { unknown } = sumOf([cost, times(earlier, -1)]);
+  const isKnown = unknown === undefined || (unknown !== 'rows' && unknown.units <= 0);
+  return { credits: exact(Math.max(0, cost.credits - earlier.credits)), ...(isKnown ? {} : { unknown }) };
+}
+
+/** Pure: the day at this place, such as 2026-11-27. */
+export function dayOf(time: Date, zone: Zone): string {
+  return toMinutes(time, zone).slice(0, 10);
+}
+
+/** The limit of the day. Undefined where there is none, or nothing costs. Throws `credits` where the worst case is not known. */
+function limitOf({ connection, context }: Buyer, worst: Cost) {
+  const { max_credits_per_day: limit } = connection.settings;
+  if (limit === undefined || connection.origin === 'local') return undefined;
+  const setting = missingPrice(worst);
+  if (setting !== undefined) throw toUnknownPrice(setting);
+  return {
+    limit,
+    /** What is left of it. Throws `credits` where it is not known what a purchase of today can have cost. */
+    async leftIn(index: OperationIndex): Promise<number> {
+      const { credits, unknown } = await usedToday(index, connection.settings, context);
+      const [first] = unknown;
+      if (first === undefined) return exact(Math.max(0, limit - credits));
+      throw toUnknownDay(first, limit, context.zone);
+    },
+  };
+}
+
+/**
+ * Refuses what could bring the sum of the day above its limit. Undefined where there is no limit, or nothing costs. Throws `credits` where the worst
+ * case is not known.
+ */
+export function toDayCheck(
+  buyer: Buyer,
+  worst: Cost,
+): ((index: OperationIndex, more: Cost) => Promise<void>) | undefined {
+  const day = limitOf(buyer, worst);
+  if (day === undefined) return undefined;
+  return async (index, { credits }) => {
+    const left = await day.leftIn(index);
+    if (credits <= left) return;
+    throw refused(
+      `this can cost ${countOf(credits, 'credit')}, but only ${areOf(left)} left of the ${day.limit} for today; nothing was bought`,
+      'over_limit',
+      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: credits, left },
+    );
+  };
+}
+
+/** How many rows of an input whose rows can't be counted are counted for the day before they come: the rest is left to other purchases. */
+const rowsAhead = 25;
+
+/**
+ * The limit for the rows of a list, those that earlier runs have sent too: that of the run or, where the day leaves less, what is counted for
+ * the day: `rest` rows or, where they can't be counted, a few at first (`extendRowLimit`). So an input that grows meanwhile buys no more than
+ * was counted. `toDayCheck` refuses what other processes begin at the same time.
+ */
+export async function findRowLimit(
+  buyer: Buyer,
+  { each, sent, rest }: { readonly each: Cost; readonly sent: number; readonly rest: number | undefined },
+  reader: Reader,
+): Promise<Spending | undefined> {
+  const { spending } = buyer;
+  const price = creditsOf(each);
+  // A price that is not known is refused by `toDayCheck`.
+  if (price === null) return spending;
+  const day = limitOf(buyer, each);
+  if (day === undefined) return spending;
+  const left =
+    rest === undefined
+      ? Math.min(await day.leftIn(await reader.openIndex()), rowsAhead * price)
+      : rest * price;
+  const max = exact(sent * price + left);
+  return spending !== undefined && spending.limit <= max
+    ? spending
+    : createSpending(max, 'max_credits_per_day');
+}
+
+/**
+ * Counts some more rows of such an input for the day with `reserve`, and raises the limit of the rows by that, up to the one of the run. False where
+ * nothing more can be bought. Throws LocalIoError.
+ */
+export async function extendRowLimit(
+  buyer: Buyer,
+  limit: Spending,
+  each: Cost,
+  reserve: (cost: Cost) => Promise<void>,
+): Promise<boolean> {
+  const { context, spending } = buyer;
+  const day = limitOf(buyer, each);
+  if (day === undefined) return false;
+  const ofRun = exact((spending?.limit ?? Number.POSITIVE_INFINITY) - limit.limit);
+  if (ofRun <= 0 && spending !== undefined) limit.become(spending);
+  const left = await day.leftIn(await openIndex(context));
+  const credits = exact(Math.min(rowsAhead * each.credits, ofRun, left));
+  if (credits < each.credits) return false;
+  try {
+    await reserve({ credits });
+  } catch (error) {
+    // Another process was faster.
+    if (error instanceof LeadpipeError && error.outcome === 'credits') return false;
+    throw error;
+  }
+  limit.become({ ...limit, limit: exact(limit.limit + credits) });
+  return true;
+}
+
+function toUnknownDay({ op, kind, time, why }: UnknownPurchase, limit: number, zone: Zone): LeadpipeError {
+  const which = `${kind} of ${toMinutes(new Date(time), zone).slice(11)} (${op})`;
+  const words = why === 'rows' ? 'it is not known how many rows' : 'it is not known what';
+  const has = why === 'rows' ? 'has bought' : 'has cost';
+  return refused(
+    `${words} ${which} ${has}, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
+    'price_unknown',
+    { is: 'unpriced_day', operationId: op, setting: why === 'rows' ? undefined : why.setting },
+  );
+}
+
+export function toUnknownPrice(setting: PriceName): LeadpipeError {
+  return refused(
+    `nothing was bought: leadpipe can't tell what this costs, because the setting ${setting} is not set`,
+    'price_unknown',
+    { is: 'price_unknown', setting },
+  );
+}
+
+/** A purchase that is refused here, before anything is sent. */
+export function refused(
+  message: string,
+  type: string,
+  facts: NonNullable<LeadpipeError['details']['facts']>,
+): LeadpipeError {
+  return new LeadpipeError('credits', message, { type, charged: 'no', facts });
+}
+
+/** Pure: `1 is`, `2 are`. */
+export function areOf(credits: number): string {
+  return `${credits} ${plural(credits, 'is', 'are')}`;
+}

@@ -1,0 +1,153 @@
+import { rm } from 'node:fs/promises';
+import { digestOf } from '../digest.ts';
+import { ConfigurationError } from '../errors.ts';
+import { type Addition, isAdded } from '../files/addition.ts';
+import { targetOf } from '../files/target.ts';
+import type { Records } from '../json/text.ts';
+import type { Delivery, OpenDelivery } from './delivery.ts';
+import { entry, type JournalEntry } from './journal/entries.ts';
+import { openReceived, readReceived } from './journal/received.ts';
+import { kindOf } from './kinds/kinds.ts';
+import type { Plan, Run } from './run-state.ts';
+
+export type Output = ReturnType<typeof createOutput>;
+
+/** How often a run says how much it has printed, in milliseconds: a stream can bring a hundred batches in a second. */
+const printedMs = 1000;
+
+/**
+ * The output of a run, which is printed from what is stored: opened, given what earlier runs have received, written, put into its place. `note` writes into
+ * the journal what survives this process, and `append` what survives a power cut.
+ */
+export function createOutput(
+  run: Pick<Run, 'buyer' | 'folder' | 'journal' | 'operation' | 'operationId' | 'order'> & {
+    received: Run['received'];
+  },
+  open: OpenDelivery,
+  { stored = Number.POSITIVE_INFINITY, toPrinted }: Pick<Plan<unknown>, 'stored' | 'toPrinted'>,
+  {
+    append,
+    note,
+  }: {
+    readonly append: (entry: JournalEntry) => Promise<void>;
+    readonly note: (entry: JournalEntry) => void;
+  },
+) {
+  const { buyer, operation, order } = run;
+  const { clock, directories } = buyer.context;
+  let delivery: Delivery | undefined;
+  let printed = operation?.progress.printed ?? 0;
+  let [notedAt, noted] = [Number.NEGATIVE_INFINITY, printed];
+  let placed: string | undefined;
+
+  const opened = (): Delivery => {
+    if (delivery === undefined) throw new Error('the output is not open');
+    return delivery;
+  };
+
+  async function announce(file: string): Promise<void> {
+    if (run.operationId === undefined) return;
+    note(entry.part(file));
+  }
+
+  async function deliver(records: Records): Promise<void> {
+    const to = opened();
+    if (records.length > 0) await to.write(records);
+    if (!to.isPipe) return;
+    printed += records.length;
+    const now = clock.monotonic();
+    if (now - notedAt >= printedMs) notePrinted(now);
+  }
+
+  /** What is printed twice because this can't be written down does no harm. */
+  function notePrinted(now = 0): void {
+    if (run.operationId === undefined || printed === noted) return;
+    try {
+      note(entry.printed(printed));
+      [notedAt, noted] = [now, printed];
+    } catch {
+      notedAt = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Prints what is stored. Standard output gets what it has not got before. Returns how far that is in the file. */
+  async function printReceived(folder: string) {
+    let left = opened().isPipe ? printed : 0;
+    let from = 0;
+    const reading = readReceived(folder, damagedRecord, stored);
+    for (;;) {
+      const step = await reading.next();
+      if (step.done) return step.value;
+      const all = toPrinted?.(step.value, from) ?? step.value.flatMap((one) => (one.isNew ? [one.text] : []));
+      from += step.value.length;
+      const rest = all.slice(left);
+      left = Math.max(0, left - all.length);
+      if (rest.length > 0) await deliver(rest);
+    }
+  }
+
+  async function isAddedBefore(): Promise<boolean> {
+    const { options, output } = order.terms;
+    if (options.append !== true || output === null || operation === undefined) return false;
+    const target = await targetOf(output);
+    const last = operation.additions.findLast((addition) => addition.output === target);
+    return last !== undefined && (await isIn(last, directories.state));
+  }
+
+  return {
+    opened,
+    deliver,
+    isAddedBefore,
+    async open(): Promise<void> {
+      delivery = await open(run.operationId, announce);
+    },
+    /** Begins with all that earlier runs have received, and opens it for more. */
+    async printStored(): Promise<void> {
+      const { folder, journal } = run;
+      const keeps = kindOf(order.kind)?.keeps;
+      if (folder === undefined || (keeps !== 'leads' && keeps !== 'answer')) return;
+      const known = operation && keeps === 'leads' ? await printReceived(folder) : undefined;
+      run.received = await openReceived(folder, journal, known);
+      // This run's own file has all of that now.
+      if (known !== undefined && !opened().isPipe) await removeFiles(operation?.files ?? []);
+    },
+    async place(isPartial?: boolean): Promise<void> {
+      const to = opened();
+      if (await isAddedBefore()) await removeFiles([await to.cut()]);
+      else {
+        const target = await to.finish(isPartial, (addition) => append(entry.adding(addition)));
+        placed = target && digestOf(target);
+      }
+      await removeFiles(operation?.files ?? []);
+    },
+    /** What the last entries say of the output. */
+    told(): JournalEntry[] {
+      const told = placed === undefined ? [] : [entry.placed(placed)];
+      placed = undefined;
+      return told;
+    },
+    async close(): Promise<void> {
+      if (delivery?.isPipe) notePrinted();
+      await delivery?.cut();
+    },
+  };
+}
+
+/** Whether these rows are in their file. */
+async function isIn(addition: Addition, stateDir: string): Promise<boolean> {
+  if (await isAdded(addition)) return true;
+  if (addition.note === undefined) return false;
+  const { folderOfDatabases, hasNote } = await import('../files/database-rows.ts');
+  return await hasNote(addition.output, addition.note, folderOfDatabases(stateDir));
+}
+
+/** Removes files that runs of an operation have made beside their outputs, and which no other run uses. */
+export async function removeFiles(files: readonly (string | undefined)[]): Promise<void> {
+  // One that can't be removed is in no one's way.
+  for (const file of files) if (file !== undefined) await rm(file, { force: true }).catch(() => undefined);
+}
+
+/** The error of a stored record that can't be read: without it, the rest would look complete. */
+function damagedRecord(line: number, path: string): never {
+  throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
+}

@@ -1,0 +1,65 @@
+import type { JsonText } from '../json/text.ts';
+import { readReceived, sizeOfReceived } from './journal/received.ts';
+import { hasRows, readStoredAnswers } from './journal/stored-rows.ts';
+import { isKept, kinds, recordsOf, rowsOf } from './kinds/kinds.ts';
+import type { Operation } from './operation.ts';
+
+/** Whether anything that an operation has received is stored. A complete search without leads has an answer, too. */
+export async function isStored({ folder, intent, isComplete }: Operation): Promise<boolean> {
+  if (rowsOf(intent.command) !== undefined) return hasRows(folder);
+  const size = await sizeOfReceived(folder);
+  return isKept(intent.command) && size !== undefined && (size > 0 || isComplete);
+}
+
+/**
+ * The records that an operation has delivered, some at a time: its leads, or those in its answers; none where nothing is stored. `damaged` gets each one that can't be read. Throws LocalIoError, and when `signal` aborts.
+ */
+export async function* readStored(
+  operation: Operation,
+  signal: AbortSignal,
+  damaged: () => void = () => {},
+): AsyncGenerator<readonly JsonText[]> {
+  const { folder, intent } = operation;
+  const { command } = intent;
+  const row = rowsOf(command);
+  if (row !== undefined) {
+    for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(row, answer, signal);
+    return;
+  }
+  for await (const records of readReceived(folder, damaged)) {
+    const texts = records.flatMap(({ isNew, text }) => (isNew ? [text] : []));
+    if (!isKept(command) || kinds[command].keeps === 'leads') yield texts;
+    else for (const answer of texts) yield await recordsOf(command, answer, signal);
+  }
+}
+
+/** The whole answers of an operation, as they came: of a list with the request ID of each. Throws as `readStored`. */
+export async function* readWhole(operation: Operation): AsyncGenerator<{
+  readonly answer: JsonText;
+  readonly requestId?: JsonText;
+}> {
+  const { folder, intent } = operation;
+  if (rowsOf(intent.command) !== undefined) {
+    yield* readStoredAnswers(folder);
+    return;
+  }
+  for await (const records of readReceived(folder, () => {}))
+    for (const { text } of records) yield { answer: text };
+}
+
+/** Records from a position on, and the number of all. */
+export async function sliceOf(
+  all: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
+  from: number,
+  max: number,
+) {
+  const records: JsonText[] = [];
+  let count = 0;
+  for await (const some of all) {
+    for (const record of some) {
+      if (count >= from && records.length < max) records.push(record);
+      count++;
+    }
+  }
+  return { records, count };
+}
