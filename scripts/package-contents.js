@@ -17,3 +17,15 @@ export function toContentFaults(paths) {
     ...others.map((path) => `${path} does not belong there`),
   ];
 }
+
+/** Stands in package.json, under `repository`, for the repository that a version is published from. */
+const placeholder = 'OWNER/leadpipe';
+
+/** Pure: the package.json of a version that is published from this repository, such as `acme/leadpipe`. */
+export function toPublished(source, repository) {
+  if (!/^[\w.-]+\/[\w.-]+$/.test(repository))
+    throw new Error(`"${repository}" is not the owner and the name of a repository`);
+  const fields = JSON.parse(source.replace(placeholder, repository));
+  const address = `https://github.com/${repository}`;
+  return `${JSON.stringify({ ...fields, homepage: `${address}#readme`, bugs: `${address}/issues` }, null, 2)}\n`;
+}

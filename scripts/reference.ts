@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, outcomesOf } from '../src/cli/help.ts';
 import { optionFactsOf } from '../src/cli/options/facts.ts';
-import { takesValue } from '../src/cli/options/leading.ts';
+import { optionsOf, takesValue } from '../src/cli/options/leading.ts';
 
 /** What the value of an option is, by the name that it has in the usage. The others are texts. */
 const types = {
@@ -30,7 +30,7 @@ export function toReference(command: Command): object {
     description: command.description(),
     usage: `${nameOf(command)} ${command.usage()}`,
     arguments: command.registeredArguments.map(toArgument),
-    options: command.createHelp().visibleOptions(command).map(toOption),
+    options: optionsOf(command).map(toOption),
     exit_codes: toExitCodes(outcomesOf(command)).map(({ code, meaning }) => ({ code, meaning })),
     output: {
       shape: help?.output ?? [],

@@ -7,17 +7,21 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { toContentFaults } from './package-contents.js';
+import { toContentFaults, toPublished } from './package-contents.js';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'release');
 const isDryRun = process.argv.includes('--dry-run');
-const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest = join(root, 'package.json');
+const source = readFileSync(manifest, 'utf8');
+const { name, version } = JSON.parse(source);
+const { GITHUB_REPOSITORY: repository } = process.env;
+if (!repository && !isDryRun) fail('set GITHUB_REPOSITORY to the owner and the name of the repository');
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 // npm builds it first, by `prepack`; what that prints is no JSON.
-const packed = npm(['pack', '--json', '--pack-destination', folder]);
+const packed = packPublished();
 const [{ files, filename, size }] = JSON.parse(packed.slice(packed.search(/^\[/m)));
 const tarball = join(folder, filename);
 checkContents();
@@ -36,6 +40,16 @@ if (isDryRun) {
   console.log(
     `\nNothing was published: that needs a token, or the workflow release.yml on a tag v${version}.`,
   );
+}
+
+/** Packs with the repository in package.json, which is afterwards as it was. Returns what npm says of it. */
+function packPublished() {
+  try {
+    if (repository) writeFileSync(manifest, toPublished(source, repository));
+    return npm(['pack', '--json', '--pack-destination', folder]);
+  } finally {
+    writeFileSync(manifest, source);
+  }
 }
 
 /** Nothing that a run needs is missing, and nothing is there that was left lying about, or tells of this machine. */

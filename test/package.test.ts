@@ -36,6 +36,20 @@ describe('the package', () => {
     ]);
   });
 
+  it('names the repository that it is published from, and until then has one placeholder', async () => {
+    const { toPublished } = await import(join(root, 'scripts/package-contents.js'));
+    const source = readFileSync(join(root, 'package.json'), 'utf8');
+    expect(source.match(/OWNER/g)).toHaveLength(1);
+    const published = toPublished(source, 'acme/leads');
+    expect(JSON.parse(published)).toEqual({
+      ...JSON.parse(source),
+      repository: { type: 'git', url: 'git+https://github.com/acme/leads.git' },
+      homepage: 'https://github.com/acme/leads#readme',
+      bugs: 'https://github.com/acme/leads/issues',
+    });
+    expect(() => toPublished(source, 'acme')).toThrow('is not the owner and the name');
+  });
+
   it('goes on to the checks where the programs that some tests drive could not be installed', () => {
     const folder = temporaryFolder();
     for (const [name, script] of Object.entries({ 'apt-get': 'exit 100', id: 'echo 0' })) {

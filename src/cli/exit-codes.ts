@@ -64,6 +64,11 @@ export const readOutcomes: readonly Outcome[] = [...freeOutcomes, 'no_result', '
 /** How every paid request can end; some commands add to this. */
 export const paidOutcomes: readonly Outcome[] = [...freeOutcomes, 'credits', 'no_result', 'unknown'];
 
+/** Pure: the ways to end that only some commands have. The topic exit-codes explains the others. */
+export function toOwnOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
+  return outcomes.filter((outcome) => !freeOutcomes.includes(outcome));
+}
+
 export function exitCodeOf(outcome: Outcome): number {
   return exitCodes[outcome].code;
 }

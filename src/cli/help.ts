@@ -1,7 +1,9 @@
 import { type Command, Help, type Option } from 'commander';
 import type { Outcome } from '../errors.ts';
 import type { PriceName } from '../operations/prices.ts';
-import { toExitCodes } from './exit-codes.ts';
+import { toExitCodes, toOwnOutcomes } from './exit-codes.ts';
+import { optionFactsOf } from './options/facts.ts';
+import { optionsOf } from './options/leading.ts';
 
 /** What a command's help and the manual page say below its options. */
 export interface CommandHelp {
@@ -27,9 +29,10 @@ export interface HelpList {
   readonly rows: readonly (readonly [name: string, meaning: string])[];
 }
 
-/** Headings of the options that several commands share. `help options` has them in one place. */
+/** Headings of the options that several commands share. `help options` explains them in one place. */
 export const groups = {
   list: 'Many at once, with --input:',
+  task: 'The task:',
   output: 'Output:',
   buying: 'Buying:',
   connection: 'Connection:',
@@ -41,6 +44,7 @@ export const topics = {
   environment: 'variables and files that leadpipe reads, and which one is used',
   'exit-codes': 'how a command can end, and what to do then',
   formats: 'table, JSONL, CSV …; JSONL and --json-errors for programs',
+  'local-service': 'switches and API keys of `leadpipe serve`',
   money: 'what costs credits, and how not to pay too much, or twice',
   options: 'the options that several commands take',
 } as const;
@@ -80,6 +84,25 @@ export function outcomesOf(command: Command): readonly Outcome[] {
 
 export function isShared({ helpGroupHeading }: Option): boolean {
   return Object.values<string | undefined>(groups).includes(helpGroupHeading);
+}
+
+/** Pure: whether the help of its command explains this option. It names the others, and `help options` explains them. */
+export function isExplained(option: Option): boolean {
+  return !isShared(option) || optionFactsOf(option).common === true;
+}
+
+/** Pure: the items of a help by heading, as commander groups them, but with all shared options under one heading, except those for lists. */
+export function groupShared<Item extends Command | Option>(
+  all: Item[],
+  shown: Item[],
+  headingOf: (item: Item) => string,
+): Map<string, Item[]> {
+  const isMerged = (heading: string): boolean =>
+    heading !== groups.list && Object.values<string>(groups).includes(heading);
+  return new Help().groupItems(all, shown, (item) => {
+    const heading = headingOf(item);
+    return isMerged(heading) ? 'Shared options:' : heading;
+  });
 }
 
 /** Pure: a topic of `help`, for a terminal with this many columns. */
@@ -124,20 +147,31 @@ export function toCostText({ settings, text }: NonNullable<CommandHelp['cost']>)
 
 function toHelpText(command: Command, help: CommandHelp, width: number): string {
   const helper = createHelper(width);
-  const filled = (lines: readonly string[]): string[] =>
-    lines.map((line) => `  ${helper.boxWrap(line, width - 4).replaceAll('\n', '\n    ')}`);
+  const hanging = (line: string, columns: number): string =>
+    helper.boxWrap(line, width - columns - 2).replaceAll('\n', `\n${' '.repeat(columns + 2)}`);
+  const filled = (lines: readonly string[]): string[] => lines.map((line) => `  ${hanging(line, 2)}`);
   const { cost, examples, lists = [], output = [], remarks = [] } = help;
   const csv = toColumnsText(help);
-  const codes = toExitCodes(outcomesOf(command));
+  const codes = toExitCodes(toOwnOutcomes(outcomesOf(command)));
+  const named = optionsOf(command).filter((option) => !isExplained(option));
+  const more = `More options (leadpipe help options explains them): ${named.map(({ long }) => long).join(', ')}`;
   return [
+    ...(named.length === 0 ? [] : ['', hanging(more, 0)]),
     ...lists.flatMap((list) => ['', ...listLines(helper, list)]),
     '',
     'Examples:',
     ...examples.map((line) => `  $ ${line.replaceAll('\n', '\n    ')}`),
     ...(output.length === 0 ? [] : ['', 'Output shape:']),
     ...filled([...output, ...(csv === '' ? [] : [`csv: ${csv}`])]),
-    ...(cost === undefined ? [] : ['', 'Cost:', ...filled([toCostText(cost)])]),
-    ...(codes.length === 0 ? [] : ['', 'Exit codes:']),
+    ...(cost === undefined ? [] : ['', hanging(`Cost: ${toCostText(cost)}`, 0)]),
+    ...(command.parent === null
+      ? []
+      : [
+          '',
+          codes.length === 0
+            ? 'Exit codes: see leadpipe help exit-codes'
+            : 'Exit codes (leadpipe help exit-codes has all of them):',
+        ]),
     ...codes.map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`),
     ...remarks.flatMap((remark) => ['', helper.boxWrap(remark, width)]),
   ].join('\n');

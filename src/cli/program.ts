@@ -6,14 +6,16 @@ import {
   addHelp,
   type CommandHelp,
   defaultWidth,
+  groupShared,
+  isExplained,
   minWidthToWrap,
   topicNames,
   topics,
   toTopicText,
 } from './help.ts';
 import type { Ran } from './messages/hints.ts';
-import { toOptionText } from './options/facts.ts';
-import { toCommandFirst } from './options/leading.ts';
+import { toOptionText, withFacts } from './options/facts.ts';
+import { optionsOf, toCommandFirst } from './options/leading.ts';
 
 type Load = () => Promise<{ createCommand(context: Context): Command }>;
 
@@ -99,10 +101,14 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      const isJson = action.args.some((word) => word.trimStart().startsWith('{'));
-      if (isJson || (action.args.length > 0 && !fits(action))) {
-        const { toCorrection, toPasted } = await import('./messages/corrected.ts');
-        const correction = toPasted(action, argv) ?? (fits(action) ? undefined : toCorrection(action, argv));
+      // A request in JSON, or a hyphen that a chat has changed.
+      const isOdd = action.args.some((word) => /^(?:\s*\{|[^\0-\x7f])/.test(word));
+      if (isOdd || (action.args.length > 0 && !fits(action))) {
+        const { toCorrection, toPasted, toUnchanged } = await import('./messages/corrected.ts');
+        const correction =
+          toPasted(action, argv) ??
+          toUnchanged(action, argv, fits(action)) ??
+          (fits(action) ? undefined : toCorrection(action, argv));
         if (correction !== undefined) throw correction;
       }
       if (ran.options.summary === undefined) return;
@@ -153,6 +159,8 @@ export async function createProgram(context: Context, words: readonly string[] =
       argumentDescription: ({ description: text }) => text,
       subcommandTerm: (command) => command.name(),
       minWidthToWrap,
+      visibleOptions: (command) => optionsOf(command).filter(isExplained),
+      groupItems: groupShared,
       optionDescription: toOptionText,
     })
     .configureOutput({
@@ -176,7 +184,8 @@ function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent).helpCommand(false);
   // Below the last of its options, in whatever group that is.
   const last = command.options.at(-1)?.helpGroupHeading;
-  if (last !== undefined) command.addHelpOption(new Option(helpFlags, helpText).helpGroup(last));
+  if (last !== undefined)
+    command.addHelpOption(withFacts(new Option(helpFlags, helpText), { common: true }).helpGroup(last));
   for (const sub of command.commands) adopt(command, sub);
 }
 

@@ -1,4 +1,6 @@
 import type { Charged } from '../errors.ts';
+import { localKeys } from '../local-service/keys.ts';
+import { switchTable } from '../local-service/switches.ts';
 import { keptDays } from '../operations/journal/retention.ts';
 import { isPaid, kinds } from '../operations/kinds/kinds.ts';
 import { type Format, formats } from '../output/writer.ts';
@@ -7,6 +9,7 @@ import { groups, type Topic, type TopicName } from './help.ts';
 import { toOptionText } from './options/facts.ts';
 import { createRowsOptions } from './options/rows-options.ts';
 import { sharedOptions } from './options/shared-options.ts';
+import { readingOptions, waitingOptions } from './options/task-options.ts';
 import { summaryMembers } from './summary.ts';
 
 const textOrNull = { type: ['string', 'null'] };
@@ -39,6 +42,8 @@ const meanings: Readonly<Record<Format, string>> = {
 
 const shared = [
   ...createRowsOptions('the name of the field'),
+  ...waitingOptions,
+  ...readingOptions,
   ...sharedOptions.records,
   ...sharedOptions.paid,
   ...sharedOptions.connection,
@@ -99,7 +104,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   formats: [
     'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
     { heading: 'Formats', rows: formats.map((format) => [format, meanings[format]]) },
-    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
+    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. Of people, first_name and last_name are columns too. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
     {
       heading: 'For programs',
       rows: [
@@ -128,6 +133,20 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
     { lines: summarySchemaLines() },
   ],
+  'local-service': [
+    'The local service of --local and `leadpipe serve` has the interface of the real service. Its switches change what the interface leaves open, and prices, speed and limits: leadpipe serve --set price_search=2 --set batch_size=5',
+    {
+      heading: 'Switches and their defaults',
+      rows: Object.entries(switchTable).map(([name, row]) => [
+        `${name}=${row.default}`,
+        'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,
+      ]),
+    },
+    {
+      heading: 'API keys that it accepts or refuses',
+      rows: localKeys.map(({ key, description }) => [key, description]),
+    },
+  ],
   money: [
     `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. All other commands are free. With --local, everything is free.`,
     {
@@ -150,7 +169,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
         ['--only-new', 'leaves out leads that earlier runs on this machine delivered'],
       ],
     },
-    'The service does not show its other prices. Set yours, so that leadpipe knows the most that something can cost: leadpipe config set price.contact.email 5. `leadpipe config --help` lists these settings (price.*).',
+    'The service does not show its other prices. Set yours, so that leadpipe knows the most that something can cost: leadpipe config set price.contact.email=5 price.contact.phone=10. `leadpipe config --help` lists these settings (price.*).',
     `Nothing is bought twice by accident. Each purchase has an idempotency key, and the service charges such a key only once; when leadpipe tries again, it uses the same one. Answers and leads are stored before they are printed, and stay for ${keptDays.answers} days; the record of a purchase stays for ${keptDays.operations} days, and what it cost for ${keptDays.costs}. (--no-history stores only what it cost.) After a crash, run \`leadpipe resume\`: it buys only the rest. With -o or --run you can also run the same command again. Without them you pay for everything again. If a command has finished, running it again is a new purchase.`,
     {
       heading: 'After you bought',
@@ -170,7 +189,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     },
   ],
   options: [
-    'Several commands take these options. They can stand before or after the command. The help of a command explains those that it takes.',
+    'Several commands take these options. They can stand before or after the command. The help of a command explains the most common ones, and names the others that it takes.',
     ...Object.values(groups).map((group) => ({
       heading: group.replace(/:$/, ''),
       rows: shared

@@ -4,7 +4,7 @@ import type { Column, Layout } from './layout.ts';
 
 /**
  * The columns that the user chose. A name that is the header of a column means that column: of CSV first, then of what a screen shows
- * (`shown`). Any other is a dot path. `found` gets for each name whether any record had it.
+ * (`shown`), then of what is only offered. Any other is a dot path. `found` gets for each name whether any record had it.
  */
 export function chosenLayout(
   given: readonly string[],
@@ -12,7 +12,8 @@ export function chosenLayout(
   shown: readonly Column[] = [],
   found = new Map<string, boolean>(),
 ): Layout {
-  const byHeader = new Map([...shown, ...layout.columns].map((column) => [column.header, column]));
+  const all = [...(layout.offered ?? []), ...shown, ...layout.columns];
+  const byHeader = new Map(all.map((column) => [column.header, column]));
   const known = new Set(byHeader.keys());
   const columns = Array.from(new Set(given), (one): Column => {
     const { header, name } = toChosen(one, known);

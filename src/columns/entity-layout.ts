@@ -1,10 +1,12 @@
 import { membersOf, unique } from './columns.ts';
 import type { Column, Layout } from './layout.ts';
+import { namePartColumns } from './name-parts.ts';
 import { enriched, score } from './record-parts.ts';
 
-/** Leads of a search, with the requested enrich fields. */
-export function entityLayout(enrichFields: readonly string[] = []): Layout {
-  return { columns: entityColumns(enrichFields), records: 'leads', enrichFields };
+/** Leads of a search, with the requested enrich fields. Of people, both parts of the name can be chosen. */
+export function entityLayout(enrichFields: readonly string[] = [], type?: string): Layout {
+  const offered = type === 'person' ? namePartColumns('name') : [];
+  return { columns: entityColumns(enrichFields), offered, records: 'leads', enrichFields };
 }
 
 function entityColumns(enrichFields: readonly string[]): Column[] {

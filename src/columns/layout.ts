@@ -20,6 +20,8 @@ export type RecordsName = 'leads' | 'contacts' | 'answers' | 'enriched' | 'items
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
 export interface Layout {
   readonly columns: readonly Column[];
+  /** Columns that are only there where the user chooses them. */
+  readonly offered?: readonly Column[];
   /** All members that records have, where that is known. */
   readonly members?: readonly string[] | undefined;
   readonly records?: RecordsName | undefined;
@@ -64,7 +66,7 @@ export interface TableColumn {
   readonly lines?: number;
   /** Useless when it is cut: it gets its room first, and a longer cell continues in the next lines. */
   readonly keeps?: true;
-  /** On a card, title and detail come first; links and body have no label. */
+  /** On a card, title and detail come first, and have no label. */
   readonly role?: 'title' | 'detail' | 'link' | 'body';
   /** Left out where the other columns would be cut otherwise: the lowest number first, then the leftmost (true counts as 1). */
   readonly yields?: boolean | number;

@@ -48,8 +48,17 @@ function firstLinks(links: JsonText): JsonText[] {
   const [website = [], profile = []] = ['website', 'linkedin_url'].map((name) =>
     withoutBlanks(members.member(name)),
   );
-  const isPerson = profile.some((text) => meaningOf(text).includes('/in/'));
-  return isPerson ? [...profile, ...website] : [...website, ...profile];
+  return isPersonIn(profile) ? [...profile, ...website] : [...website, ...profile];
+}
+
+/** Whether a LinkedIn page of these is that of a person. */
+function isPersonIn(profile: readonly JsonText[]): boolean {
+  return profile.some((text) => meaningOf(text).includes('/in/'));
+}
+
+/** Whether a lead is a person, by its links. */
+export function isPerson(lead: JsonText): boolean {
+  return isPersonIn(withoutBlanks(new JsonView(lead).inner('links')?.member('linkedin_url')));
 }
 
 /** Handles. Deeper down a text may only say of what kind another is, and many leads have that in common. */

@@ -160,19 +160,19 @@ export async function readSettingsFile(configDir: string) {
   return { profile, profiles };
 }
 
-/** Sets a setting of a profile, which is made if it does not exist; undefined removes the setting. Throws as `changeStore`. */
-export async function changeSetting(
+/** Sets settings of a profile, which is made if it does not exist; undefined removes a setting. Throws as `changeStore`. */
+export async function changeSettings(
   context: StoreContext,
   profile: string,
-  setting: SettingName,
-  value: SettingValue | undefined,
+  changes: Readonly<Partial<Record<SettingName, SettingValue | undefined>>>,
 ): Promise<void> {
   await changeStore(context, 'config', (content) => {
     const profiles = isObject(content.profiles) ? content.profiles : {};
     const own = Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
-    if (own === undefined && value === undefined) return content;
+    const isRemoval = Object.values(changes).every((value) => value === undefined);
+    if (own === undefined && isRemoval) return content;
     // JSON leaves out what is undefined.
-    const settings = { ...(isObject(own) ? own : {}), [setting]: value };
+    const settings = { ...(isObject(own) ? own : {}), ...changes };
     return { ...content, profiles: { ...profiles, [profile]: settings } };
   });
 }

@@ -92,7 +92,7 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     lines: 2,
     shrinks: true,
     isSpare: true,
-    ...(column.keeps === undefined ? {} : { keeps: true }),
+    ...(column.keeps !== undefined || isHandle(column) ? { keeps: true } : {}),
     text: (record) => {
       const text = readable(record.find(column.from));
       // JSON is shown as it came.
@@ -102,8 +102,20 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
     value: (record) =>
       column.header === 'score' ? decimalIn(record.find(column.from)) : record.find(column.from),
     ...(column.header === 'score' ? { tone: toneOfScore, keeps: true } : {}),
-    ...(column.inTable === 'yields' ? { yields: true } : {}),
+    ...(isId(column) ? { yields: yieldsFirst } : column.inTable === 'yields' ? { yields: true } : {}),
   }));
+}
+
+/** A cut one is of no use. */
+function isHandle({ header }: Column): boolean {
+  return /^@?(?:user_?name|screen_?name|login|handle)$/i.test(header);
+}
+
+/** Before any other column: people read handles and names, and programs read IDs. */
+const yieldsFirst = 0.5;
+
+function isId({ header }: Pick<Column, 'header'>): boolean {
+  return /(?:^|_)id$/i.test(header);
 }
 
 /**
@@ -111,17 +123,21 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
  * one, so an empty column may be filled later.
  */
 export function listTable(own: readonly TableColumn[], bought: readonly Column[]): TableColumn[] {
-  const title = own.find(({ header }) => header === 'name') ?? own[0];
+  const title = own.find(({ header }) => header === 'name') ?? own.find((column) => !isId(column)) ?? own[0];
   const rest = own.filter((column) => column !== title);
   // Running text is wide, and comes last.
   rest.sort((a, b) => Number(a.role === 'body') - Number(b.role === 'body'));
   const titles = title === undefined ? [] : [title];
   return [
-    ...titles.map(({ shrinks: _, ...column }) => {
+    ...titles.map(({ shrinks: _, yields: _yields, ...column }) => {
       return { ...column, share: undefined, role: 'title' as const, min: 14, max: 32, lines: 3 };
     }),
     ...bought.flatMap((column) =>
-      plainTable([column]).map((one) => ({ ...one, isSpare: column.inTable === 'spare' || undefined })),
+      plainTable([column]).map(({ yields, ...one }) => ({
+        ...one,
+        isSpare: column.inTable === 'spare' || undefined,
+        ...(yields === true ? { yields } : {}),
+      })),
     ),
     ...rest.map((column, at) => ({ ...column, share: undefined, yields: rest.length - at })),
   ];

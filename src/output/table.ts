@@ -160,19 +160,21 @@ function* cardRows(
   }
   for (const column of columns) {
     if (column === titleColumn || column === detailColumn) continue;
+    const label = `${toTerminalText(column.header)}: `;
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
         const isAddress = address !== undefined;
         // If the link can be followed, no one needs to copy the address.
         const parts =
-          links && isAddress ? [cutTo(text, width)] : wrapValue('', text, width, cardLines, isAddress);
+          links && isAddress
+            ? [cutTo(label + text, width)]
+            : wrapValue(label, text, width, cardLines, isAddress);
         for (const part of parts) yield line(part, address);
       }
       continue;
     }
     const text = fullText(column);
     if (text === '') continue;
-    const label = column.role === undefined ? `${toTerminalText(column.header)}: ` : '';
     const isAddress =
       !fits(label + text, width) && (isEmail.test(text) || addressIn(column.value?.(record)) !== undefined);
     for (const part of wrapValue(label, text, width, Math.max(cardLines, column.lines ?? 1), isAddress)) {

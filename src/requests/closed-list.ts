@@ -3,8 +3,21 @@ export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
+/** The names for a message, each of them whole, as many as fit into this many characters; then how many more there are. */
+export function listed(names: readonly string[], max = 300): string {
+  let shown = 1;
+  for (let length = names[0]?.length ?? 0; shown < names.length; shown++) {
+    length += 2 + (names[shown]?.length ?? 0);
+    if (length > max) break;
+  }
+  const more = names.length - shown;
+  const text = names.slice(0, shown).map((name) => (name.length > max ? clip(name) : name));
+  return `${text.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /**
- * The one name with the words of the value, or that begins with it, or that is a few keystrokes away. Undefined where there are several.
+ * The one name with the words of the value, or that begins with it, or that is a few keystrokes away, or whose other word is. Undefined
+ * where there are several.
  */
 export function nearest(
   given: string,
@@ -17,6 +30,7 @@ export function nearest(
     withSameWords(value, allowed, words),
     value.length < 2 ? [] : allowed.filter((one) => one.startsWith(value)),
     mistyped(value, allowed),
+    mistyped(value, Object.keys(words)).flatMap((word) => withSameWords(word, allowed, words)),
   ];
   const near = candidates.find((found) => found.length > 0) ?? [];
   return near.length === 1 ? near[0] : undefined;

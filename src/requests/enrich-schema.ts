@@ -14,17 +14,25 @@ const fieldTypes = ['string', 'number', 'integer', 'boolean'] as const;
 const fieldForm = 'name, name:type or name:type=description';
 
 /**
- * Pure: the schema of fields like `headcount:integer=number of employees`. `given` is the word for a field in messages. Throws UsageError.
+ * Pure: the schema of fields like `headcount:integer=number of employees`, or of several with commas between them: `headcount:integer,city`.
+ * `given` is the word for a field in messages. Throws UsageError.
  */
 export function toFieldSchema(fields: readonly string[], given: string): EnrichSchema {
   const properties = new Map<string, EnrichSchema>();
-  for (const field of fields) {
+  for (const field of fields.flatMap(toFields)) {
     const [name, property] = toProperty(field, given);
     if (properties.has(name)) throw new UsageError(`${given} ${name} is given twice`);
     properties.set(name, property);
   }
   // Made from entries, because a field may be called __proto__.
   return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+/** What follows the first = is the description of the last one, with its commas. */
+function toFields(given: string): string[] {
+  const [names = '', ...description] = given.split(/(?==)/);
+  const fields = names.split(',');
+  return fields.with(-1, [fields.at(-1), ...description].join(''));
 }
 
 function toProperty(field: string, given: string): [name: string, property: EnrichSchema] {

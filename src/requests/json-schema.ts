@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import type { ErrorObject, Options } from 'ajv';
 import { UsageError } from '../errors.ts';
+import { listed } from './closed-list.ts';
 import type { EnrichSchema } from './enrich-schema.ts';
 
 const draft2020 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
@@ -102,8 +103,7 @@ function toDeviations(errors: readonly ErrorObject[]): string[] {
 function toText(error: ErrorObject, whole: string): string {
   const { instancePath, message, params } = error;
   const allowed: unknown = params.allowedValues ?? params.allowedValue ?? params.additionalProperty;
-  const values =
-    allowed === undefined ? '' : ` (${[allowed].flat().map(toValueText).join(', ').slice(0, 200)})`;
+  const values = allowed === undefined ? '' : ` (${listed([allowed].flat().map(toValueText), 200)})`;
   return `${instancePath === '' ? whole : `"${nameOf(error)}"`} ${message}${values}`;
 }
 

@@ -2,6 +2,7 @@ import { limits } from '../contract/limits.ts';
 import type * as wire from '../contract/types.ts';
 import { contactTypes, extractionTypes } from '../contract/types.ts';
 import { UsageError } from '../errors.ts';
+import { clip } from './closed-list.ts';
 import { checkSchemaLimits } from './enrich-schema.ts';
 import { checkPublicUrl } from './public-url.ts';
 import { checkNumber, checkOneOf, checkText, type InputNames } from './within-limits.ts';
@@ -23,6 +24,12 @@ export function toExtractRequest(input: ExtractInput, names: InputNames): wire.E
       : checkText({ ...limits.extractInstruction, trimmed: true }, names.instruction, input.instruction);
   const limit = checkNumber(limits.extractLimit, names.limit, input.limit ?? limits.extractLimit.default);
   const stated = instruction === undefined ? {} : { instruction };
+  if (type.startsWith('github_repo_') && !isRepository(target)) {
+    throw new UsageError(
+      `${names.target} "${clip(target)}" is not a GitHub repository: ${type} needs its owner and its name, or its URL`,
+      'For example: acme/rocket, or https://github.com/acme/rocket.',
+    );
+  }
   if (type !== 'web2list') return { type, target, ...stated, limit };
   if (!instruction) {
     throw new UsageError(
@@ -32,6 +39,13 @@ export function toExtractRequest(input: ExtractInput, names: InputNames): wire.E
   }
   // The service ignores a limit here.
   return { type, target: checkPublicUrl(names.target, target), instruction };
+}
+
+/** Pure: whether a target can be a repository: owner and name, alone or behind a host, which has a point that no owner has. */
+function isRepository(target: string): boolean {
+  const parts = target.replace(/^[a-z+]+:\/\//i, '').split(/[/:]/);
+  const [owner = '', name = ''] = parts[0]?.includes('.') ? parts.slice(1) : parts;
+  return owner !== '' && name !== '';
 }
 
 /** Throws UsageError. */

@@ -71,8 +71,8 @@ export function checkIdempotencyKey(key: string, { idempotency_key: name }: Inpu
 }
 
 /**
- * Checks a value from a closed list. Throws UsageError, which names the allowed values and the nearest of them. `words` are other words for
- * parts of these names, and `meant` other names for whole values.
+ * Checks a value from a closed list. Throws UsageError, which names the nearest of the allowed values, and all of them unless they would bury
+ * that one. `words` are other words for parts of these names, and `meant` other names for whole values.
  */
 export function checkOneOf<Value extends string>(
   name: string,
@@ -86,7 +86,7 @@ export function checkOneOf<Value extends string>(
   const near = Object.hasOwn(meant, value) ? meant[value] : nearest(value, allowed, words);
   throw new UsageError(
     `unknown ${name} "${clip(String(value))}"${near === undefined ? '' : `: did you mean ${near}?`}`,
-    `One of: ${allowed.join(', ')}.`,
+    near !== undefined && allowed.length > 12 ? undefined : `One of: ${allowed.join(', ')}.`,
   );
 }
 

@@ -14,7 +14,7 @@ const maxMessageCharacters = 500;
 /** What the service itself did not say. */
 const foreign: readonly Fault[] = ['redirect', 'gateway', 'gateway_refused', 'garbled', 'undocumented'];
 /** Of these, only what came with the status says what is wrong; of the other refusals it is a detail. */
-const tellsMore: readonly Fault[] = [...foreign, 'invalid', 'internal_error', 'not_enabled'];
+const tellsMore: readonly Fault[] = [...foreign, 'forbidden', 'invalid', 'internal_error', 'not_enabled'];
 
 /** What is known of a request, for its errors. */
 function known({ endpoint, idempotencyKey }: Call, requestId: string | undefined) {

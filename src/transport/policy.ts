@@ -109,7 +109,7 @@ const policy = {
   no_credits: row('not enough credits', 'credits', { is: 'no_credits' }),
   unauthenticated: row('the service does not know this API key', 'authentication', { is: 'unauthenticated' }),
   forbidden: row(
-    'this API key is not allowed to do this',
+    'the service refused this API key',
     'authentication',
     'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
   ),

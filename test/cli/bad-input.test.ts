@@ -189,6 +189,7 @@ const cases = String.raw`
   extract github_followers x => did you mean github_user_followers?
   extract github-contributors x => did you mean github_repo_contributors?
   extract web_page https://a.example => did you mean web2list?
+  extract github_repo_stargazers acme => the target "acme" is not a GitHub repository | For example: acme/rocket
   extract x_followers ada --limit 0 => --limit is 0 | 1 to 10000 items
   extract x_followers ada --limit 10001 => --limit is 10001 | 1 to 10000 items
   extract x_followers ada --limit 1.5 => not "1.5"

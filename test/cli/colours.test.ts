@@ -23,7 +23,7 @@ it('FORCE_COLOR colours what people read in a pipe too: a table, the closing lin
   expect(table.stderr).toMatch(/\n\u001b\[2msearch ls_test · request .*\u001b\[22m\n$/);
   const refused = await run('none', { FORCE_COLOR: '1' });
   expect(refused.stderr).toMatch(
-    /^\u001b\[31merror:\u001b\[39m this API key is not allowed to do this \(POST \/v1\/entity-search: 403 authentication_error: no\)\n[^\u001b]+\n\u001b\[2mrequest req_403 · operation \S+ · charged: no\u001b\[22m\n$/,
+    /^\u001b\[31merror:\u001b\[39m the service refused this API key: no \(POST \/v1\/entity-search: 403 authentication_error\)\n[^\u001b]+\n\u001b\[2mrequest req_403 · operation \S+ · charged: no\u001b\[22m\n$/,
   );
 });
 

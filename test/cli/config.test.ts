@@ -71,6 +71,28 @@ describe('config', () => {
     });
   });
 
+  it('sets several at once, or none of them', async () => {
+    const env = bareEnvironment();
+    const several = 'set price.contact.email=5 price.contact.phone=10 base_url=https://a.example/x=1';
+    expect(await config(env, several)).toEqual({ stdout: '', stderr: '', code: 0 });
+    const written = readFileSync(fileOf(env), 'utf8');
+    expect(JSON.parse(written).profiles).toEqual({
+      default: { 'price.contact.email': 5, 'price.contact.phone': 10, base_url: 'https://a.example/x=1' },
+    });
+    for (const [words, says] of [
+      ['price.search=1 price.serch=2', 'unknown setting "price.serch": did you mean price.search?'],
+      ['price.search=1 price.task=x', 'price.task must be a number of credits'],
+      ['price.search=1 price.search=2', 'price.search is given twice'],
+      ['price.search=1 2', '"2" is not a setting with its value'],
+      ['price.search 1 price.task=2', 'a setting with its value'],
+      ['price.search=', 'price.search must be'],
+      ['price.search', 'the value is missing'],
+    ] as const) {
+      expect(await config(env, `set ${words}`)).toMatchObject(failing(2, says));
+      expect(readFileSync(fileOf(env), 'utf8')).toBe(written);
+    }
+  });
+
   it('shows what the environment says before the profile', async () => {
     const value = 'https://leads.example';
     const { base_url } = await listed({ ...bareEnvironment(), LEADPIPE_BASE_URL: value });

@@ -399,12 +399,12 @@ it('is shown on a terminal with the balance and the totals, and nowhere else', a
   await bought(`${list(2)}`);
   for (const line of ['balance', 'history totals']) {
     expect((await at.leadpipe(line, { stderrIsTerminal: true })).stderr).toContain(
-      '6 of 10 credits used today, counting the most that each purchase could cost\n',
+      'Used today: at most 6 credits. Your limit for a day is 10.\n',
     );
-    expect((await at.leadpipe(line)).stderr).not.toContain('used today');
+    expect((await at.leadpipe(line)).stderr).not.toContain('Used today');
   }
   await bought('contact phone a --local -q');
   expect((await at.leadpipe('balance --local', { stderrIsTerminal: true })).stderr).not.toContain(
-    'used today',
+    'Used today',
   );
 });

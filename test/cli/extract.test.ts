@@ -69,8 +69,9 @@ describe('extract', () => {
   it.each(extractionTypes.filter((type) => type !== 'web2list'))(
     '%s is sent with its limit',
     async (type) => {
-      const { code, sent } = await extract('[]', `${type} " @ada " --limit 10000`);
-      expect({ code, sent }).toEqual({ code: 0, sent: { type, target: '@ada', limit: 10_000 } });
+      const target = type.startsWith('github_repo') ? 'acme/rocket' : '@ada';
+      const { code, sent } = await extract('[]', `${type} " ${target} " --limit 10000`);
+      expect({ code, sent }).toEqual({ code: 0, sent: { type, target, limit: 10_000 } });
     },
   );
 

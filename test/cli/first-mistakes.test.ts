@@ -10,6 +10,7 @@ import { commandLines } from './command-lines.ts';
 
 const types = 'It must be one of: person, company, twitter_creator';
 const quotes = 'a text of several words needs quotes';
+const chat = 'has changed the quotes or hyphens of this command\\nYou probably meant:';
 const nothing =
   'exit 6 | there is no operation nope on this machine\\n | No purchases recorded on this machine yet. Those with --no-history are not listed.';
 
@@ -74,6 +75,8 @@ const mistakes = String.raw`
   search company x --markdown => Did you mean --format md?
   search company x --save a.csv => Did you mean --output?
   search company x --max-price 5 => Did you mean --max-credits?
+  enrich x --enrich-fields a,b => unknown option "--enrich-fields"\n | Did you mean --field?
+  search company x --field a => unknown option "--field"\n | Did you mean --enrich-fields?
   search company x --country US => unknown option "--country"\n | To see the options: leadpipe search --help\n
   task run company x --country US => To see the options: leadpipe task run --help\n
   search company x -o => the value of -o, --output <file> is missing\n
@@ -96,11 +99,11 @@ const mistakes = String.raw`
   history resume nope => unknown command "resume": did you mean leadpipe resume?
   task resume nope => did you mean leadpipe resume?
   search company x --continue nope => unknown option "--continue"\n | Did you mean leadpipe resume?\n
-  hisotry => unknown command "hisotry": did you mean history? | One of: search, task,
+  hisotry => unknown command "hisotry": did you mean history?
   task statsu x => unknown command "statsu": did you mean status? | One of: run, create,
   history shwo x => unknown command "shwo": did you mean show?
   history op_1 => unknown command "op_1" | One of: list, lists, show, drop, prune, totals.
-  help serch => unknown command or topic "serch": did you mean search? | environment, exit-codes, formats, money, options.
+  help serch => unknown command or topic "serch": did you mean search?
   help exitcodes => did you mean exit-codes?
   help nope => unknown command or topic "nope"\n | One of: search,
   task help rnu => unknown command "rnu": did you mean run?
@@ -117,7 +120,7 @@ const mistakes = String.raw`
   search shopify_stroe x => did you mean shopify_store?
   contact emial x => unknown contact type "emial": did you mean email? | One of: email, phone.
   extract ins_folowing x => did you mean ins_following?
-  config get timeout.idel => did you mean timeout.idle? | timeout.event
+  config get timeout.idel => did you mean timeout.idle?
   entity-search company "fintech in Berlin" => unknown command "entity-search": did you mean leadpipe search company "fintech in Berlin"?
   entity_search x => did you mean leadpipe search x?
   deep-search "what is x" => did you mean leadpipe research "what is x"?
@@ -134,10 +137,25 @@ const mistakes = String.raw`
   enrich "{\"entity_context\":\"a b\",\"enrich_fields\":{\"type\":\"object\"}}" => leadpipe enrich "a b" --schema | <file>
   "{\"entity_type\":\"company\",\"objective\":\"a b\"}" => did you mean leadpipe search company "a b"?
   "{\"entity_type\":\"wechat\",\"objective\":\"a b\",\"enable_web_search\":true}" => did you mean leadpipe task run wechat "a b" --enable-web-search?
+  help nope => environment, exit-codes, formats, local-service, money, options.
+  search company x -f exel => unknown format "exel": did you mean xlsx? | One of: table,
+  search company “fintech in Berlin” –limit 5 => ${chat} leadpipe search company "fintech in Berlin" --limit 5\n
+  search “company” «a b» —limit=5 -o x.csv => ${chat} leadpipe search company "a b" "--limit=5" -o x.csv\n
+  contact email –local => ${chat} leadpipe contact email --local\n
+  contact email –input x.csv => ${chat} leadpipe contact email --input x.csv\n
+  balance –q => ${chat} leadpipe balance -q\n
+  search company "“Acme” rivals" “dentists => ${chat} leadpipe search company "“Acme” rivals" dentists\n
+  history –limit 5 => unknown command "–limit": did you mean leadpipe history --limit 5?
+  –local search company x => did you mean leadpipe --local search company x?
   completion zhs => unknown shell "zhs": did you mean zsh? | One of: bash, zsh, fish, powershell.
 `;
 
 describe('the first mistakes of a newcomer', () => {
+  it('a guess is not buried under a long list', async () => {
+    const { stderr } = await runInProcess('serch');
+    expect(stderr).toBe('error: unknown command "serch": did you mean search?\n');
+  });
+
   it.each(commandLines(mistakes, 2))('$line', async ({ args, says, exit }) => {
     const result = await runInProcess(args, { env: pointedAt('http://127.0.0.1:9') });
     expect(result).toMatchObject(failing(exit, ...says));

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import readWorkbook from 'read-excel-file/node';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ending } from '../helpers/ending.ts';
+import { ending, failing } from '../helpers/ending.ts';
 import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { startService } from '../helpers/local-service.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
@@ -312,6 +312,36 @@ describe('--columns takes the headers of CSV, which hold the same cells:', () =>
     for (const [at, [, value]] of flat.entries()) {
       if (typeof value === 'string') expect(value).toBe(cells[0]?.[at]);
     }
+  });
+});
+
+describe('both parts of a name can be chosen', () => {
+  const both = '--columns "First Name=first_name,Last Name=last_name" -f csv --local -q';
+  const people = 'search person "CTOs in London" --limit 1 --local -q';
+
+  it.each([
+    ['a search for people', `${people.replace('--local -q', both)}`, 'Owen,Sinderby'],
+    ['a table of people', `contact email --input people.csv ${both}`, 'Jan,van der Berg'],
+    ['a table with the parts', `contact email --input parts.csv ${both}`, 'Ada,B. Example'],
+    ['leads of people', `contact email --input leads.csv ${both}`, 'Owen,Sinderby'],
+    ['leads of people in JSON lines', `contact email --input leads.jsonl ${both}`, 'Owen,Sinderby'],
+  ])('of %s', async (_, line, row) => {
+    at.write('people.csv', 'Full Name,Company\nJan van der Berg,Acme\n');
+    at.write('parts.csv', 'name,first_name,last_name,company\nAda Example,Ada,B. Example,Acme\n');
+    for (const file of ['leads.csv', 'leads.jsonl'])
+      expect(await at.leadpipe(`${people} -o ${file}`)).toMatchObject({ code: 0 });
+    const { code, stdout } = await at.leadpipe(line);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `First Name,Last Name\r\n${row}\r\n` });
+  });
+
+  it('of people alone', async () => {
+    at.write('companies.csv', 'name,website\nVan Example,van.example\n');
+    const list = await at.leadpipe(`contact email --input companies.csv ${both}`);
+    expect(list).toMatchObject(failing(2, 'there is no column "first_name"'));
+    const search = await at.leadpipe(
+      `search company "dentists in Austin" --limit 1 ${both.replace(' -q', '')}`,
+    );
+    expect(search.stderr).toContain('no record has "first_name", "last_name"');
   });
 });
 

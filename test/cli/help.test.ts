@@ -25,8 +25,22 @@ import { withConfigFile, writeConfig } from '../helpers/settings.ts';
 
 /** The help of every command, by its name. */
 const helps = new Map<string, string>();
+/** The same for programs, which has everything. */
+const described = new Map<string, Described>();
 /** With a service, to which nothing must be sent. */
 let at: Awaited<ReturnType<typeof machineWith>>;
+
+interface Described {
+  readonly command: string;
+  readonly options: readonly { readonly name: string; readonly group: string }[];
+  readonly exit_codes: readonly { readonly code: number }[];
+  readonly commands: readonly Described[];
+}
+
+function describeAll(one: Described): void {
+  described.set(one.command.replace(/^leadpipe ?/, ''), one);
+  one.commands.forEach(describeAll);
+}
 
 /** Reads the help of a command and of all below it. */
 async function readHelps(name: string): Promise<void> {
@@ -50,8 +64,9 @@ function examplesIn(help: string): string[] {
     .map((example) => example.trimEnd());
 }
 
+/** The codes of its own. */
 function codesIn(help: string): number[] {
-  const list = /^Exit codes:\n((?: .*\n)+)/m.exec(help)?.[1] ?? '';
+  const list = /^Exit codes .*:\n((?: .*\n)+)/m.exec(help)?.[1] ?? '';
   return [...list.matchAll(/^ +(\d+) {2}\w/gm)].map(([, code]) => Number(code));
 }
 
@@ -61,6 +76,7 @@ const meanings = Object.values(exitCodes).map(({ code, meaning }) => `${code}  $
 beforeAll(async () => {
   at = await machineWith((socket) => void socket.destroy());
   await readHelps('');
+  describeAll(JSON.parse((await at.leadpipe('help --json')).stdout));
 });
 
 /** What is wider than so many columns. */
@@ -83,42 +99,63 @@ describe('the help of every command', () => {
       const isGroup = namesIn(help).length > 0;
       const wanted = isGroup ? ['Commands:'] : ['Output shape:'];
       expect({ name, headings }).toEqual({ name, headings: expect.arrayContaining(wanted) });
-      // The program's own list is a topic.
-      expect(codesIn(help).length > 0).toBe(name !== '');
+      if (name !== '') expect(help).toMatch(/^Exit codes(?:: see | \()leadpipe help exit-codes/m);
     }
   });
 
-  it('explains every option on a line or two: its own first, then those that others share', async () => {
-    const headings = helps.get('search')?.match(/^\w[\w ]*:$/gm);
+  it('explains its own options and the common ones on a line or two, and names the others, which `help options` explains', async () => {
+    const headings = helps.get('search')?.match(/^(?! )[\w ]+(?=:$| \(leadpipe|: )/gm);
     const wanted =
-      'Arguments: What to find: Output: Buying: Connection: Messages: Examples: Output shape: Cost: Exit codes:';
-    expect(headings?.join(' ')).toBe(wanted);
+      'Usage|Arguments|What to find|Shared options|More options|Examples|Output shape|Cost|Exit codes';
+    expect(headings?.join('|')).toBe(wanted);
+    const common =
+      '--format --output --append --columns --max-credits --dry-run --local --quiet --help'.split(' ');
+    const rows = '--input --only-missing --first'.split(' ');
     const { stdout: topic } = await runInProcess('help options');
-    /** Without the columns in which they stand. */
-    const wordsOf = (text: string): string => text.replace(/\s+/g, ' ');
-    let shared = 0;
+    /** The options that a text explains, each with its lines. */
+    const explainedIn = (text: string) =>
+      new Map(
+        [...text.matchAll(/^ {2}(?:-\w, )?(--[\w-]+).*(?:\n {3,}.*)*/gm)].map(([lines, name = '']) => [
+          name,
+          lines,
+        ]),
+      );
+    /** Without the columns in which they are. */
+    const wordsOf = (text = ''): string => text.replace(/\s+/g, ' ');
     for (const [name, help] of helps) {
-      const groups = (help.split('\nExamples:')[0] ?? '').split(/^(?=\S.*:$)/m);
-      for (const group of groups) {
-        const [heading = '', ...lines] = group.trimEnd().split('\n');
-        if (!lines[0]?.startsWith('  -')) continue;
-        const options = lines.join('\n').split(/^(?= {2}-)/m);
-        const long = options.filter((one) => one.trimEnd().split('\n').length > 2);
-        expect({ name, long }).toEqual({ name, long: [] });
-        if (!['Output:', 'Buying:', 'Connection:', 'Messages:'].includes(heading)) continue;
-        shared += 1;
-        for (const option of options.filter((one) => !/^ {2}(?:-h|--max-credits)/.test(one)))
-          expect(wordsOf(topic)).toContain(wordsOf(option).trim());
+      const explained = explainedIn(help.split('\nMore options')[0] ?? '');
+      const named = /^More options[^:]*: (.*(?:\n {2}.*)*)/m.exec(help)?.[1]?.split(/,\s+/) ?? [];
+      const all = described.get(name)?.options ?? [];
+      expect({ name, options: [...explained.keys(), ...named].sort() }).toEqual({
+        name,
+        options: all.map((one) => one.name).sort(),
+      });
+      for (const { name: option, group } of all) {
+        const isShared = topic.includes(`\n${group}:\n`);
+        const isExplained = !isShared || [...common, ...rows].includes(option);
+        expect({ name, option, isExplained: explained.has(option) }).toEqual({ name, option, isExplained });
+        expect((explained.get(option)?.split('\n').length ?? 0) <= 2).toBe(true);
+        // Two of them have words of their own for `resume` and `mcp`.
+        if (isShared && !['--help', '--max-credits', '--into'].includes(option))
+          expect(wordsOf(topic)).toContain(wordsOf(explained.get(option) ?? explainedIn(topic).get(option)));
+        if (named.includes(option)) expect([...explainedIn(topic).keys()]).toContain(option);
       }
     }
-    expect(shared).toBeGreaterThan(40);
-    expect(helps.get('search')).toMatch(/^ {2}-o, --output <file> +save to this file: leads\.csv/m);
   });
 
   it('has the exit codes of its command, each on a line, in the words of the topic', () => {
     for (const help of helps.values())
-      for (const line of help.split('\nExit codes:\n')[1]?.split('\n\n')[0]?.trimEnd().split('\n') ?? [])
+      for (const line of help
+        .split(/\nExit codes .*:\n/)[1]
+        ?.split('\n\n')[0]
+        ?.trimEnd()
+        .split('\n') ?? [])
         expect(meanings).toContain(line.trim());
+  });
+
+  it('fits a screen of 60 lines', () => {
+    const lines = [...helps].map(([name, help]) => ({ name, lines: help.trimEnd().split('\n').length }));
+    expect(lines.filter((one) => one.lines > 60)).toEqual([]);
   });
 
   it('fits 80 columns', () => {
@@ -225,7 +262,7 @@ describe('the exit codes in the help', () => {
   it.each(kinds)('are those that `$line` comes to', async ({ line, provoked, others }) => {
     const name = nameOf(line);
     const help = helps.get(name) ?? '';
-    const listed = codesIn(help);
+    const listed = described.get(name)?.exit_codes.map(({ code }) => code) ?? [];
     let answer = '';
     const service = await machineWith((socket) => void socket.end(answer));
     const codes = new Set([0]);
@@ -256,7 +293,7 @@ describe('the exit codes in the help', () => {
     const sorted = (some: Iterable<number>) => [...new Set(some)].sort((a, b) => a - b);
     expect(sorted(codes)).toEqual(sorted([...provoked, 0]));
     expect(listed.filter((code) => !signals.includes(code))).toEqual(sorted([...provoked, ...others]));
-    expect(listed).toEqual(expect.arrayContaining([129, 130, 143]));
+    expect(listed).toEqual(expect.arrayContaining([129, 130, 143, ...codesIn(help)]));
   });
 });
 

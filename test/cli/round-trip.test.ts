@@ -69,7 +69,7 @@ beforeAll(() => {
       ),
     ].join(''),
   );
-  write('targets.csv', 'target\nada\nbob\n');
+  write('targets.csv', 'target\nacme/ada\nacme/bob\n');
 });
 
 /** Has a command write its file, if that is not there yet. */

@@ -1,5 +1,5 @@
 import { createClock } from '../../src/clock.ts';
-import { changeSetting } from '../../src/config/settings.ts';
+import { changeSettings } from '../../src/config/settings.ts';
 
 /** Writes so many settings of so many profiles, one after the other. */
 const [, , config = '', name = '', count = '0'] = process.argv;
@@ -10,5 +10,5 @@ const context = {
   clock: createClock(),
 };
 for (let index = 0; index < Number(count); index++) {
-  await changeSetting(context, `${name}-${index}`, 'poll.max', index + 1);
+  await changeSettings(context, `${name}-${index}`, { 'poll.max': index + 1 });
 }

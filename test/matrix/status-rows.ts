@@ -43,7 +43,7 @@ const refusals: readonly Row[] = (
   [
     [401, 'authentication_error', 4, 'the service does not know this API key'],
     [402, 'insufficient_credits', 5, 'not enough credits'],
-    [403, 'authentication_error', 4, 'this API key is not allowed to do this'],
+    [403, 'authentication_error', 4, 'the service refused this API key: '],
     [404, 'not_found', 6, missing],
     [422, 'invalid_request_error', 2, 'the service refused the request: as the service says'],
     [503, 'service_unavailable', 9, 'the service does not offer this: as the service says'],

@@ -41,6 +41,9 @@ describe('fields', () => {
     [['c:string[]=some, of: them=all'], { c: list }],
     [[' city : string = where '], { city: { type: 'string', description: 'where' } }],
     [['city='], { city: text }],
+    [['a,b'], { a: text, b: text }],
+    [['a:integer, b', 'c'], { a: { type: 'integer' }, b: text, c: text }],
+    [['a:integer,b:string[]=some, of: them=all'], { a: { type: 'integer' }, b: list }],
     [['Größe (m²)'], { 'Größe (m²)': text }],
   ])('%j', (fields, properties) => {
     expect(toFieldSchema(fields, '--field')).toEqual({ type: 'object', properties });
@@ -63,6 +66,9 @@ describe('fields', () => {
     [['a:object'], 'unknown type "object"'],
     [['a:b:string'], 'unknown type "b:string"'],
     [['a', 'b', 'a:integer'], '--field a is given twice'],
+    [['a,a'], '--field a is given twice'],
+    [['a,'], '--field has no name'],
+    [['a,b:int'], '--field b has the unknown type "int"'],
   ])('%j is refused', (fields, says) => {
     expect(() => toFieldSchema(fields, '--field')).toThrow(says);
   });

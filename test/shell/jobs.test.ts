@@ -100,7 +100,7 @@ it('a key in quotes keeps its dollar sign', async () => {
 
 it('the files for the imports of other programs have the headers that they expect, and what stands under them', async () => {
   const { read, write, type } = await machine();
-  write('people.csv', 'name;company\nAda Example;Nordlicht Pay\n');
+  write('people.csv', 'name;company\nJan van der Berg;Nordlicht Pay\n');
   expect(await type(`set -e\n${prices}${companies}${people}`)).toMatchObject({ code: 0, stdout: '' });
   const begins = (name: string) => read(name).split('\r\n').slice(0, 2);
   expect(begins('accounts.csv')).toEqual([
@@ -112,10 +112,10 @@ it('the files for the imports of other programs have the headers that they expec
     expect.stringMatching(/^[^,]+,https:\/\/[^,]+,./),
   ]);
   expect(begins('leads.csv')).toEqual([
-    'Last Name,Company,Email',
-    expect.stringMatching(/^Ada Example,Nordlicht Pay,/),
+    'First Name,Last Name,Company,Email',
+    expect.stringMatching(/^Jan,van der Berg,Nordlicht Pay,/),
   ]);
-  expect(begins('contacts.csv')[0]).toBe('First Name,Company Name,Email');
+  expect(begins('contacts.csv')[0]).toBe('First Name,Last Name,Company Name,Email');
 });
 
 describe('the morning job', () => {

@@ -14,7 +14,7 @@ import { toTerminalText } from '../../output/clean.ts';
 import { checkOneOf } from '../../requests/within-limits.ts';
 import { defineCommand } from '../command.ts';
 import { isShared, topics } from '../help.ts';
-import { optionsBelow, takesValue } from '../options/leading.ts';
+import { optionsBelow, optionsOf, takesValue } from '../options/leading.ts';
 import { argumentOf } from '../options/option-builders.ts';
 import { findPackageFile } from '../package-file.ts';
 
@@ -183,7 +183,7 @@ function optionOf(command: Command, name: string): Option | undefined {
 
 /** The options that can stand here: before a command its own, and those that many commands share. */
 function visibleIn(command: Command): readonly Option[] {
-  const own = command.createHelp().visibleOptions(command);
+  const own = optionsOf(command);
   const shared = command.commands.length === 0 ? [] : optionsBelow(command).filter(isShared);
   return [...new Map([...own, ...shared].map((option) => [option.flags, option])).values()];
 }

@@ -10,7 +10,7 @@ export const createCommand = defineGroup(
   {
     name: 'config',
     description: 'Shows and changes the settings of a profile.',
-    examples: ['leadpipe config set timeout.idle 60', 'leadpipe config list'],
+    examples: ['leadpipe config set price.contact.email=5 price.contact.phone=10', 'leadpipe config list'],
     lists: [{ heading: 'Settings', rows: settingNames.map((name) => [name, settingTable[name].meaning]) }],
     remarks: [
       'Options and environment variables are used before settings (leadpipe help environment). API keys are not settings: see `leadpipe auth`.',

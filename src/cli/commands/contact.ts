@@ -1,4 +1,4 @@
-import { Argument, Option } from 'commander';
+import { Argument } from 'commander';
 import { headersOf } from '../../columns/columns.ts';
 import { contactTypes } from '../../contract/types.ts';
 import { isContactFound } from '../../operations/kinds/contact.ts';
@@ -7,7 +7,8 @@ import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
 import { argumentOf } from '../options/option-builders.ts';
-import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemark } from '../options/rows-options.ts';
+import { exitStatusOption } from '../options/shared-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface ContactOptions extends LookupOptions {
@@ -21,10 +22,7 @@ export const createCommand = defineCommand({
     argumentOf('<contact-type>', contactTypes),
     new Argument('[objective]', 'who you look for, in your own words (- reads stdin, @file reads a file)'),
   ],
-  options: [
-    new Option('--exit-status', 'exit with code 7 when nothing was found'),
-    ...createRowsOptions('email or phone'),
-  ],
+  options: [...createRowsOptions('email or phone'), exitStatusOption],
   ...ofLookups,
   examples: [
     'leadpipe contact email "CTO of Nordlicht Pay" --local',
@@ -42,7 +40,7 @@ export const createCommand = defineCommand({
     text: 'the price that you set, for each lookup',
     settings: ['price.contact.email', 'price.contact.phone'],
   },
-  remarks: toRowsRemarks('objective', { byDefault: identityByDefault }),
+  remarks: [toRowsRemark('objective', identityByDefault)],
   async run(context, contactType: string, objective: string | undefined, options: ContactOptions) {
     // Check this first, so that standard input is not read without need.
     const contact_type = checkContactType(contactType);

@@ -6,7 +6,7 @@ import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/en
 import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
 import { collect, option, under } from '../options/option-builders.ts';
-import { createRowsOptions, identityByDefault, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
+import { createRowsOptions, identityByDefault, sourceOf, toRowsRemark } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface EnrichOptions extends LookupOptions {
@@ -16,23 +16,19 @@ interface EnrichOptions extends LookupOptions {
 
 export const createCommand = defineCommand({
   name: 'enrich',
-  description:
-    'Finds facts about a person, a company or anything else. You name the facts (fields). With --input, it does this for many.',
+  description: 'Finds facts (fields that you name) about a person, a company or anything else.',
   arguments: [
     new Argument(
       '[entity-context]',
-      'what you know: name, website, handles, description (@file reads a file; if you leave the argument out, stdin is read)',
+      'what you know: name, website … (without it, stdin is read; @file reads a file)',
     ),
   ],
   options: [
     ...under('What to fill:', [
-      new Option(
-        '--schema <file>',
-        'a file with the fields to fill, as a JSON Schema (draft 2020-12 or draft-07)',
-      ).conflicts('field'),
+      new Option('--schema <file>', 'the fields, as a JSON Schema (2020-12 or draft-07)').conflicts('field'),
       option(
         '--field <name:type=meaning>',
-        'one field to fill; repeat it for more. Types: string, number, integer, boolean, string[] …',
+        'fields, with commas between them; types: string, number, integer, boolean, string[] …',
         collect,
       ),
     ]),
@@ -48,9 +44,9 @@ export const createCommand = defineCommand({
     '{"success":true,"answer":{"headcount":120}}',
   ],
   columns: () => [],
-  moreColumns: 'each field; with --input those of the input, then each field, enrich_error',
+  moreColumns: "each field; with --input the input's columns in front, enrich_error last",
   cost: { text: 'the price that you set, for each request', settings: ['price.enrich'] },
-  remarks: toRowsRemarks('entity_context', { byDefault: identityByDefault }),
+  remarks: [toRowsRemark('entity_context', identityByDefault)],
   async run(context, entityContext: string | undefined, options: EnrichOptions) {
     const schema = checkSchemaLimits(await readSchema(context, options));
     const { checkJsonSchema } = await import('../../requests/json-schema.ts');

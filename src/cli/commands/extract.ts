@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, readTextArgument } from '../options/inputs.ts';
 import { argumentOf, numberIn, option, under } from '../options/option-builders.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
+import { createRowsOptions, sourceOf } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 interface ExtractOptions extends LookupOptions {
@@ -19,8 +19,7 @@ const { extractLimit } = limits;
 
 export const createCommand = defineCommand({
   name: 'extract',
-  description:
-    'Lists the followers or following of an account, the stargazers or contributors of a repository, or what a web page lists (web2list).',
+  description: 'Lists followers, stargazers or contributors, or what a web page lists.',
   arguments: [
     argumentOf('<type>', extractionTypes),
     new Argument(
@@ -30,13 +29,10 @@ export const createCommand = defineCommand({
   ],
   options: [
     ...under('What to extract:', [
-      new Option(
-        '--instruction <text>',
-        'needed for web2list: the items and fields to extract (- reads stdin, @file reads a file)',
-      ),
+      new Option('--instruction <text>', 'for web2list: the items and fields (or @file)'),
       option(
         '--limit <n>',
-        `at most this many items, ${extractLimit.min} to ${extractLimit.max}; web2list always gives up to ${web2listLimit}`,
+        `at most n items, ${extractLimit.min} to ${extractLimit.max}; web2list always gives up to ${web2listLimit}`,
         numberIn(extractLimit),
         { default: extractLimit.default },
       ),
@@ -49,18 +45,15 @@ export const createCommand = defineCommand({
     'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',
   ],
   output: [
-    'one item on each line (jsonl), as the service sent it; the fields depend on',
-    'the type:',
+    'one item on each line (jsonl); the fields depend on the type:',
     '{"id":12345678901234567890,"login":"…","url":"…"}',
   ],
   columns: () => [],
   moreColumns: 'each field that any item has; with --input type and target in front',
   cost: { text: 'the price that you set, for each item', settings: ['price.extract'] },
-  remarks: toRowsRemarks('target', {
-    byDefault:
-      ' Without both, leadpipe sends the one column that names the target: a handle, a repository or a website.',
-    output: 'each item begins with its type and its target',
-  }),
+  remarks: [
+    'With --input, each item begins with its type and target. The target comes from --template, from the column `target`, or from the only column that can be one.',
+  ],
   async run(context, given: string, target: string | undefined, options: ExtractOptions) {
     const { limit } = options;
     // Check this first, so that standard input is not read without need.

@@ -4,7 +4,7 @@ import { arrayItems } from '../../json/text.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
-import { createRowsOptions, sourceOf, toRowsRemarks } from '../options/rows-options.ts';
+import { createRowsOptions, sourceOf, toRowsRemark } from '../options/rows-options.ts';
 import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
 
 export const createCommand = defineCommand({
@@ -26,7 +26,7 @@ export const createCommand = defineCommand({
   columns: () => headersOf(kinds.research.layout()),
   moreColumns: 'with --input those of the input, then <into>, <into>_citations, <into>_error',
   cost: { text: 'the price that you set, for each question', settings: ['price.research'] },
-  remarks: toRowsRemarks('query'),
+  remarks: [toRowsRemark('query')],
   async run(context, query: string | undefined, options: LookupOptions) {
     const source = sourceOf(options, query, 'query');
     await lookUp(context, options, source, { kind: 'research' }, 'researching', (answer) => {

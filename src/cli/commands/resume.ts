@@ -28,11 +28,11 @@ import {
   createMaxCreditsOption,
   type PaidOptions,
 } from '../options/shared-options.ts';
+import { type FollowOptions, toReadTerms, waitingOptions } from '../options/task-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
 import type { Shown } from '../run-and-show.ts';
 import { buySearch } from './search.ts';
 import { readAndReport } from './task/read-and-report.ts';
-import { type FollowOptions, toReadTerms, waitingOptions } from './task/reading-options.ts';
 
 interface ResumeOptions
   extends ConnectionOptions,

@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
@@ -23,6 +22,7 @@ import {
   readEntitySearchInput,
   toListTerms,
 } from '../options/search-options.ts';
+import { exitStatusOption } from '../options/shared-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../records/orders.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
 
@@ -34,14 +34,11 @@ export const createCommand = defineCommand({
   name: 'search',
   description: 'Finds leads that fit your objective, and prints them as they are found.',
   arguments: createEntityArguments(streamEntityTypes),
-  options: createEntityOptions([
-    new Option('--exit-status', 'exit with code 7 when nothing was found'),
-    ...listOptions,
-  ]),
+  options: [...createEntityOptions(listOptions), exitStatusOption],
   takes: ['records', 'paid', 'connection'],
   examples: [
     'leadpipe search company "seed-stage fintech in Berlin" --limit 20 --local',
-    'leadpipe search company "dental clinics in Austin" --local -o clinics.csv',
+    'leadpipe search person "CTOs in London" --enrich-fields job_title,company \\\n  --local -o ctos.csv',
   ],
   output: ['one lead on each line (jsonl), as the service sent it:', ...leadShape],
   ...leadColumns,

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { Option } from 'commander';
 import { LeadpipeError, stoppedBy } from '../../errors.ts';
-import { localKeys } from '../../local-service/keys.ts';
-import { switchTable } from '../../local-service/switches.ts';
 import { defineCommand } from '../command.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { collect, numberIn, option, toFileName } from '../options/option-builders.ts';
@@ -34,7 +32,7 @@ export const createCommand = defineCommand({
       toFileName,
     ),
     option('--scenario <file>', 'JSON file that says which requests fail, and how', toFileName),
-    option('--set <switch=value>', 'change one of the switches below; can be given several times', collect),
+    option('--set <switch=value>', 'change a switch; can be given several times', collect),
     new Option(
       '--fresh',
       'forget all earlier runs: full credits, no tasks, no used idempotency keys (those of --local are removed, too)',
@@ -48,19 +46,7 @@ export const createCommand = defineCommand({
     'export LEADPIPE_API_KEY=lp_local_demo',
   ],
   outcomes: ['complete', 'usage', 'local_io', 'temporary', 'interrupted', 'terminated', 'hung_up'],
-  lists: [
-    {
-      heading: 'Switches and their defaults',
-      rows: Object.entries(switchTable).map(([name, row]) => [
-        `${name}=${row.default}`,
-        'values' in row ? `${row.meaning} (${row.values.join(', ')})` : row.meaning,
-      ]),
-    },
-    {
-      heading: 'API keys that it accepts or refuses',
-      rows: localKeys.map(({ key, description }) => [key, description]),
-    },
-  ],
+  remarks: ['`leadpipe help local-service` lists the switches and the API keys that it accepts or refuses.'],
   async run(context, options: ServeOptions) {
     const notes = createNotes(context, options.quiet ? { quiet: true } : {});
     const { openLocalService } = await import('../../connection/local-service.ts');

@@ -5,9 +5,10 @@ import { UsageError } from '../../errors.ts';
 import { nearest, wordsOf } from '../../requests/closed-list.ts';
 import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
-import { optionsBelow } from '../options/leading.ts';
+import { optionsBelow, optionsOf } from '../options/leading.ts';
 import { commandOfBody, commandOfOperation, toOwnLine } from './interface-words.ts';
 import { shellWord } from './quoted.ts';
+import { toFlag, toPlainWords } from './smart-punctuation.ts';
 
 /** Arguments that are the user's own text. Without quotes they become several arguments. */
 const texts = ['objective', 'query', 'entity-context', 'target'];
@@ -77,6 +78,8 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--budget': '--max-credits',
   '--max-cost': '--max-credits',
   '--max-price': '--max-credits',
+  '--enrich-fields': '--field',
+  '--field': '--enrich-fields',
   '--continue': 'leadpipe resume',
   '--resume': 'leadpipe resume',
 };
@@ -88,6 +91,10 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
     return {
       [word]: `leadpipe config ${value === undefined ? 'get' : 'set'} ${words.slice(0, 2).join(' ')}`,
     };
+  }
+  if (toFlag(word) !== undefined) {
+    const line = toPlainWords([...pathOf(group), ...words]);
+    return { [word]: ['leadpipe', ...line.map(shellWord)].join(' ') };
   }
   // Many programs have a `resume` in each group. Here, one command resumes everything.
   if (group.parent !== null) return { resume: 'leadpipe resume' };
@@ -104,6 +111,27 @@ export function toPasted(command: Command, argv: readonly string[]): UsageError 
   if (!command.args.some(isOurs)) return undefined;
   const line = toOwnLine(pathOf(command).join(' '), argv.slice(pathOf(command).length));
   return new UsageError('a request in JSON is not an argument', `You probably meant: ${line}`);
+}
+
+/**
+ * Pure: that a chat has changed the quotes or hyphens, with the command line as it was. Undefined where the words are as they should be: an
+ * argument may begin with a dash or a quote, unless the dash makes an option of it, or the command can't take the words.
+ */
+export function toUnchanged(
+  command: Command,
+  argv: readonly string[],
+  fits: boolean,
+): UsageError | undefined {
+  const flags = command.args.flatMap((word) => toFlag(word) ?? []);
+  const hasOption = optionsOf(command).some(({ long, short }) =>
+    [long, short].some((one) => one && flags.includes(one)),
+  );
+  const plain = toPlainWords(argv);
+  if (!hasOption && (fits || plain.join(' ') === argv.join(' '))) return undefined;
+  return new UsageError(
+    'a chat or a word processor has changed the quotes or hyphens of this command',
+    `You probably meant: leadpipe ${plain.map(shellWord).join(' ')}`,
+  );
 }
 
 /**
@@ -162,7 +190,9 @@ export async function toUsageError(
   if (error.code === 'commander.optionMissingArgument')
     return new UsageError(`the value of ${name} is missing`);
   const isOfArguments = /missingArgument$|excessArguments$/.test(error.code);
-  const correction = isOfArguments ? (toPasted(command, argv) ?? toCorrection(command, argv)) : undefined;
+  const correction = isOfArguments
+    ? (toPasted(command, argv) ?? toUnchanged(command, argv, false) ?? toCorrection(command, argv))
+    : undefined;
   const example = suggestion ?? `For example: ${helpOf(command)?.examples.at(-1)}`;
   // As in every other message.
   return correction ?? new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), example);

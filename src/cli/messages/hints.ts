@@ -77,7 +77,7 @@ const hints: Hints = {
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
   bad_authorities:
     'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
-  bad_switch: '`leadpipe serve --help` lists the switches.',
+  bad_switch: '`leadpipe help local-service` lists the switches.',
   port_in_use: 'Choose another port with --port, or any free one with --port 0.',
   busy_until: ({ until }) => `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
   not_running: (_, { options }) =>

@@ -21,6 +21,6 @@ export async function tellUsedToday(
   const more =
     unknown.length === 0 ? '' : ` (without ${countOf(unknown.length, 'purchase')} of unknown cost)`;
   createNotes(context, options).say(
-    `${credits} of ${limit} credits used today, counting the most that each purchase could cost${more}`,
+    `Used today: at most ${countOf(credits, 'credit')}${more}. Your limit for a day is ${limit}.`,
   );
 }

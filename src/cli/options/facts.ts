@@ -11,6 +11,8 @@ export interface OptionFacts {
   readonly variable?: string;
   /** The settings of the profile that are read where neither is given. */
   readonly settings?: readonly SettingName[];
+  /** Of an option that several commands share: explained in the help of each of them, and not only named there. */
+  readonly common?: true;
 }
 
 const known = new WeakMap<Option, OptionFacts>();

@@ -6,6 +6,7 @@ import { UsageError } from '../../errors.ts';
 import { nameIn, type Records } from '../../files/reading.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
+import { listed } from '../../requests/closed-list.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 
 /** The names of the requests' inputs on the command line. */
@@ -173,9 +174,7 @@ async function readListFile(
   const isThere = (names: readonly string[]): boolean =>
     isOfNames ? leadNameColumns(names).length > 0 : nameIn(names, column) !== undefined;
   if (columns !== undefined && !isThere(columns)) {
-    throw new UsageError(
-      `${what} has no column "${column}": its columns are ${columns.join(', ').slice(0, 300)}`,
-    );
+    throw new UsageError(`${what} has no column "${column}": its columns are ${listed(columns)}`);
   }
   const items: string[] = [];
   for await (const { line, record, flaw } of rows) {

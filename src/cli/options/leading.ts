@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 
 /**
  * Pure: the words with the command first. Options may stand before it and before its subcommand, but commander gives options to the command
@@ -21,9 +21,14 @@ export function toCommandFirst(command: Command, words: readonly string[]): read
   return [first, ...rest, ...leading];
 }
 
+/** Pure: all options of a command, with --help; a help explains only some of them. */
+export function optionsOf(command: Command): readonly Option[] {
+  return new Help().visibleOptions(command);
+}
+
 /** Pure: the options of all commands below this one, or its own if there are none. */
 export function optionsBelow(command: Command): readonly Option[] {
-  if (command.commands.length === 0) return command.createHelp().visibleOptions(command);
+  if (command.commands.length === 0) return optionsOf(command);
   return command.commands.flatMap(optionsBelow);
 }
 

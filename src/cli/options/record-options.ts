@@ -6,6 +6,7 @@ import { type Format, formats, printedFormats } from '../../output/writer.ts';
 import { clip } from '../../requests/closed-list.ts';
 import { checkOneOf } from '../../requests/within-limits.ts';
 import { groups } from '../help.ts';
+import { withFacts } from './facts.ts';
 import { checkFileName, isOutput, readNamedFile } from './inputs.ts';
 import { choice, collect, once, option, under } from './option-builders.ts';
 
@@ -67,15 +68,17 @@ export const recordOptions = under(groups.output, [
   choice('-f, --format <format>', 'the format', 'format', formats, formatWords, {
     defaultText: 'by -o; table or jsonl',
     settings: ['format'],
+    common: true,
   }),
   new Option('--json', 'print JSON (short for -f json)').implies({ format: 'json' }),
   option(
     '-o, --output <file>',
-    'save to this file: leads.csv, leads.xlsx …; it is replaced only when everything is there',
+    'save to this file: leads.csv, leads.xlsx …',
     once('-o', (name) => (isOutput(name) ? '-' : checkFileName('-o', name))),
+    { common: true },
   ),
-  new Option('--append', 'add rows at the end of the file of -o'),
-  option('--columns <names>', 'only these columns, such as name,Site=links.website', collect),
+  withFacts(new Option('--append', 'add rows at the end of the file of -o'), { common: true }),
+  option('--columns <names>', 'only these columns: name,Site=links.website', collect, { common: true }),
   new Option(
     '--delimiter <character>',
     'the character between the cells of CSV (default: comma; in .tsv, tab)',

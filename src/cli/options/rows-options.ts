@@ -26,38 +26,29 @@ export interface RowsOptions {
   readonly shard?: string;
 }
 
-/** Pure: the paragraphs about `--input` in a help. `column` is the name of the text's column, `byDefault` what is sent without it. */
-export function toRowsRemarks(
-  column: string,
-  {
-    byDefault = '',
-    output = 'the output has each row of the input with its answer; if there is no answer, <into>_error says why',
-  } = {},
-): string[] {
-  return [
-    `With --input, ${output}. The text to send comes from the column \`${column}\` of the input, or from --template.${byDefault}`,
-    'After a crash or failed rows, run the same command again: with -o or --run it resumes, and nothing is bought twice. When a list is finished, the same command buys it again, unless the run has a name (--run).',
-  ];
+/** Pure: the remark about `--input` in a help. `column` is the name of the text's column, `byDefault` what is sent without it. */
+export function toRowsRemark(column: string, byDefault = ''): string {
+  return `With --input, the output has each row with its answer, or the reason in <into>_error. leadpipe sends the column \`${column}\`, or --template.${byDefault}`;
 }
 
 /** What is sent for a row whose columns say who or what it is. */
-export const identityByDefault =
-  ' Without both, leadpipe sends who or what a row is, such as "Ada Example, CTO, Acme (acme.example)", if the columns have the usual names.';
+export const identityByDefault = ' Without both, it sends who or what a row is: "Ada Example, CTO, Acme".';
 
 export const retryUnknownOption = new Option(
   '--retry-unknown',
   'buy again the rows whose answer was lost; some may be charged twice',
 );
 
-const onlyMissingOption = new Option(
-  '--only-missing',
-  'buy only the rows whose answer is missing in the input, and fill it in there',
+const onlyMissingOption = withFacts(
+  new Option('--only-missing', 'buy only rows without an answer, and fill it in'),
+  { common: true },
 );
 
 const firstOption = option(
   '--first <n>',
-  'buy only the first n rows, to look at them; `leadpipe resume` buys the rest',
+  'buy only n rows; `leadpipe resume` buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
+  { common: true },
 );
 
 export const defaultConcurrency = 4;
@@ -68,6 +59,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
     '--input <file>',
     'one request for each row: CSV, JSON, a workbook, a database, plain lines (- reads stdin)',
     once('--input', (name) => (isInput(name) ? '-' : checkFileName('--input', name))),
+    { common: true },
   );
   const intoOption = option(
     '--into <name>',
@@ -75,7 +67,8 @@ export function createRowsOptions(into?: string): readonly Option[] {
     checkInto,
     into === undefined ? {} : { defaultText: into },
   );
-  const others = under(groups.list, [
+  return under(groups.list, [
+    input,
     choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
       defaultText: 'from its content',
     }),
@@ -113,7 +106,6 @@ export function createRowsOptions(into?: string): readonly Option[] {
       'only one part of the rows, such as 0/4 to 3/4 on four machines; auto: from Kubernetes or Slurm',
     ),
   ]);
-  return [input, ...others];
 }
 
 /** Where the texts to send come from. */

@@ -13,10 +13,7 @@ import { argumentOf, collect, numberIn, option, under } from './option-builders.
 import type { PaidOptions, ReportOptions } from './shared-options.ts';
 
 /** The description of leads in helps. */
-export const leadShape = [
-  '{"name":"…","links":{"website":"…"},"description":"…",',
-  ' "score":{"score":"…","reason":"…"}}',
-];
+export const leadShape = ['{"name":"…","description":"…","links":{"website":"…"},"score":{…},…}'];
 export const leadColumns = {
   columns: () => headersOf(entityLayout()),
   moreColumns: 'then <field>, <field>_reference for each of --enrich-fields',
@@ -49,31 +46,19 @@ export function createEntityOptions(more: readonly Option[]): readonly Option[] 
   return under('What to find:', [
     option(
       '--limit <n>',
-      `at most this many leads, ${entityLimit.min} to ${entityLimit.max}`,
+      `at most n leads, ${entityLimit.min} to ${entityLimit.max}`,
       numberIn(entityLimit),
       { default: entityLimit.default },
     ),
-    option(
-      '--enrich-fields <names>',
-      'more fields to find for each lead, such as funding_stage,headcount',
-      collect,
-    ),
-    option(
-      '--dedup-service-leads <ids>',
-      'leave out the leads of these earlier searches (leads_search_id)',
-      collect,
-    ),
-    option(
-      '--dedup-custom-leads <names>',
-      'leave out leads with these names; @leads.csv reads them from a file',
-      collect,
-    ),
+    option('--enrich-fields <names>', 'more fields to find, such as job_title,company', collect),
+    option('--dedup-service-leads <ids>', 'leave out the leads of these leads_search_ids', collect),
+    option('--dedup-custom-leads <names>', 'leave out these names; @leads.csv reads a file', collect),
     ...more,
   ]);
 }
 
 export const listOptions: readonly Option[] = [
-  new Option('--only-new', 'leave out leads that earlier runs of the same list delivered on this machine'),
+  new Option('--only-new', 'leave out leads that are already in the list'),
   option(
     '--list <list>',
     'the list to compare with; every search with this name adds its leads',

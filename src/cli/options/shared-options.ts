@@ -37,7 +37,7 @@ export interface PaidOptions {
 export const anyCredits = { unit: 'credits', min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 
 const reportOptions = under(groups.messages, [
-  new Option('-q, --quiet', 'print no progress and no closing line'),
+  withFacts(new Option('-q, --quiet', 'print no progress and no closing line'), { common: true }),
   new Option('-v, --verbose', 'print requests, and the stack trace of an error, on stderr'),
   withFacts(new Option('--no-color', 'print no colours'), { variable: 'NO_COLOR' }),
   new Option('--json-errors', 'print an error as one JSON object on stderr, and nothing else there'),
@@ -61,7 +61,9 @@ const addressOptions = under(groups.connection, [
 ]);
 
 const localOptions = under(groups.connection, [
-  new Option('--local', 'use the local service: offline, free, with fictional leads').conflicts('baseUrl'),
+  withFacts(new Option('--local', 'offline and free, with fictional leads'), { common: true }).conflicts(
+    'baseUrl',
+  ),
 ]);
 
 const paidOptions = under(groups.buying, [
@@ -71,16 +73,19 @@ const paidOptions = under(groups.buying, [
     (key) => checkIdempotencyKey(key, inputNames),
     { defaultText: 'a new one each time' },
   ),
-  createMaxCreditsOption('do not start if this could cost more than n credits, or more than your balance'),
-  new Option(
-    '--dry-run',
-    'print what would be sent now, what it costs at most, and your balance; buy nothing',
-  ),
+  createMaxCreditsOption('refuse if it could cost more than n credits'),
+  withFacts(new Option('--dry-run', 'show what it would cost at most; buy nothing'), { common: true }),
   new Option(
     '--no-history',
     "store only the cost on this machine; the result can't be shown again or resumed",
   ),
 ]);
+
+/** For commands that can find nothing. */
+export const exitStatusOption = new Option(
+  '--exit-status',
+  'exit with code 7 when nothing was found',
+).helpGroup(groups.output);
 
 const summaryOptions = under(groups.messages, [
   option(
@@ -122,5 +127,8 @@ export function addSharedOptions(command: Command, taken: readonly SharedOptions
 }
 
 export function createMaxCreditsOption(description: string): Option {
-  return option('--max-credits <n>', description, numberIn(anyCredits), { settings: ['max_credits'] });
+  return option('--max-credits <n>', description, numberIn(anyCredits), {
+    settings: ['max_credits'],
+    common: true,
+  });
 }

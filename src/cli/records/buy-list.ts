@@ -65,7 +65,7 @@ export async function buyList(
     const csv = csvLike(input);
     const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
-      label: `reading ${input.what}`,
+      label: 'waiting for the first answer',
       printed: { shape: 'list', layout: joined.layout, csv },
       opened: errors.openBeside,
       toProgress: (counts, seconds) => toProgress(counts, total, seconds, context.stderr.columns),
@@ -139,8 +139,8 @@ function toRows(
     ...rows,
     shard,
     first: options.first,
-    // For the worst case, the text does not matter.
-    worst: toWorstCase(list.kind, list.toBody('https://example.com', inputNames), connection),
+    // For the worst case, the text does not matter. This one is a target of every type.
+    worst: toWorstCase(list.kind, list.toBody('https://example.com/acme/rocket', inputNames), connection),
     toRecords(row, outcome) {
       const records = join.toRecords(row, outcome, toText);
       if (outcome.answer !== undefined) received.add(outcome.answer, records);

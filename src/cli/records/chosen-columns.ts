@@ -1,7 +1,7 @@
 import { toChosen, toColumnWord } from '../../columns/chosen-names.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { UsageError } from '../../errors.ts';
-import { nearest } from '../../requests/closed-list.ts';
+import { listed, nearest } from '../../requests/closed-list.ts';
 import { headsOf } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
@@ -14,7 +14,8 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
   if (columns === undefined || typeof layout === 'function') return;
   // Most runs choose no columns.
   const { shownColumns } = await import('../../output/table-columns.ts');
-  const headers = [...new Set([...layout.columns, ...shownColumns(layout)].map(({ header }) => header))];
+  const all = [...layout.columns, ...shownColumns(layout), ...(layout.offered ?? [])];
+  const headers = [...new Set(all.map(({ header }) => header))];
   const known = new Set(headers);
   for (const given of toNames(columns)) {
     const { header, name } = toChosen(given, known);
@@ -31,7 +32,7 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
     if (known.has(name) || isPossible) continue;
     throw new UsageError(
       `--columns: there is no column "${name}"${near === undefined ? '' : `. Did you mean "${near}"?`}`,
-      `The columns are ${headers.join(', ').slice(0, 300)}.`,
+      `The columns are ${listed(headers)}.`,
     );
   }
 }

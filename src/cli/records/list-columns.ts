@@ -1,9 +1,12 @@
 import { restColumn, unique } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Column, Layout, TableColumn } from '../../columns/layout.ts';
-import { type JsonText, objectMembers } from '../../json/text.ts';
+import { namePartColumns } from '../../columns/name-parts.ts';
+import { isPerson } from '../../columns/record-parts.ts';
+import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 import { uniqueNames } from '../../operations/kinds/row-parts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
+import { columnsByMeaning, nameColumnsOf } from '../../requests/column-meanings.ts';
 import type { Input } from '../../requests/rows.ts';
 
 export interface RecordColumns {
@@ -15,6 +18,8 @@ export interface RecordColumns {
   readonly enrichFields?: readonly string[];
   /** For leads: the headers of what all leads have. */
   readonly leadHeaders?: readonly string[];
+  /** Columns that --columns can choose. */
+  readonly offered: readonly Column[];
 }
 
 const leadMembers = ['name', 'description', 'score', 'links', 'enrich_fields'];
@@ -30,9 +35,11 @@ export function columnsOf(
 ): RecordColumns {
   const members = objectMembers(first ?? '{}');
   const names = columns ?? [...members.keys()].filter((name) => !without.includes(name));
+  const offered = namePartsIn(names, first);
   if (columns !== undefined || !members.has('name') || !members.has('links')) {
     const own = names.map((name, at) => ({ ...toColumn(name), rawHeader: rawHeaders?.[at] }));
-    return { columns: own, table: () => plainTable(own), members: format === 'jsonl' ? names : undefined };
+    const rest = format === 'jsonl' ? names : undefined;
+    return { columns: own, offered, table: () => plainTable(own), members: rest };
   }
   const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
   const leads = entityLayout(enrichFields);
@@ -43,11 +50,24 @@ export function columnsOf(
     .map((name) => ({ ...toColumn(name), header: unique(taken, name, 'lead') }));
   return {
     columns: [...leads.columns, ...more],
+    offered,
     table: () => [...entityTable(enrichFields), ...plainTable(more)],
     members: [...leadMembers, ...names],
     enrichFields,
     leadHeaders,
   };
+}
+
+/** Pure: both parts of a name as columns, where the rows are people whose name is in one column alone. */
+function namePartsIn(names: readonly string[], first: JsonText = '{}'): readonly Column[] {
+  const [name, part] = nameColumnsOf(names);
+  const columnsFor = columnsByMeaning(names);
+  if (name === undefined || part !== undefined || !columnsFor('name').includes(name)) return [];
+  const [profile = ''] = columnsFor('profile');
+  const isOfPerson =
+    isPerson(first) || stringOf(new JsonView(first).member(profile))?.includes('/in/') === true;
+  const ofPeople = (['title', 'company'] as const).flatMap(columnsFor);
+  return isOfPerson || ofPeople.length > 0 ? namePartColumns(name) : [];
 }
 
 /**
@@ -69,6 +89,7 @@ export function layoutOf(
   }
   return {
     columns,
+    offered: record.offered,
     members:
       record.members === undefined ? [...record.columns.map(({ header }) => header), ...members] : undefined,
     table: () => listTable(record.table(), answer),

@@ -6,6 +6,7 @@ import { withoutGuards } from '../../files/table-records.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import type { ListOf } from '../../operations/kinds/row-request.ts';
+import { listed } from '../../requests/closed-list.ts';
 import { isColumnName, isKnownColumn } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate, unusedIn } from '../../requests/row-texts.ts';
@@ -219,7 +220,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
 }
 
 function toListed(input: OpenedRows): string {
-  return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${namesIn(input).join(', ').slice(0, 300)}.`;
+  return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${listed(namesIn(input))}.`;
 }
 
 function toNoHeader(names: readonly string[], list: Example): string {

@@ -2,6 +2,7 @@ import { type Client, requests } from '../../client.ts';
 import { memberLayout } from '../../columns/columns.ts';
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
+import { isPerson } from '../../columns/record-parts.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
 import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
@@ -33,7 +34,7 @@ const search = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length,
   }),
-  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
+  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Kind<EntitySearchRequest>;
 
 const task = {
@@ -45,7 +46,7 @@ const task = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length && enable_web_search !== true,
   }),
-  layout: ({ enrich_fields }) => entityLayout(enrich_fields),
+  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
 
 /** What is bought as one answer, or as a list with one for each row. */
@@ -158,7 +159,7 @@ const foundLayout: LayoutOf = (records) => {
   const fields = records.flatMap((record) => [
     ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
   ]);
-  return entityLayout([...new Set(fields)]);
+  return entityLayout([...new Set(fields)], records.some(isPerson) ? 'person' : undefined);
 };
 
 /** Pure: whether this kind is about a task at the service. */

@@ -1,6 +1,6 @@
 import { defaults } from '../../../config/defaults.ts';
 import { KeychainError } from '../../../config/keychain.ts';
-import { changeSetting, checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
+import { changeSettings, checkProfileName, type Profile, readProfile } from '../../../config/settings.ts';
 import { keysPath } from '../../../config/store.ts';
 import { type CredentialStore, probeKeychain, readKeyRecord, storeKey } from '../../../config/stored-keys.ts';
 import { findAddress } from '../../../connection/connection.ts';
@@ -61,7 +61,8 @@ async function runAuthLogin(context: Context, options: ConnectionOptions): Promi
   const store = await chooseStore(context, profile, origin);
   const leftover = await storeKey(context, profile.name, { origin, store, key });
   const address = toAddressText(baseUrl);
-  if (profile.settings.base_url !== address) await changeSetting(context, profile.name, 'base_url', address);
+  if (profile.settings.base_url !== address)
+    await changeSettings(context, profile.name, { base_url: address });
   if (leftover !== undefined)
     notes.warn(`the old key could not be removed from the keychain: ${leftover.message}`);
   const place = store === 'file' ? keysPath(context.directories.config) : 'the keychain';

@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import { settingNames } from '../../../config/settings.ts';
+import { type SettingName, settingNames } from '../../../config/settings.ts';
 import { checkOneOf } from '../../../requests/within-limits.ts';
 
 export const settingArgument = new Argument(
@@ -7,4 +7,9 @@ export const settingArgument = new Argument(
   'such as base_url; `leadpipe config --help` lists them',
 )
   .choices(settingNames)
-  .argParser((value) => checkOneOf('setting', value, settingNames));
+  .argParser(toSettingName);
+
+/** Throws UsageError. */
+export function toSettingName(given: string): SettingName {
+  return checkOneOf('setting', given, settingNames);
+}

@@ -1,4 +1,4 @@
-import { changeSetting, profileInUse, type SettingName } from '../../../config/settings.ts';
+import { changeSettings, profileInUse, type SettingName } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
@@ -18,5 +18,5 @@ export const createConfigUnset = defineCommand({
 });
 
 async function runConfigUnset(context: Context, name: SettingName, options: ProfileOptions): Promise<void> {
-  await changeSetting(context, await profileInUse(context, options.profile), name, undefined);
+  await changeSettings(context, await profileInUse(context, options.profile), { [name]: undefined });
 }

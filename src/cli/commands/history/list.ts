@@ -93,9 +93,6 @@ export const createHistoryList = defineCommand({
   ],
   columns: () => historyMembers,
   outcomes: [...localOutcomes, 'not_found'],
-  remarks: [
-    `On a terminal the newest ${defaultOnTerminal} are shown, in local time. A file or a pipe gets all of them.`,
-  ],
   run: runHistoryList,
 });
 

@@ -30,7 +30,7 @@ export const createHistoryPrune = defineCommand({
   summary: 'remove old purchases and answers',
   description: `Removes stored answers and leads that are older than ${keptDays.answers} days, and records of purchases that are older than ${keptDays.operations} days. Time, command, list, counts and costs stay for ${keptDays.costs} days, for \`history totals\`. Paid commands do this automatically once a day.`,
   takes: ['records', 'report'],
-  examples: ['leadpipe history prune', 'leadpipe history prune --quiet -o /dev/null'],
+  examples: ['leadpipe history prune', 'leadpipe history prune --columns operation_id,removed'],
   output: [
     'one object for each purchase that something was removed from:',
     '{"operation_id":"op_…","time":"…","command":"contact","removed":"answer"}',

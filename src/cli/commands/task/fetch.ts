@@ -5,9 +5,6 @@ import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import { withOutput } from '../../records/record-output.ts';
-import { show } from '../../run-and-show.ts';
-import { checkFound, reportReading } from './read-and-report.ts';
 import {
   type PositionOptions,
   positionOptions,
@@ -16,7 +13,10 @@ import {
   readingOptions,
   readingShape,
   toReadTerms,
-} from './reading-options.ts';
+} from '../../options/task-options.ts';
+import { withOutput } from '../../records/record-output.ts';
+import { show } from '../../run-and-show.ts';
+import { checkFound, reportReading } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
 import { foundLayout } from './task-layout.ts';
 

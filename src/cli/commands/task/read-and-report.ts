@@ -7,8 +7,8 @@ import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import type { Order } from '../../../operations/run.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
+import type { ReadOptions } from '../../options/task-options.ts';
 import { runAndShow, type Shown } from '../../run-and-show.ts';
-import type { ReadOptions } from './reading-options.ts';
 import { foundLayout } from './task-layout.ts';
 
 type TaskOrder =

@@ -16,21 +16,26 @@ import {
   taskCost,
   toListTerms,
 } from '../../options/search-options.ts';
+import {
+  type FollowOptions,
+  readingOptions,
+  toReadTerms,
+  waitingOptions,
+} from '../../options/task-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
 import { checkFound, readAndReport } from './read-and-report.ts';
-import { type FollowOptions, readingOptions, toReadTerms, waitingOptions } from './reading-options.ts';
 
 interface RunOptions extends PurchaseOptions, FollowOptions, TaskRequestOptions, ListOptions {}
 
 export const createTaskRun = defineCommand({
   name: 'run',
   summary: 'create a task and write its leads until it ends',
-  description: 'Creates a task, waits for it, and writes its leads as they become ready, until it ends.',
+  description: 'Creates a task, and writes its leads as they become ready, until it ends.',
   arguments: createEntityArguments(entityTypes),
   options: [...createEntityOptions([enableWebSearch, ...listOptions]), ...waitingOptions, ...readingOptions],
   takes: ['records', 'paid', 'connection'],
   examples: [
-    'leadpipe task run company "dental clinics in Austin" --local -o clinics.csv',
+    'leadpipe task run person "founders in Lisbon" --local \\\n  --enrich-fields job_title,company -o founders.csv',
     'leadpipe task run xiaohongshu "skin care" --enable-web-search --local',
   ],
   output: ['one lead on each line (jsonl), as the service sent it, sorted by position:', ...leadShape],

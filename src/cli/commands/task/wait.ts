@@ -3,8 +3,6 @@ import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
 import { toFormat } from '../../options/record-options.ts';
-import { toTerms } from '../../records/orders.ts';
-import { checkFound, readAndReport } from './read-and-report.ts';
 import {
   type FollowOptions,
   type PositionOptions,
@@ -14,7 +12,9 @@ import {
   readingShape,
   toReadTerms,
   waitingOptions,
-} from './reading-options.ts';
+} from '../../options/task-options.ts';
+import { toTerms } from '../../records/orders.ts';
+import { checkFound, readAndReport } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
 
 export const createTaskWait = defineCommand({

@@ -1,12 +1,13 @@
 import { Option } from 'commander';
-import { defaults } from '../../../config/defaults.ts';
-import type { Settings } from '../../../config/settings.ts';
-import { limits } from '../../../contract/limits.ts';
-import type { ReadTerms } from '../../../operations/order.ts';
-import { numberIn, option, seconds, under } from '../../options/option-builders.ts';
-import type { RecordOptions } from '../../options/record-options.ts';
-import { leadColumns, leadShape } from '../../options/search-options.ts';
-import type { ConnectionOptions } from '../../options/shared-options.ts';
+import { defaults } from '../../config/defaults.ts';
+import type { Settings } from '../../config/settings.ts';
+import { limits } from '../../contract/limits.ts';
+import type { ReadTerms } from '../../operations/order.ts';
+import { groups } from '../help.ts';
+import { numberIn, option, seconds, under } from './option-builders.ts';
+import type { RecordOptions } from './record-options.ts';
+import { leadColumns, leadShape } from './search-options.ts';
+import { type ConnectionOptions, exitStatusOption } from './shared-options.ts';
 
 export interface ReadOptions extends ConnectionOptions, RecordOptions {
   readonly num?: number;
@@ -25,25 +26,24 @@ export interface PositionOptions {
 
 const pageSize = limits.fetchNum.max;
 
-/** Above these options in a help. */
-const heading = 'The task:';
-
-export const positionOptions = under(heading, [
+export const positionOptions = [
   option('--pts <n>', 'start at this position; 0 is the first lead', numberIn(limits.fetchPts)).default(
     limits.fetchPts.default,
     '0',
   ),
-]);
+];
 
-export const readingOptions = under(heading, [
-  option('--num <n>', `leads per request, 1 to ${pageSize}`, numberIn(limits.fetchNum), {
-    default: pageSize,
-  }),
-  new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
-  new Option('--exit-status', 'exit with code 7 when nothing was found'),
-]);
+export const readingOptions = [
+  ...under(groups.task, [
+    option('--num <n>', `leads per request, 1 to ${pageSize}`, numberIn(limits.fetchNum), {
+      default: pageSize,
+    }),
+    new Option('--positions', 'put leads_search_id and position in front of each record (only jsonl)'),
+  ]),
+  exitStatusOption,
+];
 
-export const waitingOptions = under(heading, [
+export const waitingOptions = under(groups.task, [
   option(
     '--poll-interval <seconds>',
     `seconds between two checks of the task; up to ${defaults['poll.max']} while nothing changes`,
