@@ -1,8 +1,12 @@
 import { open, stat } from 'node:fs/promises';
 import { LeadpipeError, UsageError } from '../errors.ts';
+import { objectOf } from '../json/text.ts';
 import { isSqliteError, loadSqlite, openBytes } from '../sqlite/database.ts';
 import { inUse, useOf } from './database-use.ts';
-import { nameIn } from './reading.ts';
+import { type FileRecord, nameIn, type Reading, type Records, wholeOf } from './reading.ts';
+
+/** Bytes. A database is read as a whole, since it may come from a pipe. */
+const maxDatabase = 1024 * 1024 * 1024;
 
 /** The table in which leadpipe notes what it has written into a database. */
 export const notesTable = 'leadpipe_writes';
@@ -28,7 +32,30 @@ export function checkEnd(header: Uint8Array, length: number, what: string): void
   throw new UsageError(`${what} is damaged: its end is missing`, 'Copy it again, or name another file.');
 }
 
-export interface DatabaseTable {
+/** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */
+export async function openDatabase(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { what, sheet, table, path }: Reading,
+): Promise<Records> {
+  if (sheet !== undefined)
+    throw new UsageError(`${what} is a database: it has tables to choose from, no sheets`);
+  const database = await wholeOf(
+    bytes,
+    maxDatabase,
+    `${what} has more than ${maxDatabase} bytes, which is too much`,
+    'Write the table into a CSV file, for example: sqlite3 -csv -header <file> "SELECT * FROM <table>" > rows.csv',
+  );
+  const { columns, rows, warnings } = await openDatabaseTable(database, what, table, path);
+  async function* records(): AsyncGenerator<FileRecord> {
+    for (const { line, cells } of rows()) {
+      const members = columns.map((name, at) => [name, JSON.stringify(cells[at] ?? '')] as const);
+      yield { line, record: objectOf(members) };
+    }
+  }
+  return { format: 'csv', columns, rows: records(), warnings };
+}
+
+interface DatabaseTable {
   readonly columns: readonly string[];
   rows(): Generator<{ readonly line: number; readonly cells: readonly string[] }, void>;
   readonly warnings: readonly string[];
@@ -38,7 +65,7 @@ export interface DatabaseTable {
  * The one table of a database, or the table or view of this name. `path` is its file, if it has one. Throws UsageError, and `temporary`
  * where another program is writing it.
  */
-export async function openDatabaseTable(
+async function openDatabaseTable(
   bytes: Uint8Array,
   what: string,
   wanted: string | undefined,

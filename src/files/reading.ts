@@ -1,3 +1,4 @@
+import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 
 export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'md', 'xlsx', 'sqlite'] as const;
@@ -78,4 +79,21 @@ export function nameIn(names: Iterable<string>, wanted: string): string | undefi
   if (all.includes(wanted)) return wanted;
   const lower = wanted.toLowerCase();
   return all.find((name) => name.toLowerCase() === lower);
+}
+
+/** All bytes of a file. Throws UsageError for more of them than `max`, in these words. */
+export async function wholeOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  max: number,
+  words: string,
+  hint: string,
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    pieces.push(Buffer.from(piece));
+    length += piece.length;
+    if (length > max) throw new UsageError(words, hint);
+  }
+  return Buffer.concat(pieces);
 }

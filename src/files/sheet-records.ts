@@ -1,9 +1,49 @@
 import { UsageError } from '../errors.ts';
 import { isBlank } from './blank.ts';
+import type { CsvRow } from './csv.ts';
+import { findHeader } from './header.ts';
+import { columnNamesOf, type Reading, type Records, wholeOf } from './reading.ts';
 import { type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
+import { openTable } from './table-records.ts';
+import { rowsOfHead } from './text-table.ts';
+
+/** Bytes. A workbook is read as a whole, and its content is ten times as large. */
+const maxWorkbook = 100 * 1024 * 1024;
+
+/** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
+export async function openSheet(
+  bytes: AsyncIterable<Uint8Array | string>,
+  reading: Reading,
+): Promise<Records> {
+  const { what, sheet, table } = reading;
+  if (table !== undefined)
+    throw new UsageError(`${what} is a workbook: it has sheets to choose from, no tables`);
+  const workbook = await wholeOf(
+    bytes,
+    maxWorkbook,
+    `${what} has more than ${maxWorkbook} bytes, which is too much for a workbook`,
+    'Save it as CSV (in Excel: "CSV UTF-8").',
+  );
+  const isName = columnNamesOf(reading);
+  const chosen = chooseSheet(workbook, what, sheet, isName);
+  const { before, width, note } = chosen;
+  function* rows(): Generator<CsvRow> {
+    for (const { line, cells } of chosen.rows()) {
+      const filled = Array.from({ length: width - before }, (_, at) => cells[before + at] ?? '');
+      if (cells.length > before) yield { line, cells: filled, flaw: undefined };
+    }
+  }
+  const head: CsvRow[] = [];
+  for (const row of rows()) if (head.push(row) === rowsOfHead) break;
+  const place = findHeader(head, isName);
+  const records = await openTable(rows(), { head, place }, reading, 'sheet');
+  const warnings = chosen.warnings(reading.headerRow ?? place?.line ?? 0);
+  const notes = [note, records.note].filter((one) => one !== undefined);
+  return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
+}
 
 /** The rows of one sheet, and what has to be said of it before they are used. */
-export interface ChosenSheet {
+interface ChosenSheet {
   readonly rows: () => Generator<SheetRow, void>;
   /** Columns up to the last one with a cell, and empty ones before the first. */
   readonly width: number;
@@ -23,7 +63,7 @@ const maxNames = 5;
  * The sheet of this name or number, else the first visible one that has a table: rows of several cells, or a column under a header that
  * `isHeader` knows. `what` is the workbook in messages. Throws UsageError.
  */
-export function chooseSheet(
+function chooseSheet(
   bytes: Uint8Array,
   what: string,
   wanted: string | undefined,

@@ -1,0 +1,64 @@
+import { UsageError } from '../errors.ts';
+import { isJson } from '../json/valid.ts';
+import { isMarkdownTable } from './markdown-table.ts';
+import { isProse, seemsToBe } from './not-a-list.ts';
+import type { Reading, RecordFormat } from './reading.ts';
+import { enough, type TextBegin } from './text-begin.ts';
+import { isTable, type TableView, viewAsColumn, viewAsTable } from './text-table.ts';
+
+/** The format of a text; with the view of a single column where it is one below its name. */
+export interface FoundFormat {
+  readonly format: RecordFormat;
+  readonly column?: TableView | undefined;
+}
+
+/** What a text is, from its content, then from its extension. Throws UsageError for what is no list. */
+export async function findFormat(begin: TextBegin, reading: Reading): Promise<FoundFormat> {
+  const { extension, headerRow, what } = reading;
+  const noList = (kind: string): UsageError =>
+    new UsageError(`${what} is no list: it looks like ${kind}`, { is: 'no_list' });
+  const { firstLine } = begin;
+  if (firstLine.includes('|')) await begin.readLines(2);
+  if (isMarkdownTable(begin.head)) return { format: 'md' };
+  const other = seemsToBe(begin.head.slice(0, enough)) ?? ownKinds[extension];
+  if (other !== undefined && !begin.isEmpty) throw noList(other);
+  if (/^\s*\[\s*([{"[\]]|$)/.test(begin.head)) return { format: 'json' };
+  if (firstLine.startsWith('{')) {
+    if (extension === '.json' || !isJson(firstLine)) await begin.readLines(2);
+    return { format: isDocument(begin.head, extension, begin.isOver) ? 'json' : 'jsonl' };
+  }
+  if (extension === '.csv' || extension === '.tsv' || headerRow !== undefined) return { format: 'csv' };
+  if (extension === '.jsonl' || extension === '.ndjson') return { format: 'jsonl' };
+  if (extension === '.json' && !begin.isEmpty) return { format: 'json' };
+  // The first line of a pipe may be the name of a column, if there is another below it.
+  if (reading.isColumnName?.(firstLine, '@')) await begin.readLines(2);
+  const table = await viewAsTable(begin.whole, reading);
+  // A title may be such a name, too.
+  const isSure = table.place?.is === 'header' && table.place.known > 1;
+  const column = isSure ? undefined : await viewAsColumn(begin.head, reading);
+  if (column !== undefined || isTable(table, reading)) return { format: 'csv', column };
+  if (isProse(begin.head.slice(0, enough))) throw noList('one text of sentences');
+  return { format: 'text' };
+}
+
+/** What files with these extensions are, unless they have a table. */
+const ownKinds: Readonly<Record<string, string>> = {
+  '.md': 'Markdown',
+  '.markdown': 'Markdown',
+  '.yaml': 'YAML',
+  '.yml': 'YAML',
+};
+
+/**
+ * Pure: whether a text that begins with an object is one JSON text. Otherwise there is an object on each line, the first of which may be
+ * damaged.
+ */
+function isDocument(head: string, extension: string, isWhole: boolean): boolean {
+  const [first = '', second] = head.split(/[\r\n]+/).filter((line) => line.trim() !== '');
+  if (isWhole && second === undefined) return extension === '.json';
+  if (second === undefined) return extension === '.json';
+  if (isJson(first)) return false;
+  // A line that ends within an object or an array.
+  if (/[{[,:]\s*$/.test(first)) return true;
+  return !second.startsWith('{') && !/\}\s*$/.test(first);
+}
