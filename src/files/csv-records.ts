@@ -15,7 +15,7 @@ export async function openCsv(
   async function* rows(): AsyncGenerator<CsvRow> {
     for await (const row of readCsv(begin.pieces(), delimiter)) if (!isSaid || row.line > 1) yield row;
   }
-  const records = await openTable(rows(), table, reading, 'csv');
+  const records = await openTable(rows(), table, reading, { delimiter });
   return { ...records, delimiter, ...(column === undefined ? {} : { isOneColumn: true }) };
 }
 

@@ -26,7 +26,7 @@ export async function openMarkdown(begin: TextBegin, reading: Reading): Promise<
   }
   const headerRow = 1 + linesBefore(begin.head, begin.firstLine);
   const own = { ...reading, headerRow };
-  return await openTable(readMarkdown(begin.pieces()), { head: [], place: undefined }, own, 'md');
+  return await openTable(readMarkdown(begin.pieces()), { head: [], place: undefined }, own);
 }
 
 /** The rows of a table, the header first, which may come again with its dashes. Another line is a row with a flaw. */

@@ -6,6 +6,13 @@ import { unguarded } from './csv-guard.ts';
 import type { TableBegin } from './header.ts';
 import type { FileRecord, Reading, Records } from './reading.ts';
 
+interface TableKind {
+  /** What the number of a row counts. */
+  readonly unit?: 'line' | 'row';
+  /** Of a text of CSV, in which apostrophes stand before formulas. */
+  readonly delimiter?: string;
+}
+
 /**
  * The records of a table of texts. `head` are its first rows, and `place` is where they show the header, which may stand below a title and notes. Throws
  * UsageError where that is not clear.
@@ -14,13 +21,12 @@ export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
   begin: TableBegin,
   reading: Reading,
-  kind: 'csv' | 'md' | 'sheet',
+  { unit = 'line', delimiter }: TableKind = {},
 ): Promise<Records> {
-  const unit = kind === 'sheet' ? 'row' : 'line';
   const { what, isRaw, headerRow = headerLine(begin, what, unit) } = reading;
   // Elsewhere a text stands as it is: nothing in it runs.
-  const isGuarded = kind === 'csv';
-  const texts = { name: isGuarded ? unguarded : asItIs, cell: isGuarded && !isRaw ? unguarded : asItIs };
+  const own = delimiter === undefined ? asItIs : (cell: string) => unguarded(cell, delimiter);
+  const texts = { name: own, cell: isRaw ? asItIs : own };
   const parsed = (async function* () {
     yield* rows;
   })();
@@ -112,7 +118,9 @@ function distinct(name: string, before: readonly string[]): string {
 }
 
 /** Pure: a record that was read raw, as it is otherwise. */
-export function withoutGuards(record: JsonText): JsonText {
+export function withoutGuards(record: JsonText, delimiter: string): JsonText {
   const members = [...objectMembers(record)];
-  return objectOf(members.map(([name, text]) => [name, JSON.stringify(unguarded(stringOf(text) ?? ''))]));
+  return objectOf(
+    members.map(([name, text]) => [name, JSON.stringify(unguarded(stringOf(text) ?? '', delimiter))]),
+  );
 }

@@ -7,6 +7,8 @@ export interface WriterForm {
   lines(records: Records): Iterable<string>;
   /** What completes the text, if anything does. */
   end?(): string;
+  /** How many cells so far were changed, so that no spreadsheet runs them. */
+  guardedCells?(): number;
 }
 
 /** Rows under a header, even if there are no rows: `toRow` makes the cells of a record, `textOf` the text of some rows. */

@@ -32,6 +32,8 @@ interface RecordsOutput extends Omit<WriterOptions, 'layout' | 'continued' | 'li
   readonly unfound?: (names: readonly string[], columns: readonly string[]) => void;
   /** Called when the file is in its place. */
   readonly placed?: () => void;
+  /** Gets the number of cells that were changed so that no spreadsheet runs them, if there are any, when the file is in its place. */
+  readonly guarded?: (cells: number) => void;
   /** Prints what the format has no room for. */
   readonly warn: (line: string) => void;
 }
@@ -104,6 +106,8 @@ export async function openRecords(
       isOpen = false;
       await sink.commit(placing.adding);
       if (length !== undefined) options.placed?.();
+      const guarded = form?.guardedCells?.() ?? 0;
+      if (guarded > 0) options.guarded?.(guarded);
       const unfound = [...found].filter(([, isFound]) => !isFound).map(([name]) => name);
       if (unfound.length > 0) options.unfound?.(unfound, names);
     },

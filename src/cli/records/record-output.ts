@@ -19,6 +19,7 @@ import {
   toDelimiter,
   toFormat,
   toFormatNote,
+  toGuardedNote,
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
@@ -123,6 +124,7 @@ export async function openOutput(
     isDelimiterFixed: options.delimiter !== undefined,
     mark: own?.mark,
     placed: () => void (formatNote && say(formatNote)),
+    guarded: (cells) => say(toGuardedNote(cells)),
     width: widthOf(context),
     mustBeTable: (options.format ?? preferred) === 'table',
     warn,

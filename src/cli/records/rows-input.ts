@@ -62,8 +62,8 @@ export async function openRows(context: Context, options: InputOptions, list: Li
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
   // Only text of CSV has apostrophes before formulas.
-  const isGuarded = options.csvRaw === true && opened.delimiter !== undefined;
-  const toText: ToRowText = (record) => textIn(isGuarded ? withoutGuards(record) : record);
+  const guards = options.csvRaw === true ? opened.delimiter : undefined;
+  const toText: ToRowText = (record) => textIn(guards === undefined ? record : withoutGuards(record, guards));
   if (template !== undefined) checkTemplate(opened, template);
   else checkUsable(opened, list, toText);
   return {
