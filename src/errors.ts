@@ -112,9 +112,9 @@ interface MoreFacts {
     failed: number;
     /** The answers of these were lost, and may have been charged. */
     unknown: number;
-    /** These can't be sent; `flawedLines` are the first of them. */
+    /** These can't be sent; `flawedLines` are the first of them: numbers of lines, or of rows. */
     flawed: number;
-    flawedLines: readonly number[];
+    flawedLines: readonly { line: number; isRow?: boolean | undefined }[];
     /** Whether nothing was left to send. */
     isIdle: boolean;
     /** Whether there are rows that were not wanted yet. */

@@ -6,11 +6,13 @@ export type RecordFormat = (typeof recordFormats)[number];
 
 /** A record of a file, or why there is none. */
 export interface FileRecord {
-  /** The line on which it begins, from 1. */
+  /** The line on which it begins, or the row of a sheet or a table, from 1. */
   readonly line: number;
+  /** Whether it is the number of a row, and not that of a line. */
+  readonly isRow?: boolean | undefined;
   /** A JSON object; where there are columns, their texts. Undefined for what can't be read. */
   readonly record: JsonText | undefined;
-  /** Why it can't be used, to be shown after `line 3`. */
+  /** Why it can't be used, to be shown after `line 3` or `row 3`. */
   readonly flaw?: string;
 }
 
@@ -60,6 +62,14 @@ export interface Reading {
   readonly table?: string | undefined;
   /** Which sheet of a workbook, by name or number. */
   readonly sheet?: string | undefined;
+}
+
+/** Where a record is in its file. */
+export type Place = Pick<FileRecord, 'isRow' | 'line'>;
+
+/** Pure: a place in words: `line 3`, `row 3`. */
+export function placeOf({ isRow, line }: Place): string {
+  return `${isRow ? 'row' : 'line'} ${line}`;
 }
 
 /** Whether a cell is the name of a column. */

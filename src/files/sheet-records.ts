@@ -36,7 +36,7 @@ export async function openSheet(
   const head: CsvRow[] = [];
   for (const row of rows()) if (head.push(row) === rowsOfHead) break;
   const place = findHeader(head, isName);
-  const records = await openTable(rows(), { head, place }, reading, { unit: 'row' });
+  const records = await openTable(rows(), { head, place }, reading, { isSheet: true });
   const warnings = chosen.warnings(reading.headerRow ?? place?.line ?? 0);
   const notes = [note, records.note].filter((one) => one !== undefined);
   return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };

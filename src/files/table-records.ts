@@ -7,8 +7,8 @@ import type { TableBegin } from './header.ts';
 import type { FileRecord, Reading, Records } from './reading.ts';
 
 interface TableKind {
-  /** What the number of a row counts. */
-  readonly unit?: 'line' | 'row';
+  /** Whether the number of a row is that of a sheet, and not that of a line. */
+  readonly isSheet?: boolean;
   /** Of a text of CSV, in which apostrophes stand before formulas. */
   readonly delimiter?: string;
 }
@@ -21,8 +21,9 @@ export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
   begin: TableBegin,
   reading: Reading,
-  { unit = 'line', delimiter }: TableKind = {},
+  { isSheet = false, delimiter }: TableKind = {},
 ): Promise<Records> {
+  const unit = isSheet ? 'row' : 'line';
   const { what, isRaw, headerRow = headerLine(begin, what, unit) } = reading;
   // Elsewhere a text stands as it is: nothing in it runs.
   const own = delimiter === undefined ? asItIs : (cell: string) => unguarded(cell, delimiter);
@@ -32,7 +33,7 @@ export async function openTable(
   })();
   if (headerRow === 0) {
     const width = Math.max(0, ...begin.head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
+    return toRecords(new Array<string>(width).fill(''), parsed, texts, what, isSheet);
   }
   let above = 0;
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
@@ -48,7 +49,7 @@ export async function openTable(
     const isSaid = above === 0 || reading.headerRow !== undefined;
     const lines = above === 1 ? `1 ${unit} above it is` : `${above} ${unit}s above it are`;
     const note = isSaid ? undefined : `The header of ${what} is ${unit} ${headerRow}: ${lines} not read.`;
-    return { ...toRecords(cells, parsed, texts, what), note };
+    return { ...toRecords(cells, parsed, texts, what, isSheet), note };
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -78,6 +79,7 @@ function toRecords(
   parsed: AsyncIterable<CsvRow>,
   texts: { readonly name: ToText; readonly cell: ToText },
   what: string,
+  isRow: boolean,
 ): Records {
   const names = header.map((cell) => texts.name(cell.trim()));
   const columns: string[] = [];
@@ -86,7 +88,7 @@ function toRecords(
   let repeated = 0;
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
-      if (flaw !== undefined) yield { line, record: undefined, flaw };
+      if (flaw !== undefined) yield { line, isRow, record: undefined, flaw };
       // What a spreadsheet saves for an empty line.
       else if (cells.every(isBlank)) continue;
       // Several files that were put together.
@@ -98,7 +100,7 @@ function toRecords(
         );
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
         const isTooLong = !cells.slice(columns.length).every(isBlank);
-        yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
+        yield { line, isRow, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
       }
     }
   }

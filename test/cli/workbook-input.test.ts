@@ -80,6 +80,21 @@ it('resume reads the sheet that the list was begun with', async () => {
   ]);
 });
 
+it('says in which row of the sheet something is wrong', async () => {
+  const machine = createMachine((await startRowService()).url);
+  const rows = [
+    ['objective', 'n'],
+    ['Ada', '1'],
+    ['', '2'],
+    ['', '3'],
+  ];
+  writeFileSync(machine.pathOf('rows.xlsx'), makeWorkbook({ sheets: [{ name: 'A', rows }] }));
+  const list = await machine.leadpipe('contact email -f jsonl --input rows.xlsx');
+  expect(list).toMatchObject(
+    ending(3, 'warning: row 3: the objective is empty', 'correct rows 3 and 4 of the input'),
+  );
+});
+
 it('what a workbook lost is said before anything is bought', async () => {
   const rows = [
     ['name', 'id'],

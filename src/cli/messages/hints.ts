@@ -256,10 +256,15 @@ function unresumable(operationId: string): string {
 /** What to do about a list of which nothing is left to send. */
 export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
 
-/** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
-function toLines(lines: readonly number[], count: number): string {
-  const all = [...lines.map(String), ...(count > lines.length ? [`${count - lines.length} more`] : [])];
-  return `line${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
+/** Pure: `line 3`, `lines 3, 5 and 8`, `rows 3, 5, 8, 9, 12 and 7 more`. */
+function toLines(
+  lines: readonly { readonly line: number; readonly isRow?: boolean | undefined }[],
+  count: number,
+): string {
+  const named = lines.map(({ line }) => String(line));
+  const all = [...named, ...(count > lines.length ? [`${count - lines.length} more`] : [])];
+  const unit = lines[0]?.isRow ? 'row' : 'line';
+  return `${unit}${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */

@@ -1,4 +1,5 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
+import type { Place } from '../../files/reading.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
@@ -128,7 +129,7 @@ function createWork(buyer: Buyer, rows: ListRows, known: KnownList, toClient: To
     /** What `ListEnd` says. */
     counts: { ...noRows },
     cost: { sent: 0, bought: 0, again: 0, charged: 'no' as Charged },
-    flawedLines: [] as number[],
+    flawedLines: [] as Place[],
     hasMore: false,
   };
 }
@@ -295,7 +296,8 @@ async function* write(work: Work, delivery: Pick<Delivery, 'write'>, items: read
     if (state === 'answered') counts.withoutResult++;
     else counts.failed++;
     if (state === 'unknown') counts.unknown++;
-    if (state === 'flawed' && ++counts.flawed <= maxLines) flawedLines.push(row.line);
+    if (state === 'flawed' && ++counts.flawed <= maxLines)
+      flawedLines.push({ isRow: row.isRow, line: row.line });
     yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
   }
   yield { is: 'rows', counts };
