@@ -1,8 +1,9 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
-/** What every workbook, and every database, begins with. */
+/** What every workbook, those of an old Office or with a password, and every database, begins with. */
 export const zipMark = Buffer.from('PK\x03\x04');
+export const oldOfficeMark = Buffer.from('\xd0\xcf\x11\xe0', 'latin1');
 export const databaseMark = Buffer.from('SQLite format 3\0');
 
 /** The first bytes of encodings, and of files that people give in place of text: a character for each byte. */
@@ -11,7 +12,7 @@ const beginnings: readonly { readonly begin: string; readonly encoding?: string;
   { begin: '\xff\xfe', encoding: 'utf-16le' },
   { begin: '\xfe\xff', encoding: 'utf-16be' },
   { begin: zipMark.toString('latin1'), is: 'an Excel workbook (.xlsx), or another zip file' },
-  { begin: '\xd0\xcf\x11\xe0', is: 'a workbook or document of an old Office (.xls, .doc)' },
+  { begin: oldOfficeMark.toString('latin1'), is: 'a workbook or document of an old Office (.xls, .doc)' },
   { begin: '%PDF-', is: 'a PDF file' },
   { begin: '\x1f\x8b', is: 'a file that gzip has compressed' },
 ];

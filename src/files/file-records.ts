@@ -1,9 +1,9 @@
 import { UsageError } from '../errors.ts';
 import { openCsv } from './csv-records.ts';
-import { databaseMark, decoded, zipMark } from './decoded.ts';
+import { databaseMark, decoded, oldOfficeMark, zipMark } from './decoded.ts';
 import { openJson, openJsonLines } from './json-records.ts';
 import { openMarkdown } from './markdown-table.ts';
-import type { Reading, RecordFormat, Records } from './reading.ts';
+import { maxWorkbook, type Reading, type RecordFormat, type Records, saveAs, wholeOf } from './reading.ts';
 import { behind, createTextBegin } from './text-begin.ts';
 import { findFormat } from './text-format.ts';
 import { openLines } from './text-lines.ts';
@@ -25,6 +25,7 @@ export async function openFileRecords(
   // Loaded where they are used, since most inputs are text.
   if (begins(zipMark)) return await (await import('./sheet-records.ts')).openSheet(all, reading);
   if (begins(databaseMark)) return await (await import('./database-input.ts')).openDatabase(all, reading);
+  if (begins(oldOfficeMark)) throw await oldOffice(all, what);
   const isWorkbook = (format ?? extension.slice(1)) === 'xlsx';
   if (isWorkbook && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
   if (format === 'sqlite' && !first.done) throw new UsageError(`${what} is no SQLite database`);
@@ -33,6 +34,24 @@ export async function openFileRecords(
     ...(await openText(decoded(all, what), reading)),
     hasMark: /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)/.test(begin),
   };
+}
+
+/** In which a workbook with a password is: its content has this name then. */
+const encrypted = Buffer.from('EncryptedPackage', 'utf16le');
+
+async function oldOffice(bytes: AsyncIterable<Uint8Array | string>, what: string): Promise<UsageError> {
+  const whole = await wholeOf(
+    bytes,
+    maxWorkbook,
+    `${what} is a workbook or document of an old Office`,
+    saveAs,
+  );
+  return whole.includes(encrypted)
+    ? new UsageError(
+        `${what} has a password`,
+        'Open it in Excel, remove the password (File > Info > Protect Workbook > Encrypt with Password), and save it.',
+      )
+    : new UsageError(`${what} is a workbook or document of an old Office (.xls, .doc)`, saveAs);
 }
 
 async function openText(text: AsyncGenerator<string>, reading: Reading): Promise<Records> {

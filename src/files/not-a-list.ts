@@ -41,6 +41,21 @@ function isMarkdown(text: string): boolean {
   return marks.flatMap((mark) => text.match(mark) ?? []).length > 2;
 }
 
+/** Pure: which table of another program a text is. */
+export function otherTable(
+  begin: string,
+  extension: string,
+  isName: (cell: string) => boolean,
+): string | undefined {
+  const text = begin.trimStart();
+  if (/^ID;P[^\r\n]*[\r\n]/.test(text) && /[\r\n]C;(?:[XY]\d+;)+K/.test(text)) return 'a SYLK file (.slk)';
+  if (/^TABLE\r?\n0,1\r?\n"[^\r\n]*"\r?\nVECTORS\r?\n/.test(text)) return 'a DIF file (.dif)';
+  const [first = ''] = text.split(/[\r\n]/, 1);
+  const names = first.split(/ {2,}/).filter(isName);
+  const isFixed = names.length > 1 || (extension === '.prn' && !/[,;|\t]/.test(first));
+  return isFixed && text !== '' ? 'text in columns of a fixed width (.prn)' : undefined;
+}
+
 const sentenceEnd = /[\p{Ll}\p{N})][.!?]["”’)]?\s+["“‘(]?\p{Lu}/gu;
 
 /** Pure: whether a text is one of sentences that go on over its lines, or paragraphs with empty lines between them. */

@@ -91,6 +91,12 @@ export function nameIn(names: Iterable<string>, wanted: string): string | undefi
   return all.find((name) => name.toLowerCase() === lower);
 }
 
+/** Bytes. A workbook is read as a whole, and its content is ten times as large. */
+export const maxWorkbook = 100 * 1024 * 1024;
+
+/** What to do with a table that another program can read. */
+export const saveAs = 'Save it as CSV or xlsx, and give that file.';
+
 /** All bytes of a file. Throws UsageError for more of them than `max`, in these words. */
 export async function wholeOf(
   bytes: AsyncIterable<Uint8Array | string>,

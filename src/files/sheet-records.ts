@@ -2,13 +2,10 @@ import { UsageError } from '../errors.ts';
 import { isBlank } from './blank.ts';
 import type { CsvRow } from './csv.ts';
 import { findHeader } from './header.ts';
-import { columnNamesOf, type Reading, type Records, wholeOf } from './reading.ts';
-import { type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
+import { columnNamesOf, maxWorkbook, type Reading, type Records, wholeOf } from './reading.ts';
+import { maxCells, type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
 import { openTable } from './table-records.ts';
 import { rowsOfHead } from './text-table.ts';
-
-/** Bytes. A workbook is read as a whole, and its content is ten times as large. */
-const maxWorkbook = 100 * 1024 * 1024;
 
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
 export async function openSheet(
@@ -120,10 +117,12 @@ function lookThrough(
 ): Pick<ChosenSheet, 'width' | 'before' | 'warnings'> {
   const found = new Map<Oddity['is'], { readonly first: Oddity; count: number }>();
   const hidden: number[] = [];
+  let count = 0;
   let width = 0;
   let before = Number.POSITIVE_INFINITY;
   for (const { line, cells, oddities, isHidden } of rows) {
     if (isHidden && cells.length > 0) hidden.push(line);
+    if (cells.length > 0) count++;
     width = Math.max(width, cells.length);
     if (cells.length > 0)
       before = Math.min(
@@ -141,7 +140,14 @@ function lookThrough(
     const read = hidden.filter((line) => line > header);
     return [...odd, ...ofHidden(read)].map((text) => `${what}: ${text}`);
   };
-  return { width, before: Math.min(before, width), warnings };
+  before = Math.min(before, width);
+  if (count * (width - before) > maxCells) {
+    throw new UsageError(
+      `${what} has ${count} rows of ${width - before} columns, most of them empty, which is too much for a workbook`,
+      'Remove the cells far from the table, or save it as CSV (in Excel: "CSV UTF-8").',
+    );
+  }
+  return { width, before, warnings };
 }
 
 function ofHidden([first, ...others]: readonly number[]): string[] {

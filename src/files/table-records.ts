@@ -82,8 +82,7 @@ function toRecords(
   isRow: boolean,
 ): Records {
   const names = header.map((cell) => texts.name(cell.trim()));
-  const columns: string[] = [];
-  for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
+  const columns = toDistinct(names.map((name, at) => name || `column ${at + 1}`));
   const shown = header.map(shownOf);
   let repeated = 0;
   async function* rows(): AsyncGenerator<FileRecord> {
@@ -111,12 +110,18 @@ function toRecords(
   return { format: 'csv', columns, rawHeaders: header, rows: rows(), noteAtEnd };
 }
 
-/** Names a second column with the same name differently: in an object it would replace the first. */
-function distinct(name: string, before: readonly string[]): string {
-  for (let times = 1; ; times++) {
-    const own = times === 1 ? name : `${name} (${times})`;
-    if (!before.includes(own)) return own;
+/** Pure: a second column with the same name is called otherwise: in an object it would replace the first. */
+function toDistinct(names: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  const last = new Map<string, number>();
+  for (const name of names) {
+    let own = name;
+    let times = last.get(name) ?? 1;
+    while (taken.has(own)) own = `${name} (${++times})`;
+    last.set(name, times);
+    taken.add(own);
   }
+  return [...taken];
 }
 
 /** Pure: a record that was read raw, as it is otherwise. */

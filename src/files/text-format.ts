@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { isJson } from '../json/valid.ts';
 import { isMarkdownTable } from './markdown-table.ts';
-import { isProse, seemsToBe } from './not-a-list.ts';
-import type { Reading, RecordFormat } from './reading.ts';
+import { isProse, otherTable, seemsToBe } from './not-a-list.ts';
+import { columnNamesOf, type Reading, type RecordFormat, saveAs } from './reading.ts';
 import { enough, type TextBegin } from './text-begin.ts';
 import { isTable, type TableView, viewAsColumn, viewAsTable } from './text-table.ts';
 
@@ -20,6 +20,8 @@ export async function findFormat(begin: TextBegin, reading: Reading): Promise<Fo
   const { firstLine } = begin;
   if (firstLine.includes('|')) await begin.readLines(2);
   if (isMarkdownTable(begin.head)) return { format: 'md' };
+  const table = otherTable(begin.head.slice(0, enough), extension, columnNamesOf(reading));
+  if (table !== undefined) throw new UsageError(`${what} is ${table}`, saveAs);
   const other = seemsToBe(begin.head.slice(0, enough)) ?? ownKinds[extension];
   if (other !== undefined && !begin.isEmpty) throw noList(other);
   if (/^\s*\[\s*([{"[\]]|$)/.test(begin.head)) return { format: 'json' };
@@ -32,11 +34,11 @@ export async function findFormat(begin: TextBegin, reading: Reading): Promise<Fo
   if (extension === '.json' && !begin.isEmpty) return { format: 'json' };
   // The first line of a pipe may be the name of a column, if there is another below it.
   if (reading.isColumnName?.(firstLine, '@')) await begin.readLines(2);
-  const table = await viewAsTable(begin.whole, reading);
+  const view = await viewAsTable(begin.whole, reading);
   // A title may be such a name, too.
-  const isSure = table.place?.is === 'header' && table.place.known > 1;
+  const isSure = view.place?.is === 'header' && view.place.known > 1;
   const column = isSure ? undefined : await viewAsColumn(begin.head, reading);
-  if (column !== undefined || isTable(table, reading)) return { format: 'csv', column };
+  if (column !== undefined || isTable(view, reading)) return { format: 'csv', column };
   if (isProse(begin.head.slice(0, enough))) throw noList('one text of sentences');
   return { format: 'text' };
 }
