@@ -1,10 +1,10 @@
 import { UsageError } from '../errors.ts';
-import { allMembers, type JsonText, kindOf, objectOf, piecesOf } from '../json/text.ts';
+import { allMembers, type JsonText, kindOf, objectMembers, objectOf, piecesOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 import { lengthFlaw } from './csv.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
-import type { FileRecord, Reading, Records } from './reading.ts';
-import { behind, linesBefore } from './text-begin.ts';
+import { columnNamesOf, type FileRecord, type Reading, type Records } from './reading.ts';
+import { behind, linesBefore, linesIn } from './text-begin.ts';
 import { lineRows, type ToRow, unreadable } from './text-lines.ts';
 
 /** Characters of a JSON object that is a whole file, which is read as a whole. */
@@ -53,10 +53,10 @@ export async function openJson(
       'Write its array alone, for example: jq ".leads" <file>',
     );
   }
-  const arrays = whole?.isWhole ? arraysIn(whole.text) : [];
-  const names = arrays.map(({ name }) => name);
-  const array = arrays.find(({ name }) => table === undefined || name === table);
-  if (table !== undefined && array === undefined) {
+  const lists = whole?.isWhole ? rowsIn(whole.text, columnNamesOf(reading)) : [];
+  const names = lists.flatMap(({ name }) => name ?? []);
+  const list = lists.find(({ name }) => table === undefined || name === table);
+  if (table !== undefined && list === undefined) {
     throw new UsageError(
       `${what} has no array of objects "${table}"`,
       names.length === 0 ? 'It has none.' : `It has ${names.join(', ')}.`,
@@ -65,15 +65,49 @@ export async function openJson(
   if (table === undefined && names.length > 1) {
     throw new UsageError(`${what} has several arrays: ${names.join(', ')}`, { is: 'several_tables', names });
   }
-  if (whole === undefined || array === undefined) {
+  if (whole === undefined || list === undefined) {
     return { format: 'jsonl', columns: undefined, rows: rows(behind(head, values)) };
   }
-  const line = whole.line + linesBefore(whole.text, array.text);
-  const items = jsonValues(piecesOf(array.text, 1 << 16), { line });
+  const line = whole.line + linesBefore(whole.text, list.text);
+  if (list.name === undefined)
+    return { format: 'jsonl', columns: undefined, rows: keyedRows(list.text, line) };
+  const items = jsonValues(piecesOf(list.text, 1 << 16), { line });
   return { format: 'jsonl', columns: undefined, rows: rows(items) };
 }
 
-/** Pure: the arrays of objects that an object has. */
-function arraysIn(object: JsonText): { readonly name: string; readonly text: JsonText }[] {
-  return allMembers(object).flatMap(([name, text]) => (/^\[\s*\{/.test(text) ? [{ name, text }] : []));
+/** A list in an object: an array of objects, or, without a name, the objects that are its members. */
+interface List {
+  readonly name: string | undefined;
+  readonly text: JsonText;
+}
+
+/**
+ * Pure: the lists that an object is made of. Its members are rows by their keys if they are objects with something in common, and no key is
+ * the name of a column: that would be one row, whose columns have parts.
+ */
+export function rowsIn(object: JsonText, isName: (cell: string) => boolean): readonly List[] {
+  const members = allMembers(object);
+  const arrays = members.flatMap(([name, text]) => (/^\[\s*\{/.test(text) ? [{ name, text }] : []));
+  if (arrays.length > 0 || members.length < 2) return arrays;
+  const isRow = ([name, text]: readonly [string, JsonText]): boolean =>
+    kindOf(text) === 'object' && !isName(name);
+  if (!members.every(isRow)) return [];
+  const inner = members.map(([, text]) => objectMembers(text));
+  const isCommon = (name: string): boolean => inner.every((one) => one.has(name));
+  return [...(inner[0]?.keys() ?? [])].some(isCommon) ? [{ name: undefined, text: object }] : [];
+}
+
+/** The members of an object as rows, each with its key. */
+async function* keyedRows(object: JsonText, firstLine: number): AsyncGenerator<FileRecord> {
+  const members = allMembers(object);
+  const own = members.some(([, text]) => objectMembers(text).has('key')) ? 'key_2' : 'key';
+  let line = firstLine;
+  let at = 0;
+  for (const [name, text] of members) {
+    const from = object.indexOf(text, at);
+    line += linesIn(object.slice(at, from));
+    yield { line, record: compact(objectOf([[own, JSON.stringify(name)], ...allMembers(text)])) };
+    line += linesIn(text);
+    at = from + text.length;
+  }
 }

@@ -35,7 +35,7 @@ export function createTextBegin(text: AsyncIterator<string>) {
     readMore,
     /** Reads until this many lines that are not empty have ended. */
     async readLines(count: number): Promise<void> {
-      while (!isOver && !linesIn(head, count) && head.length <= longestRow) await readMore();
+      while (!isOver && !hasLines(head, count) && head.length <= longestRow) await readMore();
     },
     /** The whole text, to be read once. */
     pieces: (): AsyncGenerator<string> => behind([head], text),
@@ -43,7 +43,7 @@ export function createTextBegin(text: AsyncIterator<string>) {
 }
 
 /** Pure: whether a text has this many lines that are not empty, with their ends. */
-function linesIn(text: string, count: number): boolean {
+function hasLines(text: string, count: number): boolean {
   const line = /\s*\S[^\n\r]*[\n\r]/y;
   line.lastIndex = 0;
   for (let at = 0; at < count; at++) if (!line.test(text)) return false;
@@ -57,5 +57,10 @@ export async function* behind<T>(first: readonly T[], rest: AsyncIterator<T>): A
 
 /** Pure: how many lines end before a part of a text. */
 export function linesBefore(text: string, part: string): number {
-  return text.slice(0, text.indexOf(part)).match(/\r\n|[\r\n]/g)?.length ?? 0;
+  return linesIn(text.slice(0, text.indexOf(part)));
+}
+
+/** Pure: how many lines end in a text. */
+export function linesIn(text: string): number {
+  return text.match(/\r\n|[\r\n]/g)?.length ?? 0;
 }

@@ -1,5 +1,7 @@
 import { UsageError } from '../errors.ts';
+import { allMembers } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
+import { rowsIn } from './json-records.ts';
 import { isMarkdownTable } from './markdown-table.ts';
 import { isProse, otherTable, seemsToBe } from './not-a-list.ts';
 import { columnNamesOf, type Reading, type RecordFormat, saveAs } from './reading.ts';
@@ -26,8 +28,10 @@ export async function findFormat(begin: TextBegin, reading: Reading): Promise<Fo
   if (other !== undefined && !begin.isEmpty) throw noList(other);
   if (/^\s*\[\s*([{"[\]]|$)/.test(begin.head)) return { format: 'json' };
   if (firstLine.startsWith('{')) {
-    if (extension === '.json' || !isJson(firstLine)) await begin.readLines(2);
-    return { format: isDocument(begin.head, extension, begin.isOver) ? 'json' : 'jsonl' };
+    const isLine = /^\.(?:jsonl|ndjson)$/.test(extension);
+    const isWhole = extension === '.json' || (!isLine && hasOnlyRows(firstLine, columnNamesOf(reading)));
+    if (isWhole || !isJson(firstLine)) await begin.readLines(2);
+    return { format: isDocument(begin.head, isWhole) ? 'json' : 'jsonl' };
   }
   if (extension === '.csv' || extension === '.tsv' || headerRow !== undefined) return { format: 'csv' };
   if (extension === '.jsonl' || extension === '.ndjson') return { format: 'jsonl' };
@@ -51,14 +55,18 @@ const ownKinds: Readonly<Record<string, string>> = {
   '.yml': 'YAML',
 };
 
+/** Pure: whether an object on one line is no row, but has rows. */
+function hasOnlyRows(line: string, isName: (cell: string) => boolean): boolean {
+  return isJson(line) && !allMembers(line).some(([name]) => isName(name)) && rowsIn(line, isName).length > 0;
+}
+
 /**
- * Pure: whether a text that begins with an object is one JSON text. Otherwise there is an object on each line, the first of which may be
- * damaged.
+ * Pure: whether a text that begins with an object is one JSON text: where that is a line alone, `isWhole` says. Otherwise there is an object
+ * on each line, the first of which may be damaged.
  */
-function isDocument(head: string, extension: string, isWhole: boolean): boolean {
+function isDocument(head: string, isWhole: boolean): boolean {
   const [first = '', second] = head.split(/[\r\n]+/).filter((line) => line.trim() !== '');
-  if (isWhole && second === undefined) return extension === '.json';
-  if (second === undefined) return extension === '.json';
+  if (second === undefined) return isWhole;
   if (isJson(first)) return false;
   // A line that ends within an object or an array.
   if (/[{[,:]\s*$/.test(first)) return true;

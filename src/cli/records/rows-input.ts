@@ -9,7 +9,15 @@ import { isColumnName } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
-import { containerIn, hasPath, headsOf, type Template, textAt, toTemplate } from '../../requests/template.ts';
+import {
+  containerAt,
+  hasPath,
+  headsOf,
+  pathsIn,
+  type Template,
+  textAt,
+  toTemplate,
+} from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import type { RecordOptions } from '../options/record-options.ts';
@@ -140,6 +148,16 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
   return [...new Set(head.flatMap(({ record }) => [...objectMembers(record ?? '{}').keys()]))];
 }
 
+/** Pure: what a template can name: of what holds an object or a list, the paths into the first one. */
+function pathsOf(input: Pick<RowInput, 'columns' | 'head'>): string {
+  const views = input.head.flatMap(({ record }) => (record === undefined ? [] : [new JsonView(record)]));
+  const paths = namesIn(input).flatMap((name) => {
+    const filled = views.find((view) => textAt(view, name) !== '');
+    return filled === undefined ? [name] : pathsIn(filled, name);
+  });
+  return paths.join(', ').slice(0, 300);
+}
+
 /** Throws UsageError, before anything is sent, where no row has something to send. */
 function checkUsable(
   input: OpenedRows,
@@ -164,7 +182,7 @@ function checkUsable(
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${own.join(', ').slice(0, 300)}.${lines || noHeader}`
+      ? `Say it with --template and the ${units} to send in braces. The ${units} are ${pathsOf(input)}.${lines || noHeader}`
       : `Make a question of each row, for example: --template ${shellWord(example)}${lines}`,
   );
 }
@@ -182,7 +200,7 @@ function checkTemplate(input: OpenedRows, { paths }: Template): void {
     // A part of what a cell holds. If the first rows are empty there, a later one may have it.
     return headsOf(path)
       .filter((one) => nameIn(names, one) !== undefined)
-      .some((one) => textAt(view, one) === '' || containerIn(textAt(view, one)) !== undefined);
+      .some((one) => textAt(view, one) === '' || containerAt(view, one) !== undefined);
   };
   const unknown = paths.find((path) => !isThere(path));
   if (unknown === undefined) return;
@@ -190,6 +208,6 @@ function checkTemplate(input: OpenedRows, { paths }: Template): void {
     `--template: there is no ${format === 'csv' ? 'column' : 'field'} "${unknown}"`,
     format === 'text'
       ? `The input has plain lines: {${names[0]}} is the line.`
-      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${names.join(', ').slice(0, 300)}.`,
+      : `The ${format === 'csv' ? 'columns' : 'fields'} are ${pathsOf(input)}.`,
   );
 }
