@@ -85,6 +85,12 @@ function toRecords(
   const columns = toDistinct(names.map((name, at) => name || `column ${at + 1}`));
   const shown = header.map(shownOf);
   let repeated = 0;
+  let comments = 0;
+  /** `# …`, alone or in a row that is too short. */
+  const isComment = (cells: readonly string[]): boolean =>
+    columns.length > 1 &&
+    /^\s*#+(?:\s|$)/.test(cells[0] ?? '') &&
+    (cells.length < columns.length || cells.slice(1).every(isBlank));
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
       if (flaw !== undefined) yield { line, isRow, record: undefined, flaw };
@@ -93,7 +99,8 @@ function toRecords(
       // Several files that were put together.
       else if (cells.length === header.length && cells.every((cell, at) => shownOf(cell) === shown[at])) {
         repeated++;
-      } else {
+      } else if (isComment(cells)) comments++;
+      else {
         const members = columns.map(
           (name, at) => [name, JSON.stringify(texts.cell(cells[at] ?? ''))] as const,
         );
@@ -103,10 +110,15 @@ function toRecords(
       }
     }
   }
-  const noteAtEnd = (): string | undefined =>
-    repeated === 0
-      ? undefined
-      : `${what} repeats its header in ${repeated === 1 ? '1 row, which was' : `${repeated} rows, which were`} left out.`;
+  const leftOut = (count: number, unit: string): string =>
+    `${count === 1 ? `1 ${unit}, which was` : `${count} ${unit}s, which were`} left out.`;
+  const noteAtEnd = (): string | undefined => {
+    const notes = [
+      ...(repeated === 0 ? [] : [`${what} repeats its header in ${leftOut(repeated, 'row')}`]),
+      ...(comments === 0 ? [] : [`${what} has ${leftOut(comments, 'comment line')}`]),
+    ];
+    return notes.length === 0 ? undefined : notes.join('\n');
+  };
   return { format: 'csv', columns, rawHeaders: header, rows: rows(), noteAtEnd };
 }
 

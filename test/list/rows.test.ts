@@ -211,6 +211,19 @@ describe('an input', () => {
     );
   });
 
+  it('leaves out comment lines in a table of several columns, and says how many', async () => {
+    write(
+      'list.csv',
+      'id,objective,n\n# old ones\n1,Ada,\n# by x, y\n"#",,\n#1 of all,Bo,\n#2,,\n2,# of all,\n',
+    );
+    const result = await contacts('--input', 'list.csv', '--template', '{id} {objective}');
+    expect(result).toMatchObject(ending(0, 'list.csv has 3 comment lines, which were left out.'));
+    expect(paid()).toEqual(['#1 of all Bo', '#2', '1 Ada', '2 # of all']);
+    write('list.csv', 'objective\n# 1\n');
+    await contacts('--input', 'list.csv');
+    expect(paid()).toContain('# 1');
+  });
+
   const header =
     'The first line of standard input is its header, and is not sent. To send it too: --input-format text.';
   it.each(['name', 'Name', 'NAME ', '"name"', 'Company', 'Firma', 'Société', 'Nombre completo', 'objective'])(
