@@ -143,6 +143,7 @@ export type Facts =
         | 'unauthenticated'
         | 'private_authority'
         | 'no_journal'
+        | 'too_many_names'
         | 'no_local_state'
         | 'no_memory'
         | 'no_result'

@@ -115,6 +115,8 @@ const hints: Hints = {
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal:
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
+  too_many_names:
+    '--only-new and --list have no such limit: they leave out all leads that earlier searches of a list have brought.',
   no_local_state:
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_memory:
