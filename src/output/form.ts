@@ -48,6 +48,8 @@ export interface WriterOptions {
   readonly styles?: Styles | undefined;
   /** Whether a person reads it on a terminal: then JSON is indented. */
   readonly onTerminal?: boolean;
+  /** Replaces the signs that the terminal can't show, in the text of a table. */
+  readonly signs?: ((text: string) => string) | undefined;
   /** Whether links can be followed there. */
   readonly links?: boolean;
   /** Leaves formulas and control characters in CSV. */

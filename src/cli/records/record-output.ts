@@ -6,6 +6,7 @@ import { type HeldLock, noLock, withOutputLock } from '../../files/folder-lock.t
 import type { Opening } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
+import { toSigns } from '../../output/ascii.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { WriterOptions } from '../../output/form.ts';
 import { readable } from '../../output/readable.ts';
@@ -130,6 +131,7 @@ export async function openOutput(
     warn,
     styles: color ? stylesOf(true) : undefined,
     onTerminal,
+    signs: onTerminal ? toSigns(context, context.stdout) : undefined,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   });
   if (opened.note !== undefined) say(opened.note);
