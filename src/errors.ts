@@ -146,6 +146,7 @@ export type Facts =
         | 'too_many_names'
         | 'no_local_state'
         | 'no_memory'
+        | 'no_webassembly'
         | 'no_result'
         | 'damaged_leads'
         | 'columns_unknown'
@@ -257,3 +258,14 @@ export function isOfMemory({ message }: Error): boolean {
 
 /** The words for that. */
 export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';
+
+/**
+ * Throws ConfigurationError where Node has no WebAssembly, which requests and databases need: what happens later would be told as a fault of
+ * the network.
+ */
+export function checkWebAssembly(): void {
+  if ('WebAssembly' in globalThis) return;
+  throw new ConfigurationError('Node runs without WebAssembly, which leadpipe needs', {
+    is: 'no_webassembly',
+  });
+}

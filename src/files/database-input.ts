@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { LeadpipeError, UsageError } from '../errors.ts';
+import { checkWebAssembly, LeadpipeError, UsageError } from '../errors.ts';
 import { objectOf } from '../json/text.ts';
 import { encodingOf, isSqliteError, loadSqlite, openBytes, reasonOf } from '../sqlite/database.ts';
 import { inUse, useOf } from './database-use.ts';
@@ -74,6 +74,7 @@ async function openDatabaseTable(
   if (path !== undefined) await checkWhole(bytes, what, path);
   checkEnd(bytes, bytes.length, what);
   detachLog(bytes);
+  checkWebAssembly();
   await loadSqlite();
   /** What is read, in words. */
   let subject = what;

@@ -121,6 +121,8 @@ const hints: Hints = {
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_memory:
     'Raise it (ulimit -v unlimited), or set NODE_OPTIONS=--disable-wasm-trap-handler: then leadpipe needs less of it.',
+  no_webassembly:
+    'Remove --jitless or --no-expose-wasm from NODE_OPTIONS, or from the command that starts Node.',
   no_result: (_, { options }) =>
     options.local
       ? 'It cost nothing, because of --local.'
