@@ -3,7 +3,7 @@ import { allMembers } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 import { rowsIn } from './json-records.ts';
 import { isMarkdownTable } from './markdown-table.ts';
-import { isProse, otherTable, seemsToBe } from './not-a-list.ts';
+import { otherTable, pageOrProse, seemsToBe } from './not-a-list.ts';
 import { columnNamesOf, type Reading, type RecordFormat, saveAs } from './reading.ts';
 import { enough, type TextBegin } from './text-begin.ts';
 import { isTable, type TableView, viewAsColumn, viewAsTable } from './text-table.ts';
@@ -43,7 +43,8 @@ export async function findFormat(begin: TextBegin, reading: Reading): Promise<Fo
   const isSure = view.place?.is === 'header' && view.place.known > 1;
   const column = isSure ? undefined : await viewAsColumn(begin.head, reading);
   if (column !== undefined || isTable(view, reading)) return { format: 'csv', column };
-  if (isProse(begin.head.slice(0, enough))) throw noList('one text of sentences');
+  const page = pageOrProse(begin.head.slice(0, enough));
+  if (page !== undefined) throw noList(page);
   return { format: 'text' };
 }
 

@@ -89,8 +89,19 @@ describe('what is no list is refused', () => {
     ['Markdown', 'Our leads:\n\n| Name | City |\n|------|------|\n| Acme | Rome |\n', ''],
     ['Markdown', '## A\n\nText with **much** of it.\n\n## B\n', ''],
     ['Markdown', 'Acme\nBeta\n', '.md'],
+    ['Markdown', '## November\n\nWe met Acme at the fair.\n\n- call Bo\n', ''],
+    ['Markdown', '## November\n\nWe met Acme.\n', '.txt'],
+    ['Markdown', 'Notes of the fair\n\n## November\n\nAcme, Rome\n', ''],
+    ['Markdown', '# my leads\n\nWe met **Acme**.\n', ''],
     ['one text of sentences', wrapped, '.txt'],
     ['one text of sentences', paragraphs, ''],
+    ['one text of sentences', wrapped.split('\n').slice(0, 3).join('\n'), ''],
+    ['one text of sentences', paragraphs.split('\n').slice(0, 3).join('\n'), ''],
+    [
+      'one text of sentences',
+      'In November we met many companies at the fair in Berlin. Most of them were small.\nThe best one was Acme, which builds rockets.\nWe should also call Beta.\n',
+      '',
+    ],
   ])('%s: %j', async (kind, text, extension) => {
     expect(await read(text, extension)).toBe(kind);
   });
@@ -111,6 +122,9 @@ describe('what is no list is refused', () => {
     ],
     ['descriptions that are long', `Acme builds rockets. ${'It is good. '.repeat(50)}\n`],
     ['a remark above', '# my leads\nAcme\nBeta\n'],
+    ['two remarks above', '# my leads\n# of May\nAcme\nBeta\n'],
+    ['roles', 'The CTO of Acme Inc.\nThe founder of Beta Ltd.\nThe head of sales at Ce\n'],
+    ['questions that tell more', 'Who leads Acme? We met in Rome.\nWhat does Beta sell? They called.\n'],
     ['lines with a dash', '- Acme\n- Beta\n'],
     ['names with a colon', 'Acme: rockets\nBeta: software\n'],
     ['hashtags', '#fintech\n#bio\n'],
