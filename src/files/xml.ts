@@ -4,10 +4,10 @@ import { longestRow } from './csv.ts';
 const pieceLength = 1 << 18;
 
 /*
- * What a part may have, so that no file costs more than seconds: elements, levels of them, and characters of one tag or text. A sheet of
- * twenty million cells has as many elements.
+ * What a part may have, so that no file costs more than seconds: elements (two or three for a cell), levels of them, and bytes of one tag or
+ * text.
  */
-const maxElements = 45_000_000;
+const maxElements = 35_000_000;
 const maxDepth = 100;
 const maxToken = longestRow;
 
