@@ -109,9 +109,9 @@ interface MoreFacts {
     failed: number;
     /** The answers of these were lost, and may have been charged. */
     unknown: number;
-    /** These can't be sent; `flawedLines` are the first of them. */
+    /** These can't be sent; `flawedLines` are the first of them: numbers of lines, or of rows. */
     flawed: number;
-    flawedLines: readonly number[];
+    flawedLines: readonly { line: number; isRow?: boolean | undefined }[];
     /** Whether nothing was left to send. */
     isIdle: boolean;
     /** Whether there are rows that were not wanted yet. */
@@ -142,8 +142,10 @@ export type Facts =
         | 'unauthenticated'
         | 'private_authority'
         | 'no_journal'
+        | 'too_many_names'
         | 'no_local_state'
         | 'no_memory'
+        | 'no_webassembly'
         | 'no_result'
         | 'damaged_leads'
         | 'columns_unknown'
@@ -252,3 +254,14 @@ export function isOfMemory({ message }: Error): boolean {
 
 /** The words for that. */
 export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';
+
+/**
+ * Throws ConfigurationError where Node has no WebAssembly, which requests and databases need: what happens later would be told as a fault of
+ * the network.
+ */
+export function checkWebAssembly(): void {
+  if ('WebAssembly' in globalThis) return;
+  throw new ConfigurationError('Node runs without WebAssembly, which leadpipe needs', {
+    is: 'no_webassembly',
+  });
+}

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { LeadpipeError, type Outcome, stoppedBy } from '../errors.ts';
+import { toSigns } from '../output/ascii.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wrapMessage } from '../output/wrap.ts';
 
@@ -31,7 +32,10 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
   const { statusLine } = context.run;
   statusLine?.hold();
   // The answer is typed behind the last line. readline would break the question inside a word.
-  const said = wrapMessage(`${toTerminalText(question)} `, columns && columns - longestAnswer);
+  const said = wrapMessage(
+    `${toSigns(context, context.stderr)(toTerminalText(question))} `,
+    columns && columns - longestAnswer,
+  );
   const prompt = said.pop() ?? '';
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   const lines = createInterface({

@@ -22,6 +22,9 @@ export const settingsPath = (configDir: string): string => join(configDir, 'conf
 export const keysPath = (configDir: string): string => join(configDir, 'credentials.json');
 const paths = { config: settingsPath, credentials: keysPath };
 
+const elsewhere =
+  'Make its folder readable and writable for this user, or set LEADPIPE_CONFIG_DIR to another folder.';
+
 /**
  * Reads a file; a missing one is an empty object. Throws ConfigurationError for one that can't be read or understood, and changes nothing.
  */
@@ -34,7 +37,7 @@ export async function readStore(folder: string, name: StoreName): Promise<Conten
     // If the home is not a directory, as for users that only run services, there are no settings.
     if (codeOf(error) === 'ENOTDIR') return {};
     if (error instanceof LeadpipeError) throw error;
-    throw new ConfigurationError(`can't read ${path}: ${(error as Error).message}`, undefined, error);
+    throw new ConfigurationError(`can't read ${path}: ${reasonOf(error)}`, elsewhere, error);
   }
 }
 
@@ -71,7 +74,7 @@ export async function changeStore(
     if (cause instanceof LeadpipeError) throw cause;
     const isMounted = codeOf(cause) === 'EBUSY';
     const why = isMounted ? "it is mounted by itself, and can't be replaced" : reasonOf(cause);
-    const hint = isMounted ? 'Mount its folder, or change the file where it comes from.' : undefined;
+    const hint = isMounted ? 'Mount its folder, or change the file where it comes from.' : elsewhere;
     throw new LocalIoError(`can't write ${path}: ${why}`, { hint, charged: 'no', cause });
   }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import {
   ConfigurationError,
+  checkWebAssembly,
   type ErrorDetails,
   isOfMemory,
   LeadpipeError,
@@ -31,6 +32,7 @@ export interface LocalOptions
 /** Starts the local service, on the state that all its runs share. Throws UsageError, LocalIoError, and an error when it is in use. */
 export async function openLocalService(context: Context, options: LocalOptions) {
   const stateDir = join(context.directories.state, 'local-service');
+  checkWebAssembly();
   try {
     const { set = [], ...rest } = options;
     const switches = toSwitches(set);

@@ -1,8 +1,12 @@
 import { open, stat } from 'node:fs/promises';
-import { LeadpipeError, UsageError } from '../errors.ts';
-import { isSqliteError, loadSqlite, openBytes } from '../sqlite/database.ts';
+import { checkWebAssembly, LeadpipeError, UsageError } from '../errors.ts';
+import { objectOf } from '../json/text.ts';
+import { encodingOf, isSqliteError, loadSqlite, openBytes, reasonOf } from '../sqlite/database.ts';
 import { inUse, useOf } from './database-use.ts';
-import { nameIn } from './reading.ts';
+import { type FileRecord, nameIn, type Reading, type Records, wholeOf } from './reading.ts';
+
+/** Bytes. A database is read as a whole, since it may come from a pipe. */
+const maxDatabase = 1024 * 1024 * 1024;
 
 /** The table in which leadpipe notes what it has written into a database. */
 export const notesTable = 'leadpipe_writes';
@@ -28,7 +32,30 @@ export function checkEnd(header: Uint8Array, length: number, what: string): void
   throw new UsageError(`${what} is damaged: its end is missing`, 'Copy it again, or name another file.');
 }
 
-export interface DatabaseTable {
+/** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */
+export async function openDatabase(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { what, sheet, table, path }: Reading,
+): Promise<Records> {
+  if (sheet !== undefined)
+    throw new UsageError(`${what} is a database: it has tables to choose from, no sheets`);
+  const database = await wholeOf(
+    bytes,
+    maxDatabase,
+    `${what} has more than ${maxDatabase} bytes, which is too much`,
+    asCsv,
+  );
+  const { columns, rows, warnings } = await openDatabaseTable(database, what, table, path);
+  async function* records(): AsyncGenerator<FileRecord> {
+    for (const { line, cells } of rows()) {
+      const members = columns.map((name, at) => [name, JSON.stringify(cells[at] ?? '')] as const);
+      yield { line, isRow: true, record: objectOf(members) };
+    }
+  }
+  return { format: 'csv', columns, rows: records(), warnings };
+}
+
+interface DatabaseTable {
   readonly columns: readonly string[];
   rows(): Generator<{ readonly line: number; readonly cells: readonly string[] }, void>;
   readonly warnings: readonly string[];
@@ -38,7 +65,7 @@ export interface DatabaseTable {
  * The one table of a database, or the table or view of this name. `path` is its file, if it has one. Throws UsageError, and `temporary`
  * where another program is writing it.
  */
-export async function openDatabaseTable(
+async function openDatabaseTable(
   bytes: Uint8Array,
   what: string,
   wanted: string | undefined,
@@ -47,14 +74,17 @@ export async function openDatabaseTable(
   if (path !== undefined) await checkWhole(bytes, what, path);
   checkEnd(bytes, bytes.length, what);
   detachLog(bytes);
+  checkWebAssembly();
   await loadSqlite();
+  /** What is read, in words. */
+  let subject = what;
   try {
     const database = openBytes(bytes);
     const all = database.all<{ name: string; type: string }>(
       "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type != 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name != ? ORDER BY name",
       [notesTable],
     );
-    const tables = all.filter(({ type }) => type !== 'view').map(({ name }) => name);
+    const tables = toTables(all);
     const names = all.map(({ name }) => name);
     const named = wanted === undefined ? undefined : nameIn(names, wanted);
     if (wanted !== undefined && named === undefined) {
@@ -72,22 +102,32 @@ export async function openDatabaseTable(
     }
     const table = named ?? tables[0];
     if (table === undefined) throw new UsageError(`${what} has no table`);
-    const columns = database
-      .all<{ name: string }>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden != 1', [table])
-      .map(({ name }) => name);
+    const type = all.find(({ name }) => name === table)?.type;
+    subject = `the ${type === 'view' ? 'view' : 'table'} "${table}" of ${what}`;
+    const isUtf16 = encodingOf(bytes) !== 'utf-8';
+    if (isUtf16 && type !== 'table') {
+      throw new UsageError(`${subject} can't be read: the database is in UTF-16`, asCsv);
+    }
+    const found = database.all<{ name: string; dflt_value: string | null }>(
+      'SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden != 1',
+      [table],
+    );
+    const columns = found.map(({ name }) => name);
+    const defaults = new Set(isUtf16 ? found.flatMap(({ dflt_value }) => textIn(dflt_value ?? '')) : []);
     const list = columns.map(quoted).join(', ');
-    const isBlob = columns.map((name) => `(typeof(${quoted(name)}) = 'blob')`).join(' + ');
-    const { blobs = 0 } =
-      database.get<{ blobs: number }>(`SELECT sum(${isBlob}) AS blobs FROM ${quoted(table)}`) ?? {};
+    // Not one sum of all columns: SQLite adds up at most 1000.
+    const sums = columns.map((name) => `sum(typeof(${quoted(name)}) = 'blob')`).join(', ');
+    const counts = Object.values(database.get(`SELECT ${sums} FROM ${quoted(table)}`) ?? {});
+    const blobs = counts.reduce<number>((sum, count) => sum + Number(count), 0);
     return {
       columns,
       *rows() {
         let line = 0;
         try {
-          for (const cells of database.texts(`SELECT ${list} FROM ${quoted(table)}`))
+          for (const cells of database.texts(`SELECT ${list} FROM ${quoted(table)}`, defaults))
             yield { line: ++line, cells };
         } catch (error) {
-          throw isSqliteError(error) ? unreadable(what) : error;
+          throw isSqliteError(error) ? unreadable(what, subject, error) : error;
         } finally {
           database.close();
         }
@@ -99,12 +139,38 @@ export async function openDatabaseTable(
         : [],
     };
   } catch (error) {
-    throw isSqliteError(error) ? unreadable(what) : error;
+    throw isSqliteError(error) ? unreadable(what, subject, error) : error;
   }
 }
 
-function unreadable(what: string): UsageError {
-  return new UsageError(`${what} can't be read as a SQLite database: it is damaged or encrypted`);
+const asCsv =
+  'Write its rows into a CSV file with a program that can read it, for example: sqlite3 -csv -header <file> "SELECT * FROM <table>" > rows.csv';
+
+function unreadable(what: string, subject: string, error: Error): UsageError {
+  const reason = reasonOf(error);
+  return new UsageError(
+    reason === undefined
+      ? `${what} can't be read as a SQLite database: it is damaged or encrypted`
+      : `${subject} can't be read: ${reason}`,
+    reason === undefined ? undefined : asCsv,
+  );
+}
+
+/** The tables behind an index of texts that this SQLite does not know: of its own ones it says that they are. */
+const ofFts = ['content', 'docsize', 'segdir', 'segments', 'stat'];
+
+/** Pure: the tables that may be meant, where none is named. */
+function toTables(all: readonly { readonly name: string; readonly type: string }[]): string[] {
+  const hidden = all.flatMap(({ name, type }) =>
+    type === 'virtual' ? ofFts.map((end) => `${name}_${end}`) : [],
+  );
+  return all.flatMap(({ name, type }) => (type === 'view' || hidden.includes(name) ? [] : [name]));
+}
+
+/** Pure: the text that an expression is, if it is one. */
+function textIn(expression: string): string[] {
+  const text = /^'(.*)'$/s.exec(expression)?.[1];
+  return text === undefined ? [] : [text.replaceAll("''", "'")];
 }
 
 /** Pure: a name in a statement. */

@@ -1,8 +1,9 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
-/** What every workbook, and every database, begins with. */
+/** What every workbook, those of an old Office or with a password, and every database, begins with. */
 export const zipMark = Buffer.from('PK\x03\x04');
+export const oldOfficeMark = Buffer.from('\xd0\xcf\x11\xe0', 'latin1');
 export const databaseMark = Buffer.from('SQLite format 3\0');
 
 /** The first bytes of encodings, and of files that people give in place of text: a character for each byte. */
@@ -11,7 +12,7 @@ const beginnings: readonly { readonly begin: string; readonly encoding?: string;
   { begin: '\xff\xfe', encoding: 'utf-16le' },
   { begin: '\xfe\xff', encoding: 'utf-16be' },
   { begin: zipMark.toString('latin1'), is: 'an Excel workbook (.xlsx), or another zip file' },
-  { begin: '\xd0\xcf\x11\xe0', is: 'a workbook or document of an old Office (.xls, .doc)' },
+  { begin: oldOfficeMark.toString('latin1'), is: 'a workbook or document of an old Office (.xls, .doc)' },
   { begin: '%PDF-', is: 'a PDF file' },
   { begin: '\x1f\x8b', is: 'a file that gzip has compressed' },
 ];
@@ -41,6 +42,8 @@ export function decodeText(bytes: Uint8Array, what: string): string {
 function createDecoding(what: string) {
   let decoder: TextDecoder | undefined;
   let held = Buffer.alloc(0);
+  /** The last bytes before: a character may have begun there. */
+  let before = Buffer.alloc(0);
   let line = 1;
   return (piece: Buffer, isLast = false): string => {
     const bytes = Buffer.concat([held, piece]);
@@ -55,12 +58,13 @@ function createDecoding(what: string) {
       const text = decoder.decode(bytes, { stream: !isLast });
       // Text has no zero bytes, but UTF-16 without its mark has many.
       if (text.includes('\0')) throw new TypeError('a zero byte');
+      before = Buffer.concat([before, bytes.subarray(-3)]).subarray(-3);
       line += linesIn(text);
       return text;
     } catch {
       throw new UsageError(
-        `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, line)})`,
-        'Save it as UTF-8 (in Excel: "CSV UTF-8"). Nothing was sent: letters such as ä, ö, ü would be wrong.',
+        `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, before, line)})`,
+        'Save it as UTF-8 (in Excel: "CSV UTF-8"), or convert it from the encoding that it has, such as WINDOWS-1252, SHIFT_JIS or GBK: iconv -f GBK -t UTF-8 <file> > new.csv. Nothing was sent: its letters would be wrong.',
       );
     }
   };
@@ -78,8 +82,8 @@ function decoderOf(start: string, what: string): TextDecoder {
   return new TextDecoder(found?.encoding ?? 'utf-8', { fatal: true });
 }
 
-/** What can't be read, in words. It is not quoted, since it may be a key. */
-function foundIn(encoding: string, bytes: Buffer, line: number): string {
+/** What can't be read, in words. Only bytes that are no ASCII are quoted, since the text may be a key. */
+function foundIn(encoding: string, bytes: Buffer, before: Buffer, line: number): string {
   if (encoding !== 'utf-8') return 'it begins as UTF-16, but part of it is damaged';
   const zero = bytes.indexOf(0);
   if (zero !== -1) {
@@ -88,11 +92,20 @@ function foundIn(encoding: string, bytes: Buffer, line: number): string {
       ? 'it looks like UTF-16 without the mark'
       : "it contains a zero byte, which text files don't have";
   }
-  // The piece may begin or end inside a character.
-  const start = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
-  const text = bytes.toString('utf8', Math.max(0, start));
-  const good = text.slice(0, Math.max(0, text.indexOf('\ufffd')));
-  return `line ${line + linesIn(good)} is not; it looks like Latin-1 or Windows-1252`;
+  const all = Buffer.concat([before, bytes]);
+  // They may begin inside a character.
+  let at = before.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  if (at === -1) at = before.length;
+  const rest = all.subarray(at);
+  const again = Buffer.from(rest.toString('utf8'));
+  const first = rest.findIndex((byte, place) => byte !== again[place]);
+  const good = rest.subarray(0, first).toString('utf8');
+  const [wrong = 0, ...next] = rest.subarray(first, first + 4);
+  const end = next.findIndex((byte) => byte < 0x80);
+  const shown = [wrong, ...next.slice(0, end === -1 ? next.length : end)];
+  const hex = shown.map((byte) => byte.toString(16).toUpperCase());
+  const place = line - linesIn(before.toString('latin1', at)) + linesIn(good);
+  return `line ${place} has the ${hex.length === 1 ? 'byte' : 'bytes'} ${hex.join(' ')}`;
 }
 
 function linesIn(text: string): number {

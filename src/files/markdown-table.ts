@@ -1,4 +1,8 @@
+import { UsageError } from '../errors.ts';
 import { type CsvRow, lengthFlaw } from './csv.ts';
+import type { Reading, Records } from './reading.ts';
+import { openTable } from './table-records.ts';
+import { linesBefore, type TextBegin } from './text-begin.ts';
 import { linesOf } from './text-lines.ts';
 
 /*
@@ -13,6 +17,16 @@ export function isMarkdownTable(begin: string): boolean {
   const [header = '', below = ''] = begin.trimStart().split(/[\r\n]+/, 2);
   if (!header.includes('|') || !below.includes('|') || !dashes.test(below)) return false;
   return cellsOf(header).length === cellsOf(below).length;
+}
+
+/** Throws UsageError for a text that does not begin with a table. */
+export async function openMarkdown(begin: TextBegin, reading: Reading): Promise<Records> {
+  if (!isMarkdownTable(begin.head)) {
+    throw new UsageError(`${reading.what} does not begin with a Markdown table`);
+  }
+  const headerRow = 1 + linesBefore(begin.head, begin.firstLine);
+  const own = { ...reading, headerRow };
+  return await openTable(readMarkdown(begin.pieces()), { head: [], place: undefined }, own);
 }
 
 /** The rows of a table, the header first, which may come again with its dashes. Another line is a row with a flaw. */

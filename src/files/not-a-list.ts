@@ -15,7 +15,7 @@ export function seemsToBe(begin: string): string | undefined {
   if (/^[^\r\n]*\r?\n *─{3,}[─ ]*\r?\n/.test(text)) return 'a table for the screen';
   if (/^BEGIN:VCALENDAR\b/i.test(text)) return 'a calendar (iCalendar)';
   if (/^%YAML |^---[ \t]*[\r\n]+\s*(?:- )?[\w"' -]+:/.test(text)) return 'YAML';
-  if (!text.startsWith('<')) return isYaml(text) ? 'YAML' : isMarkdown(text) ? 'Markdown' : undefined;
+  if (!text.startsWith('<')) return isYaml(text) ? 'YAML' : hasMarkdownTable(text) ? 'Markdown' : undefined;
   if (/^<!doctype html/i.test(text)) return 'an HTML page';
   const first = text.replace(/^(?:<[?!][^>]*>\s*)+/, '');
   const name = tag.exec(first)?.[1];
@@ -33,26 +33,59 @@ function isYaml(text: string): boolean {
   );
 }
 
-/** A table below other text, or a heading with something else that only Markdown has. */
-function isMarkdown(text: string): boolean {
-  if (/^[^|\r\n]*\|.*[\r\n]+[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[ \t:|-]*$/m.test(text)) return true;
-  if (!/^#{1,6} \S/.test(text)) return false;
-  const marks = [/^#{1,6} \S/gm, /^[-*] \S/gm, /\]\(https?:/g, /\*\*\S/g, /^```/gm];
-  return marks.flatMap((mark) => text.match(mark) ?? []).length > 2;
+/** A table below other text. */
+function hasMarkdownTable(text: string): boolean {
+  return /^[^|\r\n]*\|.*[\r\n]+[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[ \t:|-]*$/m.test(text);
+}
+
+/** Pure: which table of another program a text is. */
+export function otherTable(
+  begin: string,
+  extension: string,
+  isName: (cell: string) => boolean,
+): string | undefined {
+  const text = begin.trimStart();
+  if (/^ID;P[^\r\n]*[\r\n]/.test(text) && /[\r\n]C;(?:[XY]\d+;)+K/.test(text)) return 'a SYLK file (.slk)';
+  if (/^TABLE\r?\n0,1\r?\n"[^\r\n]*"\r?\nVECTORS\r?\n/.test(text)) return 'a DIF file (.dif)';
+  const [first = ''] = text.split(/[\r\n]/, 1);
+  const names = first.split(/ {2,}/).filter(isName);
+  const isFixed = names.length > 1 || (extension === '.prn' && !/[,;|\t]/.test(first));
+  return isFixed && text !== '' ? 'text in columns of a fixed width (.prn)' : undefined;
+}
+
+/** Pure: what a text is that has no table, if it is to be read as a whole. */
+export function pageOrProse(text: string): string | undefined {
+  return isPage(text) ? 'Markdown' : isProse(text) ? 'one text of sentences' : undefined;
+}
+
+/** Headings of a second level, or one with more of what only Markdown has. Remarks begin with one #, too, and stand above a list. */
+function isPage(text: string): boolean {
+  if (/^#{2,6} \S/m.test(text)) return true;
+  if (!/^\s*# \S/.test(text)) return false;
+  const below = text.replace(/^(?:\s*# .*)+/, '');
+  return /^(?:# \S|[-*] \S|```)|\]\(https?:|\*\*\S/m.test(below);
 }
 
 const sentenceEnd = /[\p{Ll}\p{N})][.!?]["”’)]?\s+["“‘(]?\p{Lu}/gu;
 
-/** Pure: whether a text is one of sentences that go on over its lines, or paragraphs with empty lines between them. */
-export function isProse(text: string): boolean {
+/** Words that begin a sentence which goes on with what was said, in the four languages in which the columns are known. */
+const beginsSentence =
+  /^(?:the|a|an|we|it|they|this|that|these|there|in|on|at|our|i|he|she|but|and|also|der|die|das|ein|eine|wir|es|sie|ich|im|am|le|la|les|un|une|nous|il|elle|ils|je|en|el|los|las|una|nosotros|yo)\s/i;
+
+/** Whether a text is one of sentences that go on over its lines, or paragraphs with empty lines between them. */
+function isProse(text: string): boolean {
   const lines = text.split(/\r{0,2}\n|\r/).map((line) => line.trim());
   const filled = lines.filter((line) => line !== '');
   const sentences = filled.map((line) => 1 + (line.match(sentenceEnd)?.length ?? 0));
+  const hasSeveral = sentences.some((count) => count > 1);
+  const areMost = (part: readonly unknown[], times: number): boolean =>
+    part.length > 1 && part.length * times > filled.length;
   const goesOn = (line: string, at: number): boolean =>
     /^\p{Ll}\S* \S+ \S/u.test(line) && /^\S+(?: \S+){4,}[^.!?:;]$/u.test(lines[at - 1] ?? '');
-  const wrapped = lines.filter(goesOn).length;
-  if (wrapped > 2 && wrapped * 3 > filled.length && sentences.some((count) => count > 1)) return true;
-  const paragraphs = lines.filter((line, at) => line !== '' && lines[at - 1] === '' && lines[at + 1] === '');
-  const long = sentences.filter((count) => count > 2).length;
-  return long > 2 && long * 2 > filled.length && paragraphs.length * 2 > filled.length;
+  const wrapped = lines.filter(goesOn);
+  const told = filled.filter((line) => beginsSentence.test(line) && /^\S+(?: \S+){3,}[.!?]$/.test(line));
+  if (hasSeveral && (areMost(wrapped, 3) || areMost(told, 2))) return true;
+  const paragraphs = lines.filter((line, at) => line !== '' && !lines[at - 1] && !lines[at + 1]);
+  const long = sentences.filter((count) => count > 2);
+  return areMost(long, 2) && areMost(paragraphs, 2);
 }

@@ -1,3 +1,4 @@
+import { UsageError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 
 export const recordFormats = ['csv', 'json', 'jsonl', 'text', 'md', 'xlsx', 'sqlite'] as const;
@@ -5,11 +6,13 @@ export type RecordFormat = (typeof recordFormats)[number];
 
 /** A record of a file, or why there is none. */
 export interface FileRecord {
-  /** The line on which it begins, from 1. */
+  /** The line on which it begins, or the row of a sheet or a table, from 1. */
   readonly line: number;
+  /** Whether it is the number of a row, and not that of a line. */
+  readonly isRow?: boolean | undefined;
   /** A JSON object; where there are columns, their texts. Undefined for what can't be read. */
   readonly record: JsonText | undefined;
-  /** Why it can't be used, to be shown after `line 3`. */
+  /** Why it can't be used, to be shown after `line 3` or `row 3`. */
   readonly flaw?: string;
 }
 
@@ -61,6 +64,14 @@ export interface Reading {
   readonly sheet?: string | undefined;
 }
 
+/** Where a record is in its file. */
+export type Place = Pick<FileRecord, 'isRow' | 'line'>;
+
+/** Pure: a place in words: `line 3`, `row 3`. */
+export function placeOf({ isRow, line }: Place): string {
+  return `${isRow ? 'row' : 'line'} ${line}`;
+}
+
 /** Whether a cell is the name of a column. */
 export function columnNamesOf({ wanted, isKnown = () => false }: Reading): (cell: string) => boolean {
   return (cell) => isOneOf(cell.trim(), wanted) || isKnown(cell.trim());
@@ -78,4 +89,27 @@ export function nameIn(names: Iterable<string>, wanted: string): string | undefi
   if (all.includes(wanted)) return wanted;
   const lower = wanted.toLowerCase();
   return all.find((name) => name.toLowerCase() === lower);
+}
+
+/** Bytes. A workbook is read as a whole, and its content is ten times as large. */
+export const maxWorkbook = 100 * 1024 * 1024;
+
+/** What to do with a table that another program can read. */
+export const saveAs = 'Save it as CSV or xlsx, and give that file.';
+
+/** All bytes of a file. Throws UsageError for more of them than `max`, in these words. */
+export async function wholeOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  max: number,
+  words: string,
+  hint: string,
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    pieces.push(Buffer.from(piece));
+    length += piece.length;
+    if (length > max) throw new UsageError(words, hint);
+  }
+  return Buffer.concat(pieces);
 }

@@ -2,7 +2,9 @@ import { posix } from 'node:path';
 import { unzipSync } from 'fflate';
 import { UsageError } from '../errors.ts';
 import { type Shows, toShows } from './cell-formats.ts';
-import { readXml, xmlPieces } from './xml.ts';
+import { longestRow } from './csv.ts';
+import { saveAs } from './reading.ts';
+import { readXml, TooMuchError, xmlPieces } from './xml.ts';
 
 /** A sheet of a workbook, as a person sees its tab. */
 export interface Sheet {
@@ -31,10 +33,16 @@ export interface Oddity {
   readonly text: string;
 }
 
-/** Bytes of a part. A sheet of a million rows has about half of it. */
+/** Bytes of a part, and of all that are read. A sheet of a million rows has about half of it. */
 const maxUnpacked = 1024 * 1024 * 1024;
+const maxUnpackedInAll = 2 * maxUnpacked;
 /** As Excel has them. */
 const [maxRows, maxColumns] = [1_048_576, 16_384];
+/** What is read of a sheet, with its empty cells: more would take minutes, and a small file can have it. */
+export const maxCells = 20_000_000;
+const maxCharacters = 1024 * 1024 * 1024;
+/** Different texts of a workbook. */
+const maxStrings = 10_000_000;
 
 /**
  * The sheets of a workbook in the order of their tabs. A sheet is unpacked whole, and its rows are read one by one. `what` is its name in
@@ -45,13 +53,15 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
     try {
       return work();
     } catch (error) {
+      if (error instanceof TooMuchError) throw new UsageError(`${what} has ${error.message}`, asCsv);
       throw error instanceof UsageError ? error : unreadable(what);
     }
   };
   return reading(() => {
-    const archive = openArchive(bytes, what);
+    const archive = openArchive(bytes);
     const root = relationsOf(archive, '').find(({ type }) => type === 'officeDocument');
     const main = root?.target ?? 'xl/workbook.xml';
+    if (!archive.has(main)) throw notWorkbook(what, archive.names());
     const relations = relationsOf(archive, main);
     const partOf = (type: string): Uint8Array | undefined => {
       const found = relations.find((one) => one.type === type);
@@ -62,6 +72,8 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
     let shows: Shows[] | undefined;
     // The sheet that was read last is mostly the next one, too.
     let unpacked: { readonly target: string; readonly xml: Uint8Array | undefined } | undefined;
+    const spent = { elements: 0 };
+    let before = 0;
     return tabs.map(({ name, isHidden, id }) => {
       const target = relations.find((one) => one.id === id && one.type === 'worksheet')?.target;
       return {
@@ -70,12 +82,16 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
         *rows() {
           // A sheet with nothing but a chart has no cells.
           if (target === undefined) return;
-          if (unpacked?.target !== target) unpacked = { target, xml: reading(() => archive.part(target)) };
+          if (unpacked?.target !== target) {
+            unpacked = { target, xml: reading(() => archive.part(target)) };
+            before = spent.elements;
+          }
+          spent.elements = before;
           const { xml } = unpacked;
           if (xml === undefined) return;
           strings ??= reading(() => readStrings(partOf('sharedStrings')));
           shows ??= reading(() => readFormats(partOf('styles'), is1904));
-          const rows = readRows(xml, strings, shows);
+          const rows = readRows(xml, strings, shows, spent);
           for (let next = reading(() => rows.next()); !next.done; next = reading(() => rows.next())) {
             yield next.value;
           }
@@ -85,34 +101,51 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
   });
 }
 
+const asCsv = 'Save it as CSV (in Excel: "CSV UTF-8").';
+
 function unreadable(what: string): UsageError {
-  return new UsageError(
-    `${what} can't be read as an Excel workbook (.xlsx)`,
-    'Save it as CSV (in Excel: "CSV UTF-8").',
-  );
+  return new UsageError(`${what} can't be read as an Excel workbook (.xlsx)`, asCsv);
 }
 
 type Archive = ReturnType<typeof openArchive>;
 
-function openArchive(bytes: Uint8Array, what: string) {
+function openArchive(bytes: Uint8Array) {
   /** The names as they are written, by what they mean: some programs write them with backslashes. */
   const names = new Map<string, string>();
   unzipSync(bytes, { filter: ({ name }) => void names.set(pathOf(name), name) as never });
+  let sum = 0;
   return {
+    has: (path: string): boolean => names.has(path),
+    names: (): readonly string[] => [...names.keys()],
     part(path: string): Uint8Array | undefined {
       const name = names.get(path);
       if (name === undefined) return undefined;
       const filter = (file: { name: string; originalSize: number }): boolean => {
         if (file.name !== name) return false;
-        if (file.originalSize <= maxUnpacked) return true;
-        throw new UsageError(
-          `${what} has more than ${maxUnpacked} bytes when it is unpacked, which is too much for a workbook`,
-          'Save it as CSV (in Excel: "CSV UTF-8").',
-        );
+        sum += file.originalSize;
+        const max = file.originalSize > maxUnpacked ? maxUnpacked : maxUnpackedInAll;
+        if (file.originalSize <= max && sum <= maxUnpackedInAll) return true;
+        throw new TooMuchError(`more than ${max} bytes when it is unpacked`);
       };
       return unzipSync(bytes, { filter })[name];
     },
   };
+}
+
+/** What else is a zip file, by a part that it has. */
+const others: readonly (readonly [part: string, words: string])[] = [
+  ['xl/workbook.bin', 'a binary workbook (.xlsb)'],
+  ['content.xml', 'an OpenDocument file (.ods)'],
+  ['index/document.iwa', 'a file of Numbers or Pages'],
+  ['word/document.xml', 'a Word document (.docx)'],
+];
+
+function notWorkbook(what: string, names: readonly string[]): UsageError {
+  const words = others.find(([part]) => names.includes(part))?.[1];
+  if (words !== undefined) return new UsageError(`${what} is ${words}`, saveAs);
+  const [first] = names;
+  if (first === undefined || first === '[content_types].xml') return unreadable(what);
+  return new UsageError(`${what} is a zip file with ${first}`, 'Unpack it, and give the list that is in it.');
 }
 
 /** Pure: a name in a zip file without what programs write in different ways. */
@@ -174,15 +207,23 @@ function readStrings(xml: Uint8Array | undefined): string[] {
       isText = name === 't' && !isReading;
     },
     text(piece) {
-      if (isText) text += piece;
+      if (isText) text = joined(text, piece);
     },
     close(name) {
-      if (name === 'si') strings.push(unescaped(text));
+      if (name === 'si' && strings.push(unescaped(text)) > maxStrings)
+        throw new TooMuchError(`more than ${maxStrings} texts`);
       else if (name === 'rPh') isReading = false;
       isText = false;
     },
   });
   return strings;
+}
+
+/** A text of a cell with one more part. Throws TooMuchError. */
+function joined(text: string, part: string): string {
+  if (text.length + part.length > longestRow)
+    throw new TooMuchError(`a text of over ${longestRow} characters`);
+  return text + part;
 }
 
 /** How numbers are shown, by the style of a cell. */
@@ -195,7 +236,7 @@ function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
     open(name, attribute) {
       if (name === 'numFmts' || name === 'cellXfs') list = name;
       const id = Number(attribute('numFmtId') ?? 0);
-      if (list === 'numFmts' && name === 'numFmt') codes.set(id, attribute('formatCode') ?? '');
+      if (list === 'numFmts' && name === 'numFmt') codes.set(id, toCode(attribute('formatCode')));
       if (list !== 'cellXfs' || name !== 'xf') return;
       const known = shows.get(id) ?? toShows(id, codes.get(id), is1904);
       shows.set(id, known);
@@ -208,13 +249,20 @@ function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
   return styles;
 }
 
+/** Excel takes no longer format: it would be gone through for each cell. */
+function toCode(code = ''): string {
+  return code.length > 255 ? 'General' : code;
+}
+
 function* readRows(
   xml: Uint8Array,
   strings: readonly string[],
   shows: readonly Shows[],
+  spent: { elements: number },
 ): Generator<SheetRow, void> {
   const general = toShows(0, undefined, false);
   const merged = createMerged(xml);
+  const found = { cells: 0, characters: 0 };
   let rows: SheetRow[] = [];
   let line = 0;
   let cells: string[] = [];
@@ -257,13 +305,15 @@ function* readRows(
   const source = {
     open(name: string, attribute: (name: string) => string | undefined) {
       if (name === 'row') {
-        line = Number(attribute('r') ?? line + 1);
+        line = rowOf(attribute('r')) ?? line + 1;
         column = -1;
         cells = [];
         oddities = [];
         isHidden = isTrue(attribute('hidden')) || /^0+(?:\.0+)?$/.test(attribute('ht') ?? '');
       } else if (name === 'c') {
         column = columnOf(attribute('r')) ?? column + 1;
+        if (column >= maxColumns)
+          throw new TooMuchError(`a column ${column + 1}`, `and the last one of a sheet is ${maxColumns}`);
         type = attribute('t') ?? 'n';
         style = Number(attribute('s') ?? 0);
         value = undefined;
@@ -275,23 +325,29 @@ function* readRows(
       else if (name === 'f') hasFormula = true;
     },
     text(piece: string) {
-      if (isValue) value += piece;
+      if (isValue) value = joined(value ?? '', piece);
     },
     close(name: string) {
       if (name === 'v' || name === 't') isValue = false;
       else if (name === 'rPh') isReading = false;
-      else if (name === 'c' && column < maxColumns && line <= maxRows) {
+      else if (name === 'c') {
         const text = textOf();
         if (text === '') return;
         while (cells.length < column) cells.push('');
         cells[column] = text;
       } else if (name === 'row') {
         merged.fill(line, cells);
+        found.cells += cells.length;
+        for (const cell of cells) found.characters += cell.length;
+        if (found.cells > maxCells)
+          throw new TooMuchError(`more than ${maxCells} cells, with the empty ones`);
+        if (found.characters > maxCharacters)
+          throw new TooMuchError(`more than ${maxCharacters} characters in its cells`);
         if (cells.length > 0 || oddities.length > 0) rows.push({ line, cells, isHidden, oddities });
       }
     },
   };
-  for (const _ of xmlPieces(xml, source)) {
+  for (const _ of xmlPieces(xml, source, spent)) {
     yield* rows;
     rows = [];
   }
@@ -308,32 +364,42 @@ function createMerged(xml: Uint8Array) {
   const bytes = Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength);
   // They stand behind the rows.
   const tail = bytes.toString('latin1', Math.max(0, bytes.lastIndexOf('sheetData>')));
-  const areas = [...tail.matchAll(/mergeCell\s[^>]*?\bref="([A-Z]+)(\d+):[A-Z]+(\d+)"/g)]
+  const areas = [...tail.matchAll(/mergeCell\s[^>]{0,200}?\bref="([A-Z]+)(\d+):[A-Z]+(\d+)"/g)]
     .map(([, column, first, last]) => ({
-      column: columnOf(column) ?? 0,
+      column: columnOf(column) ?? maxColumns,
       first: Number(first),
       last: Number(last),
       text: '',
     }))
-    .filter(({ first, last }) => last > first)
+    .filter(({ column, first, last }) => last > first && column < maxColumns)
     .sort((a, b) => a.first - b.first);
   let next = 0;
-  let open: typeof areas = [];
+  /** By column: areas do not overlap. */
+  const open = new Map<number, (typeof areas)[number]>();
   return {
     fill(line: number, cells: string[]): void {
-      for (; (areas[next]?.first ?? line + 1) <= line; next++)
-        open.push(areas[next] as (typeof areas)[number]);
-      if (open.length === 0) return;
-      open = open.filter(({ last }) => last >= line);
-      for (const area of open) {
-        if (area.first === line) area.text = cells[area.column] ?? '';
-        else if (area.text !== '' && (cells[area.column] ?? '') === '') {
-          while (cells.length < area.column) cells.push('');
-          cells[area.column] = area.text;
+      for (let area = areas[next]; area !== undefined && area.first <= line; area = areas[++next]) {
+        // One that begins in a row without cells has no text.
+        area.text = area.first === line ? (cells[area.column] ?? '') : '';
+        if (area.text !== '') open.set(area.column, area);
+      }
+      for (const [column, { first, last, text }] of open) {
+        if (last < line) open.delete(column);
+        else if (first < line && (cells[column] ?? '') === '') {
+          while (cells.length < column) cells.push('');
+          cells[column] = text;
         }
       }
     },
   };
+}
+
+/** The number of a row. Throws TooMuchError for one that no sheet has. */
+function rowOf(name: string | undefined): number | undefined {
+  if (name === undefined) return undefined;
+  const number = Number(name);
+  if (Number.isInteger(number) && number > 0 && number <= maxRows) return number;
+  throw new TooMuchError(`a row ${name.slice(0, 30)}`, `and the last one of a sheet is ${maxRows}`);
 }
 
 /** The number of the column of a cell such as C5, from 0. */

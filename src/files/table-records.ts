@@ -6,6 +6,13 @@ import { unguarded } from './csv-guard.ts';
 import type { TableBegin } from './header.ts';
 import type { FileRecord, Reading, Records } from './reading.ts';
 
+interface TableKind {
+  /** Whether the number of a row is that of a sheet, and not that of a line. */
+  readonly isSheet?: boolean;
+  /** Of a text of CSV, in which apostrophes stand before formulas. */
+  readonly delimiter?: string;
+}
+
 /**
  * The records of a table of texts. `begin` has its first rows, and the place of the header, which may stand below a title and notes. Throws
  * UsageError for a header that can't be read.
@@ -14,20 +21,20 @@ export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
   { head, place }: TableBegin,
   reading: Reading,
-  kind: 'csv' | 'md' | 'sheet',
+  { isSheet = false, delimiter }: TableKind = {},
 ): Promise<Records> {
-  const unit = kind === 'sheet' ? 'row' : 'line';
+  const unit = isSheet ? 'row' : 'line';
   const { what, isRaw, headerRow = place?.line ?? 0 } = reading;
   // Elsewhere a text stands as it is: nothing in it runs.
-  const isGuarded = kind === 'csv';
-  const texts = { name: isGuarded ? unguarded : asItIs, cell: isGuarded && !isRaw ? unguarded : asItIs };
+  const own = delimiter === undefined ? asItIs : (cell: string) => unguarded(cell, delimiter);
+  const texts = { name: own, cell: isRaw ? asItIs : own };
   const parsed = (async function* () {
     yield* rows;
   })();
   if (reading.headerRow === undefined && place?.isLines) return toLines(parsed, texts.cell, reading);
   if (headerRow === 0) {
     const width = Math.max(0, ...head.map(({ cells }) => cells.length));
-    return toRecords(new Array<string>(width).fill(''), parsed, texts, what);
+    return toRecords(new Array<string>(width).fill(''), parsed, texts, what, isSheet);
   }
   let above = 0;
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
@@ -46,7 +53,7 @@ export async function openTable(
     const note = isSaid
       ? undefined
       : `The header of ${what} is ${unit} ${headerRow} (${names.join(', ').slice(0, 100)}): ${lines} not read.`;
-    return { ...toRecords(cells, parsed, texts, what), note };
+    return { ...toRecords(cells, parsed, texts, what, isSheet), note };
   }
   throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
 }
@@ -76,47 +83,67 @@ function toRecords(
   parsed: AsyncIterable<CsvRow>,
   texts: { readonly name: ToText; readonly cell: ToText },
   what: string,
+  isRow: boolean,
 ): Records {
   const names = header.map((cell) => texts.name(cell.trim()));
-  const columns: string[] = [];
-  for (const [at, name] of names.entries()) columns.push(distinct(name || `column ${at + 1}`, columns));
+  const columns = toDistinct(names.map((name, at) => name || `column ${at + 1}`));
   const shown = header.map(shownOf);
   let repeated = 0;
+  let comments = 0;
+  /** `# …`, alone or in a row that is too short. */
+  const isComment = (cells: readonly string[]): boolean =>
+    columns.length > 1 &&
+    /^\s*#+(?:\s|$)/.test(cells[0] ?? '') &&
+    (cells.length < columns.length || cells.slice(1).every(isBlank));
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
-      if (flaw !== undefined) yield { line, record: undefined, flaw };
+      if (flaw !== undefined) yield { line, isRow, record: undefined, flaw };
       // What a spreadsheet saves for an empty line.
       else if (cells.every(isBlank)) continue;
       // Several files that were put together.
       else if (cells.length === header.length && cells.every((cell, at) => shownOf(cell) === shown[at])) {
         repeated++;
-      } else {
+      } else if (isComment(cells)) comments++;
+      else {
         const members = columns.map(
           (name, at) => [name, JSON.stringify(texts.cell(cells[at] ?? ''))] as const,
         );
         const tooMany = `has ${cells.length} cells, but the header has ${columns.length}`;
         const isTooLong = !cells.slice(columns.length).every(isBlank);
-        yield { line, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
+        yield { line, isRow, record: objectOf(members), ...(isTooLong ? { flaw: tooMany } : {}) };
       }
     }
   }
-  const noteAtEnd = (): string | undefined =>
-    repeated === 0
-      ? undefined
-      : `${what} repeats its header in ${repeated === 1 ? '1 row, which was' : `${repeated} rows, which were`} left out.`;
+  const leftOut = (count: number, unit: string): string =>
+    `${count === 1 ? `1 ${unit}, which was` : `${count} ${unit}s, which were`} left out.`;
+  const noteAtEnd = (): string | undefined => {
+    const notes = [
+      ...(repeated === 0 ? [] : [`${what} repeats its header in ${leftOut(repeated, 'row')}`]),
+      ...(comments === 0 ? [] : [`${what} has ${leftOut(comments, 'comment line')}`]),
+    ];
+    return notes.length === 0 ? undefined : notes.join('\n');
+  };
   return { format: 'csv', columns, rawHeaders: header, rows: rows(), noteAtEnd };
 }
 
-/** Names a second column with the same name differently: in an object it would replace the first. */
-function distinct(name: string, before: readonly string[]): string {
-  for (let times = 1; ; times++) {
-    const own = times === 1 ? name : `${name} (${times})`;
-    if (!before.includes(own)) return own;
+/** Pure: a second column with the same name is called otherwise: in an object it would replace the first. */
+function toDistinct(names: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  const last = new Map<string, number>();
+  for (const name of names) {
+    let own = name;
+    let times = last.get(name) ?? 1;
+    while (taken.has(own)) own = `${name} (${++times})`;
+    last.set(name, times);
+    taken.add(own);
   }
+  return [...taken];
 }
 
 /** Pure: a record that was read raw, as it is otherwise. */
-export function withoutGuards(record: JsonText): JsonText {
+export function withoutGuards(record: JsonText, delimiter: string): JsonText {
   const members = [...objectMembers(record)];
-  return objectOf(members.map(([name, text]) => [name, JSON.stringify(unguarded(stringOf(text) ?? ''))]));
+  return objectOf(
+    members.map(([name, text]) => [name, JSON.stringify(unguarded(stringOf(text) ?? '', delimiter))]),
+  );
 }

@@ -1,5 +1,7 @@
+import { objectOf } from '../json/text.ts';
 import { isBlank } from './blank.ts';
-import { longestRow } from './csv.ts';
+import { lengthFlaw, longestRow } from './csv.ts';
+import type { FileRecord, Reading, Records } from './reading.ts';
 
 /** A line that is not blank. */
 export interface TextLine {
@@ -44,4 +46,23 @@ async function* withWholeLineEnds(text: AsyncIterable<string>): AsyncGenerator<s
     yield whole.slice(0, end);
   }
   yield `${held}\n`;
+}
+
+/** A record of the text of a line, or why there is none. */
+export type ToRow = (text: string) => Omit<FileRecord, 'line'>;
+
+export const unreadable = (flaw: string) => ({ record: undefined, flaw });
+
+/** A record for each line that is not blank. */
+export async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): AsyncGenerator<FileRecord> {
+  for await (const { line, text: found, length } of linesOf(text)) {
+    const flaw = lengthFlaw(length);
+    yield { line, ...(flaw === undefined ? toRow(found) : unreadable(flaw)) };
+  }
+}
+
+/** Plain lines: each is the text of the field. */
+export function openLines(text: AsyncIterable<string>, { field }: Reading): Records {
+  const toRow: ToRow = (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
+  return { format: 'text', columns: undefined, rows: lineRows(text, toRow) };
 }

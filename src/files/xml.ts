@@ -1,6 +1,22 @@
 import { Parser } from 'saxen';
+import { longestRow } from './csv.ts';
 
 const pieceLength = 1 << 18;
+
+/*
+ * What a part may have, so that no file costs more than seconds: elements (two or three for a cell), levels of them, and bytes of one tag or
+ * text.
+ */
+const maxElements = 35_000_000;
+const maxDepth = 100;
+const maxToken = longestRow;
+
+/** That a workbook has more of something than is read. The message is to be shown after `it has`. */
+export class TooMuchError extends Error {
+  constructor(what: string, because = 'which is too much for a workbook') {
+    super(`${what}, ${because}`);
+  }
+}
 
 export interface XmlEvents {
   /** The name is without its prefix, and so is that of an attribute. */
@@ -9,18 +25,28 @@ export interface XmlEvents {
   close?(name: string): void;
 }
 
-/** Reads a part whole; one that is not there has nothing in it. Throws for what is not XML. */
+/** Reads a part whole; one that is not there has nothing in it. Throws for what is not XML, and TooMuchError. */
 export function readXml(xml: Uint8Array | undefined, events: XmlEvents): void {
   for (const _ of xmlPieces(xml ?? new Uint8Array(), events));
 }
 
-/** The same in pieces, so that what was found can be taken in between. */
-export function* xmlPieces(xml: Uint8Array, events: XmlEvents): Generator<void, void> {
+/** The same in pieces, so that what was found can be taken in between. `spent` counts the elements, of other parts too. */
+export function* xmlPieces(
+  xml: Uint8Array,
+  events: XmlEvents,
+  spent = { elements: 0 },
+): Generator<void, void> {
   if (xml.length === 0) return;
   const isWide = (xml[0] === 0xff && xml[1] === 0xfe) || (xml[0] === 0xfe && xml[1] === 0xff);
   const decoder = new TextDecoder(isWide ? (xml[0] === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8');
   const parser = new Parser();
+  let depth = 0;
+  /** Characters since the end of the last token: the parser looks through them again for each piece. */
+  let pending = 0;
   parser.on('openTag', (name: string, attributes: () => Readonly<Record<string, string>> | false) => {
+    pending = 0;
+    if (++depth > maxDepth) throw new TooMuchError(`elements that are nested over ${maxDepth} deep`);
+    if (++spent.elements > maxElements) throw new TooMuchError(`more than ${maxElements} XML elements`);
     events.open(local(name), (wanted) => {
       const all = attributes() || {};
       // The one attribute with a prefix, which is mostly r.
@@ -31,12 +57,18 @@ export function* xmlPieces(xml: Uint8Array, events: XmlEvents): Generator<void, 
   });
   parser.on('text', (text: string) => events.text?.(decodedXml(text)));
   parser.on('cdata', (text: string) => events.text?.(text));
-  parser.on('closeTag', (name: string) => events.close?.(local(name)));
+  parser.on('closeTag', (name: string) => {
+    pending = 0;
+    depth--;
+    events.close?.(local(name));
+  });
   parser.on('error', (error: Error) => {
     throw error;
   });
   for (let at = 0; at < xml.length; at += pieceLength) {
+    pending += pieceLength;
     parser.write(decoder.decode(xml.subarray(at, at + pieceLength), { stream: true }));
+    if (pending > maxToken) throw new TooMuchError(`a text or a tag of over ${maxToken} bytes`);
     yield;
   }
   parser.write(decoder.decode());

@@ -63,8 +63,9 @@ async function* leadsOf(
     throw new FileError(`${path}: the file has no column "name": its columns are ${columns.join(', ')}`);
   }
   let count = 0;
-  for await (const { line, record, flaw } of rows) {
-    if (record === undefined || flaw !== undefined) throw new FileError(`${path}:${line}: the line ${flaw}`);
+  for await (const { line, isRow, record, flaw } of rows) {
+    if (record === undefined || flaw !== undefined)
+      throw new FileError(`${path}:${line}: the ${isRow ? 'row' : 'line'} ${flaw}`);
     count += 1;
     const json = withName(record, nameOf);
     try {

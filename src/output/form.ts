@@ -7,6 +7,8 @@ export interface WriterForm {
   lines(records: Records): Iterable<string>;
   /** What completes the text, if anything does. */
   end?(): string;
+  /** How many cells so far were changed, so that no spreadsheet runs them. */
+  guardedCells?(): number;
 }
 
 /** Rows under a header, even if there are no rows: `toRow` makes the cells of a record, `textOf` the text of some rows. */
@@ -46,6 +48,8 @@ export interface WriterOptions {
   readonly styles?: Styles | undefined;
   /** Whether a person reads it on a terminal: then JSON is indented. */
   readonly onTerminal?: boolean;
+  /** Replaces the signs that the terminal can't show, in the text of a table. */
+  readonly signs?: ((text: string) => string) | undefined;
   /** Whether links can be followed there. */
   readonly links?: boolean;
   /** Leaves formulas and control characters in CSV. */

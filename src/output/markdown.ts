@@ -55,8 +55,8 @@ const underscore = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const entity = /&(?=#?\w+;)/g;
 const address = /^https?:\/\/[^\s<>|\\`"]+$/i;
 
-// White space that readers of Markdown drop around a cell.
-const edge = /^\s|\s$/g;
+// White space that readers of Markdown drop around a cell, and what some of them take for the end of a line.
+const edge = /^\s|\s$|[\u2028\u2029]/g;
 
 /** One line for a cell of a table, from which the same text is read again. Its lines are separated by `<br>`, since there is no other way. */
 function toCellText(given: string): string {

@@ -34,6 +34,8 @@ export interface Finished {
   /** The real path of its file, if that is in its place. */
   readonly target?: string | undefined;
   readonly warnings: readonly string[];
+  /** How many cells were changed so that no spreadsheet runs them. */
+  readonly guardedCells: number;
   /** The chosen names that no record had, and the names of the columns. */
   readonly unfound: readonly string[];
   readonly headers: readonly string[];
@@ -80,7 +82,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
     },
     async finish(isPartial = false, adding: Adding = async () => {}): Promise<Finished> {
       isOpen = false;
-      const nothing = { warnings: [], unfound: [], headers };
+      const nothing = { warnings: [], guardedCells: 0, unfound: [], headers };
       if (isPartial && !written && sink.replaces) {
         await sink.abandon(true);
         return { ...nothing, warnings: [`${file} was left as it was, because this run brought nothing`] };
@@ -93,7 +95,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
       }
       const placed = await sink.commit(adding);
       const unfound = [...found].filter(([, isFound]) => !isFound).map(([name]) => name);
-      return { ...nothing, ...placed, unfound, headers };
+      return { ...nothing, ...placed, guardedCells: form?.guardedCells?.() ?? 0, unfound, headers };
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return kept;

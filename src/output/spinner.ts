@@ -13,7 +13,11 @@ const defaultWidth = 80;
  */
 export function createSpinner(
   stderr: OutputStream,
-  { styles, plain }: { readonly styles: Styles; readonly plain: boolean },
+  {
+    styles,
+    plain,
+    signs = (text) => text,
+  }: { readonly styles: Styles; readonly plain: boolean; readonly signs?: (text: string) => string },
 ) {
   const { frames, interval } = plain ? spinners.line : spinners.dots;
   const spinner = ora({
@@ -28,7 +32,7 @@ export function createSpinner(
   let text = '';
   const draw = (): void => {
     // Always one line: a second line could not be removed.
-    spinner.text = cutTo(text, (stderr.columns || defaultWidth) - 4);
+    spinner.text = signs(cutTo(text, (stderr.columns || defaultWidth) - 4));
   };
   stderr.stream.on('resize', draw);
   return {

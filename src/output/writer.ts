@@ -23,10 +23,24 @@ export async function createForm(format: Format, options: WriterOptions): Promis
       return (await import('./database-part.ts')).createDatabaseRows(options);
     case 'table':
     case 'cards':
-      if (options.shape === 'list')
-        return (await import('./table.ts')).createTableForm(options, format === 'cards');
-      return (await import('./single-answer.ts')).createAnswerForm(options);
+      return withSigns(await createScreenForm(format, options), options.signs);
   }
+}
+
+async function createScreenForm(format: 'table' | 'cards', options: WriterOptions): Promise<WriterForm> {
+  if (options.shape === 'list')
+    return (await import('./table.ts')).createTableForm(options, format === 'cards');
+  return (await import('./single-answer.ts')).createAnswerForm(options);
+}
+
+function withSigns(form: WriterForm, signs: WriterOptions['signs']): WriterForm {
+  if (signs === undefined) return form;
+  return {
+    *lines(records) {
+      for (const piece of form.lines(records)) yield signs(piece);
+    },
+    end: () => signs(form.end?.() ?? ''),
+  };
 }
 
 /** Text is written when it has this many characters. A page of a search is nearly always one write, and nothing longer waits. */

@@ -53,7 +53,9 @@ function toRequest<Type extends EntityType, More extends object>(
   const { enrich_fields = [], dedup_service_leads = [], dedup_custom_leads = [] } = input;
   const enrichFields = checkList(limits.entityEnrichFields, names.enrich_fields, enrich_fields);
   const serviceLeads = checkList(limits.dedupServiceLeads, names.dedup_service_leads, dedup_service_leads);
-  const customLeads = checkList(limits.dedupCustomLeads, names.dedup_custom_leads, dedup_custom_leads);
+  const customLeads = checkList(limits.dedupCustomLeads, names.dedup_custom_leads, dedup_custom_leads, {
+    is: 'too_many_names',
+  });
   const request = {
     entity_type,
     objective: checkText(limits.entityObjective, names.objective, input.objective),

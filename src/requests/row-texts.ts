@@ -2,7 +2,7 @@ import { linksIn } from '../columns/record-parts.ts';
 import type { ExtractionType } from '../contract/types.ts';
 import { type JsonText, JsonView, stringOf } from '../json/text.ts';
 import { columnsByMeaning, joinName, type Meaning } from './column-meanings.ts';
-import { containerIn, textAt } from './template.ts';
+import { containerAt, containerIn, textAt } from './template.ts';
 
 /** What is sent for a row that does not say it in a column of its own: what the table of columns knows of it. Empty where that is nothing. */
 export type ToRowText = (record: JsonText) => string;
@@ -99,7 +99,7 @@ const link = /https?:\/\/|\bwww\.|(?:^|[\s(])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:$|
 
 /** The first link of a lead that has no website and no profile. */
 function otherLink(view: JsonView): string {
-  return containerIn(textAt(view, 'links')) === undefined ? '' : addressAt(view, 'links');
+  return containerAt(view, 'links') === undefined ? '' : addressAt(view, 'links');
 }
 
 /** Pure: the person, or whoever has the one name that stands there, and the company beside it. */

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { nameIn } from '../files/reading.ts';
-import { type JsonText, JsonView, kindOf, stringOf } from '../json/text.ts';
+import { arrayItems, type JsonText, JsonView, kindOf, objectMembers, stringOf } from '../json/text.ts';
 import { isJson } from '../json/valid.ts';
 
 export type Template = ReturnType<typeof toTemplate>;
@@ -130,11 +130,39 @@ function foundIn(view: JsonView, path: string): JsonText | undefined {
   return undefined;
 }
 
-/** Pure: a member of a record as text. */
+/** Pure: a member of a record as text. A list of one text is that text. */
 export function textAt(view: JsonView, path: string): string {
   const value = foundIn(view, path);
   if (value === undefined || kindOf(value) === 'null') return '';
-  return (stringOf(value) ?? value).trim();
+  const text = (stringOf(value) ?? value).trim();
+  return oneTextIn(text) ?? text;
+}
+
+/** Pure: the object or array of a record at this path. */
+export function containerAt(view: JsonView, path: string): JsonText | undefined {
+  const value = foundIn(view, path);
+  return containerIn(stringOf(value) ?? value);
+}
+
+function oneTextIn(text: string): string | undefined {
+  if (!/^\[\s*"/.test(text) || !isJson(text)) return undefined;
+  const [first, second] = arrayItems(text);
+  return second === undefined ? stringOf(first)?.trim() : undefined;
+}
+
+const maxDepth = 4;
+
+/** Pure: the paths of the texts and numbers that a record has at this one: `a.0.b` for those of a list's first item. */
+export function pathsIn(view: JsonView, path: string, depth = maxDepth): readonly string[] {
+  const value = containerIn(textAt(view, path));
+  if (value === undefined || depth === 0) return [path];
+  const inner =
+    kindOf(value) === 'array'
+      ? arrayItems(value)
+          .slice(0, 1)
+          .map((_, at) => String(at))
+      : [...objectMembers(value).keys()];
+  return inner.length === 0 ? [path] : inner.flatMap((name) => pathsIn(view, `${path}.${name}`, depth - 1));
 }
 
 /** Pure: what may be the name of a member that a path leads into: all that stands before one of its dots. */

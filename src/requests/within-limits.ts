@@ -1,5 +1,5 @@
 import { type Limit, limits } from '../contract/limits.ts';
-import { UsageError } from '../errors.ts';
+import { type Facts, UsageError } from '../errors.ts';
 import { clip, nearest } from './closed-list.ts';
 
 /*
@@ -28,7 +28,7 @@ export function checkSize(
   name: string,
   size: number,
   { max, unit }: { readonly max: number; readonly unit: string },
-  hint?: string,
+  hint?: string | Facts,
 ): void {
   if (size > max) throw new UsageError(`${name} has ${size} ${unit}: at most ${max} are allowed`, hint);
 }
@@ -51,11 +51,11 @@ export function checkNumber(limit: Range, name: string, given: string | number):
 }
 
 /** Checks the number of items of a list. */
-export function checkList(limit: Limit, name: string, items: readonly string[]): string[] {
+export function checkList(limit: Limit, name: string, items: readonly string[], hint?: Facts): string[] {
   if (!Array.isArray(items) || items.some((item) => typeof item !== 'string')) {
     throw new UsageError(`${name} must be a list of texts`);
   }
-  checkSize(name, items.length, limit);
+  checkSize(name, items.length, limit, hint);
   return [...items];
 }
 

@@ -26,10 +26,25 @@ export async function loadSqlite(): Promise<void> {
 export const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'SQLite3Error';
 
+/** What SQLite says of an error; undefined where the file is damaged, or no database. */
+export function reasonOf({ message }: Error): string | undefined {
+  const [, code, reason] = /^(SQLITE_\w+): sqlite3 result code \d+: (.*)$/s.exec(message) ?? [];
+  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? '') ? undefined : (reason ?? message);
+}
+
 /** Opens a file, and makes it unless there is one; `immutable`: one that no one writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
   return toRows(new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r'));
+}
+
+/** The encodings of the texts in a database, by the number in its header. */
+const encodings = ['utf-8', 'utf-8', 'utf-16le', 'utf-16be'] as const;
+const encodingFrom = 59;
+
+/** Pure: how the texts of a database are written. */
+export function encodingOf(bytes: Uint8Array): (typeof encodings)[number] {
+  return encodings[bytes[encodingFrom] ?? 0] ?? 'utf-8';
 }
 
 /** Opens the bytes of a database, to be read. They are copied. */
@@ -38,15 +53,42 @@ export function openBytes(bytes: Uint8Array) {
   const connection = new sqlite.oo1.DB(':memory:', 'c');
   // Its own check of types knows no Buffer.
   const from = wasm.allocFromTypedArray(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length));
-  const flags = capi.SQLITE_DESERIALIZE_FREEONCLOSE | capi.SQLITE_DESERIALIZE_READONLY;
+  const encoding = encodingOf(bytes);
+  // It would open no other.
+  wasm.heap8u().fill(1, from + encodingFrom, from + encodingFrom + 1);
+  const flags =
+    capi.SQLITE_DESERIALIZE_FREEONCLOSE |
+    (encoding === 'utf-8' ? capi.SQLITE_DESERIALIZE_READONLY : capi.SQLITE_DESERIALIZE_RESIZEABLE);
   const length = bytes.byteLength;
   connection.checkRc(
     capi.sqlite3_deserialize(connection.pointer as WasmPointer, 'main', from, length, length, flags),
   );
-  return toRows(connection);
+  const rows = toRows(connection, new TextDecoder(encoding));
+  if (encoding !== 'utf-8') rewriteSchema(rows, encoding);
+  return rows;
 }
 
-function toRows(connection: Database) {
+/**
+ * SQLite for WebAssembly takes all texts for UTF-8, and would not understand the statements of a database in UTF-16. With these in UTF-8 it
+ * reads the tables; their texts come as the bytes that they are.
+ */
+function rewriteSchema({ all, exec, run }: Rows, encoding: string): void {
+  const decoder = new TextDecoder(encoding);
+  const names = ['type', 'name', 'tbl_name', 'sql'];
+  exec('PRAGMA writable_schema = ON');
+  const columns = names.map((name) => `hex(${name}) AS ${name}`);
+  for (const { id, ...row } of all(`SELECT rowid AS id, ${columns} FROM sqlite_schema`)) {
+    // An index that SQLite made itself has no statement.
+    const texts = names.map((name) => decoder.decode(Buffer.from(String(row[name]), 'hex')) || null);
+    run(`UPDATE sqlite_schema SET ${names.map((name) => `${name} = ?`)} WHERE rowid = ?`, [
+      ...texts,
+      Number(id),
+    ]);
+  }
+  exec('PRAGMA writable_schema = RESET');
+}
+
+function toRows(connection: Database, decoder = new TextDecoder()) {
   const statements = new Map<string, PreparedStatement>();
   const prepared = (sql: string): PreparedStatement => {
     const statement = statements.get(sql) ?? connection.prepare(sql);
@@ -92,12 +134,19 @@ function toRows(connection: Database) {
         statement.finalize();
       }
     },
-    /** The cells of each row as texts: whole numbers with all digits, and nothing for NULL and for what is no text. */
-    *texts(sql: string): Generator<string[], void> {
+    /**
+     * The cells of each row as texts: whole numbers with all digits, and nothing for NULL and for what is no text. A column that was added
+     * later has `defaults` in the rows from before, which are in UTF-8 whatever the encoding.
+     */
+    *texts(sql: string, defaults: ReadonlySet<string> = new Set()): Generator<string[], void> {
+      const toText = (bytes: Uint8Array): string => {
+        const text = defaults.size === 0 ? '' : utf8.decode(bytes);
+        return defaults.has(text) ? text : decoder.decode(bytes);
+      };
       const statement = connection.prepare(sql);
       try {
         while (statement.step()) {
-          yield Array.from({ length: statement.columnCount }, (_, at) => textOf(statement, at));
+          yield Array.from({ length: statement.columnCount }, (_, at) => textOf(statement, at, toText));
         }
       } finally {
         statement.finalize();
@@ -123,18 +172,19 @@ function cellOf({ pointer }: PreparedStatement, at: number): string | number | n
   }
 }
 
-const decoder = new TextDecoder();
+const utf8 = new TextDecoder();
 
-function textOf({ pointer }: PreparedStatement, at: number): string {
+function textOf({ pointer }: PreparedStatement, at: number, toText: (bytes: Uint8Array) => string): string {
   const { capi, wasm } = sqlite;
   const { exports } = wasm;
   switch (exports.sqlite3_column_type(pointer, at)) {
     case capi.SQLITE_FLOAT:
       return String(exports.sqlite3_column_double(pointer, at));
     case capi.SQLITE_INTEGER:
+      return String(exports.sqlite3_column_int64(pointer, at));
     case capi.SQLITE_TEXT: {
       const from = exports.sqlite3_column_text(pointer, at);
-      return decoder.decode(wasm.heap8u().subarray(from, from + exports.sqlite3_column_bytes(pointer, at)));
+      return toText(wasm.heap8u().subarray(from, from + exports.sqlite3_column_bytes(pointer, at)));
     }
     default:
       return '';

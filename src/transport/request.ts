@@ -1,4 +1,5 @@
 import { endpoints, type KeyHeader, requestHeaders, responseHeaders } from '../contract/endpoints.ts';
+import { checkWebAssembly } from '../errors.ts';
 import { flawOfJson } from '../json/valid.ts';
 import { piecesOf, readText, unreadableOf } from './body.ts';
 import type { Call, Read, Request } from './call.ts';
@@ -37,6 +38,7 @@ interface Incoming extends Exchange {
 
 /** Sends requests, and repeats those that failed. Nothing else sends any. */
 export function createTransport(options: TransportOptions) {
+  checkWebAssembly();
   const { clock, trace } = options;
   const mask = createMask(options.apiKey);
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { errorAnswer, searchFrames, wholeAnswer } from '../helpers/fault-server.ts';
-import { machineWith } from '../helpers/machine.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 
 const lead = '{"name":"A","id":12345678901234567890,"links":{"website":"https://a.example"}}';
 const answers: Readonly<Record<string, string>> = {
@@ -36,6 +36,28 @@ it.each<[string, Record<string, string>, string]>([
   expect(stdout + stderr).not.toContain(esc);
   expect(stdout).toMatch(/^name +score +link .*\n─+ {2}─+ /m);
   expect((await run(`none ${more}`, env)).stderr).not.toContain(esc);
+});
+
+it.each([
+  [{ LANG: 'C' }, true],
+  [{ LC_ALL: 'uk_UA.KOI8-U', LANG: 'en_US.UTF-8' }, true],
+  [{ LC_CTYPE: 'POSIX', LC_ALL: '' }, true],
+  [{ LC_ALL: 'C.utf8', LANG: 'C' }, false],
+  [{}, false],
+])('%j: a terminal has ASCII alone where its locale is not UTF-8: %s', async (env, isAscii) => {
+  const { leadpipe, write } = createMachine();
+  write('rows.jsonl', `{"objective":"${'a long text '.repeat(40)}"}\n`);
+  const onTerminal = { env, stdoutIsTerminal: true, stderrIsTerminal: true };
+  const own = /[^\x00-\x7f]/;
+  const list = await leadpipe('contact email --input rows.jsonl --local -f table', onTerminal);
+  const refused = await leadpipe('search company x --limit 0', onTerminal);
+  expect(list.code).toBe(0);
+  for (const text of [list.stdout, list.stderr]) expect(own.test(text)).toBe(!isAscii);
+  expect(refused.stderr).not.toMatch(own);
+  const piped = await leadpipe('contact email --input rows.jsonl --local -f table', { env });
+  expect(own.test(piped.stdout)).toBe(true);
+  const rows = await leadpipe('search company fintech --local --limit 1 -f json --no-color', onTerminal);
+  expect(JSON.parse(rows.stdout)).toHaveLength(1);
 });
 
 it('JSON is indented and coloured on a terminal alone, with every number as it came', async () => {

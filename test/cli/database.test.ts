@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -166,6 +166,76 @@ describe('--input leads.db', () => {
     expect(await leadpipe(`${command} torn.db`)).toMatchObject(
       failing(2, "torn.db can't be read as a SQLite database"),
     );
+  });
+
+  it('reads one with more columns than SQLite adds up, and hides the tables that an index of texts is made of', async () => {
+    const names = Array.from({ length: 1100 }, (_, at) => `c${at}`);
+    execute(
+      pathOf('wide.db'),
+      `CREATE TABLE t (objective, ${names}); INSERT INTO t (objective, c1099) VALUES ('a', x'00')`,
+    );
+    const wide = await leadpipe('contact email --input wide.db -f jsonl');
+    expect(recordsIn(wide.stdout)).toMatchObject([{ objective: 'a', c0: '' }]);
+    expect(wide.stderr).toContain('warning: wide.db: 1 cell has bytes that are no text');
+    // As FTS4 leaves them: this SQLite does not know it, and so not what belongs to it.
+    const parts = ['content', 'docsize', 'segdir', 'segments', 'stat'].map(
+      (end) => `CREATE TABLE t_${end} (a);`,
+    );
+    execute(
+      pathOf('index.db'),
+      `CREATE TABLE people (objective); INSERT INTO people VALUES ('a'); CREATE TABLE t_contents (a); ${parts.join('')}
+      PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 't', 't', 0, 'CREATE VIRTUAL TABLE t USING fts4(a)')`,
+    );
+    expect(await leadpipe('contact email --input index.db')).toMatchObject(
+      failing(2, 'index.db has several tables: people, t, t_contents\n'),
+    );
+    expect(await leadpipe('contact email --input index.db --table t')).toMatchObject(
+      failing(2, 'the table "t" of index.db can\'t be read: no such module: fts4'),
+    );
+  });
+
+  it.each([
+    ['view', 'VIEW t AS SELECT "some text" AS objective', 'no such column: "some text"'],
+    ['table', 'TABLE t (objective, n AS (own(objective)))', 'unknown function: own()'],
+    ['view', 'VIEW t AS SELECT 1 AS objective ORDER BY 1 COLLATE own', 'no such collation sequence: own'],
+  ])('says why SQLite refuses a %s: %s', async (type, statement, says) => {
+    rmSync(pathOf('refused.db'), { force: true });
+    execute(
+      pathOf('refused.db'),
+      `CREATE TABLE o (a); PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('${type}', 't', 't', ${type === 'table' ? 2 : 0}, 'CREATE ${statement}')`,
+    );
+    expect(await leadpipe('contact email --input refused.db --table t')).toMatchObject(
+      failing(2, `the ${type} "t" of refused.db can't be read: ${says}`),
+    );
+  });
+
+  it.skipIf(!needs('sqlite3')).each(['UTF-16le', 'UTF-16be'])('reads one in %s', async (encoding) => {
+    rmSync(pathOf('wide.db'), { force: true });
+    const statements = `PRAGMA encoding = '${encoding}';
+      CREATE TABLE "größe" (objective PRIMARY KEY, id INTEGER, "Größe (€)" TEXT DEFAULT 'x');
+      INSERT INTO "größe" VALUES ('Ädá 👩', 1234567890123456789, '漢字'), ('Bo', NULL, '');
+      ALTER TABLE "größe" ADD COLUMN later TEXT DEFAULT 'it''s';
+      CREATE VIEW seen AS SELECT 'v' AS objective;`;
+    expect(spawnSync('sqlite3', [pathOf('wide.db')], { input: statements }).status).toBe(0);
+    const { stdout } = await leadpipe('contact email --input wide.db -f jsonl -q');
+    expect(recordsIn(stdout)).toMatchObject([
+      { objective: 'Ädá 👩', id: '1234567890123456789', 'Größe (€)': '漢字', later: "it's" },
+      { objective: 'Bo', id: '', 'Größe (€)': '', later: "it's" },
+    ]);
+    expect(await leadpipe('contact email --input wide.db --table seen')).toMatchObject(
+      failing(2, 'the view "seen" of wide.db can\'t be read: the database is in UTF-16'),
+    );
+  });
+
+  it('says in which row of the table something is wrong', async () => {
+    execute(
+      pathOf('rows.db'),
+      "CREATE TABLE t (objective, name); INSERT INTO t VALUES ('a', 'a'), ('', x'00')",
+    );
+    const empty = 'row 2: the objective is empty';
+    const result = await leadpipe('contact email --input rows.db -f jsonl');
+    expect(recordsIn(result.stdout)[1]).toMatchObject({ email_error: expect.stringMatching(`^${empty}`) });
+    expect(result).toMatchObject(ending(3, `warning: ${empty}`, 'correct row 2 of the input'));
   });
 
   it('of which the end is missing is refused, wherever it was cut, and nothing is added to it', async () => {

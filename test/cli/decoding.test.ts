@@ -55,7 +55,7 @@ describe('a text that is given', () => {
       }
       put(file, inLatin1(text));
       const refused = await at.leadpipe(`${line} --local --dry-run`, { stdin: inLatin1(text) });
-      const says = ['is not UTF-8 text (line ', 'it looks like Latin-1 or Windows-1252'];
+      const says = ['is not UTF-8 text (line ', 'iconv -f'];
       expect(refused).toMatchObject(failing(2, ...says));
     },
   );
@@ -97,9 +97,32 @@ describe('a text that is given', () => {
     ['UTF-16 without its mark', [...Buffer.from('Ada', 'utf16le')], 'it looks like UTF-16 without the mark'],
     ['a zero', [...Buffer.from('Ada\0')], 'it contains a zero byte'],
     ['half of UTF-16', [0xff, 0xfe, 0x41], 'it begins as UTF-16, but part of it is damaged'],
-    ['half of a character', [...Buffer.from('a\nb\nJos'), 0xc3], 'line 3 is not; it looks like Latin-1'],
+    [
+      'half of a character',
+      [...Buffer.from('a\nb\nJos'), 0xc3],
+      'x is not UTF-8 text (line 3 has the byte C3)',
+    ],
+    ['Latin-1', [...Buffer.from('ä\nJos'), 0xe9, 10], 'line 2 has the byte E9'],
+    [
+      'GBK',
+      [...Buffer.from('\ufffd\n'), 0xce, 0xd2, 0xca, 0xc7, 0xc2, 44],
+      'line 2 has the bytes CE D2 CA C7',
+    ],
   ])('is refused with what was found: %s', (_, bytes, says) => {
     expect(() => decodeText(Uint8Array.from(bytes), 'x')).toThrow(says);
+  });
+
+  it('is refused with the same words however it is cut', async () => {
+    const bytes = [...Buffer.from('ä\r\n漢字,👩\n漢'), 0xe6, 0xbc, 0x2c, 0xe4, 10];
+    for (let size = 1; size < bytes.length; size++) {
+      const pieces = async function* () {
+        for (let at = 0; at < bytes.length; at += size) yield Uint8Array.from(bytes.slice(at, at + size));
+      };
+      const read = async () => {
+        for await (const _ of decoded(pieces(), 'x'));
+      };
+      await expect(read(), `in pieces of ${size}`).rejects.toThrow('line 3 has the bytes E6 BC');
+    }
   });
 
   it('is the same however it is cut', async () => {

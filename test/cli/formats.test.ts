@@ -103,6 +103,26 @@ describe('the cells of CSV', () => {
     expect(await at.leadpipe(`${search} -f csv --delimiter x`)).toMatchObject(ending(2, 'delimiter "x"'));
   });
 
+  it('that a spreadsheet would run are counted, once and for the CSV alone', async () => {
+    const own = createMachine();
+    own.write('ids.csv', 'objective,id\nAda,-DHNexample1\nBo,"a\n=1"\n');
+    const list = 'contact email --input ids.csv --local';
+    const says = /^2 cells got an apostrophe, .* To write them unchanged: --csv-raw\.$/m;
+    for (const options of ['-f csv', '-o a.csv', '-o a.csv --append', '-o a.tsv'])
+      expect(await own.leadpipe(`${list} ${options}`)).toMatchObject(ending(0, says));
+    own.write('one.jsonl', '{"objective":"@a b"}\n');
+    const one = await own.leadpipe('contact email --input one.jsonl --local -o b.csv');
+    expect(one).toMatchObject(ending(0, '1 cell got an apostrophe, so that no spreadsheet runs it'));
+    for (const options of [
+      '-f csv -q',
+      '-f csv --csv-raw',
+      '-o a.xlsx',
+      '-f jsonl',
+      '-f csv --columns objective',
+    ])
+      expect((await own.leadpipe(`${list} ${options}`)).stderr).not.toContain('apostrophe');
+  });
+
   // Excel splits where the input was split, and knows UTF-8 by the mark.
   it.each([
     ['semicolons and a mark', '\ufeffobjective;n\r\nÄda;1\r\n', 'utf8', '\ufeff', ';'],

@@ -129,6 +129,10 @@ it.runIf(canMount)('a home that can only be read is said in words', async () => 
   const folder = `${at.cwd}/.local/state/leadpipe`;
   const local = `can't write its state in ${folder}/local-service: the file system is read-only\n`;
   expect(await inShell(line('balance --local'), bare, 'unshare', '-m')).toMatchObject(failing(74, local));
+  const settings = `can't write ${at.cwd}/.config/leadpipe/config.json: the file system is read-only\n`;
+  expect(await inShell(line('config set format csv'), bare, 'unshare', '-m')).toMatchObject(
+    failing(74, settings, 'or set LEADPIPE_CONFIG_DIR to another folder'),
+  );
   expect(await inShell(line('doctor'), bare, 'unshare', '-m')).toMatchObject({
     stdout: expect.stringContaining(`${folder}: the file system is read-only"`),
   });

@@ -237,6 +237,48 @@ describe('a machine without what others have', () => {
     expect(readdirSync(cwd)).toEqual(['leads.csv', 's']);
   });
 
+  it.runIf(canBeOther).each([
+    [
+      'config get format',
+      78,
+      "can't read HOME/.config/leadpipe/config.json: permission denied\n",
+      'LEADPIPE_CONFIG_DIR',
+    ],
+    [
+      'balance --local',
+      78,
+      "can't read HOME/.config/leadpipe/config.json: permission denied\n",
+      'LEADPIPE_CONFIG_DIR',
+    ],
+    [
+      'history',
+      74,
+      "can't read HOME/.local/state/leadpipe/operations: permission denied\n",
+      'LEADPIPE_STATE_DIR',
+    ],
+  ])(
+    'a HOME that can not be entered: %s ends with %i and says what to do',
+    async (line, code, says, hint) => {
+      const { cwd } = createMachine();
+      chmodSync(cwd, 0o700);
+      const at = { cwd: '/', env: { PATH: process.env.PATH ?? '', HOME: cwd } };
+      const result = await inShell(`leadpipe ${line}`, at, ...nobody);
+      expect(result).toMatchObject(failing(code, says.replace('HOME', cwd), hint));
+    },
+  );
+
+  it.each(['search company x --local', 'balance', 'contact email --input in.db --dry-run'])(
+    'a Node without WebAssembly: %s ends with 78 and names the flag',
+    async (line) => {
+      const { cwd, env } = await machineWith(jsonAnswer(balance));
+      writeFileSync(join(cwd, 'in.db'), Buffer.from('SQLite format 3\0\x10\0'.padEnd(4096, '\0')));
+      const result = await inShell(`leadpipe ${line}`, { cwd, env: { ...env, NODE_OPTIONS: '--jitless' } });
+      expect(result).toMatchObject(
+        failing(78, 'Node runs without WebAssembly, which leadpipe needs\n', 'Remove --jitless'),
+      );
+    },
+  );
+
   it('a folder that is not absolute in XDG_…_HOME is ignored', async () => {
     const { env, cwd, files } = await machineWith(jsonAnswer(balance));
     const { PATH = '', LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', HOME = '' } = env;

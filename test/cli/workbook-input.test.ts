@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { strToU8, zipSync } from 'fflate';
 import { expect, it } from 'vitest';
 import { writeWorkbook } from '../../src/output/workbook.ts';
 import { ending } from '../helpers/ending.ts';
@@ -80,6 +81,21 @@ it('resume reads the sheet that the list was begun with', async () => {
   ]);
 });
 
+it('says in which row of the sheet something is wrong', async () => {
+  const machine = createMachine((await startRowService()).url);
+  const rows = [
+    ['objective', 'n'],
+    ['Ada', '1'],
+    ['', '2'],
+    ['', '3'],
+  ];
+  writeFileSync(machine.pathOf('rows.xlsx'), makeWorkbook({ sheets: [{ name: 'A', rows }] }));
+  const list = await machine.leadpipe('contact email -f jsonl --input rows.xlsx');
+  expect(list).toMatchObject(
+    ending(3, 'warning: row 3: the objective is empty', 'correct rows 3 and 4 of the input'),
+  );
+});
+
 it('what a workbook lost is said before anything is bought', async () => {
   const rows = [
     ['name', 'id'],
@@ -88,6 +104,33 @@ it('what a workbook lost is said before anything is bought', async () => {
   writeFileSync(pathOf('lost.xlsx'), makeWorkbook({ sheets: [{ name: 'A', rows }] }));
   const says = /warning: lost\.xlsx: a number has over 15 digits, in B2: 12345678901234567\./;
   expect(await leadpipe(`${contact} lost.xlsx --dry-run`)).toMatchObject(ending(0, says));
+});
+
+const zipOf = (...names: readonly string[]): Buffer =>
+  Buffer.from(zipSync(Object.fromEntries(names.map((name) => [name, strToU8('x')]))));
+const old = Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1');
+
+it.each<[name: string, bytes: Buffer, says: string, hint: string]>([
+  ['a.ods', zipOf('mimetype', 'content.xml'), 'is an OpenDocument file (.ods)', 'Save it as CSV or xlsx'],
+  ['a.xlsx', zipOf('xl/workbook.bin'), 'is a binary workbook (.xlsb)', 'Save it as CSV or xlsx'],
+  ['a', zipOf('Index/Document.iwa'), 'is a file of Numbers or Pages', 'Save it as CSV or xlsx'],
+  ['a.docx', zipOf('word/document.xml'), 'is a Word document (.docx)', 'Save it as CSV or xlsx'],
+  ['a.zip', zipOf('leads.csv'), 'is a zip file with leads.csv', 'Unpack it'],
+  [
+    'a.xls',
+    Buffer.concat([old, Buffer.alloc(600)]),
+    'is a workbook or document of an old Office',
+    'CSV or xlsx',
+  ],
+  [
+    'a.xlsx',
+    Buffer.concat([old, Buffer.alloc(70_000), Buffer.from('EncryptedPackage', 'utf16le')]),
+    'a.xlsx has a password',
+    'remove the password',
+  ],
+])('what else is called a workbook is refused by its name: %s', async (name, bytes, says, hint) => {
+  writeFileSync(pathOf(name), bytes);
+  expect(await leadpipe(`${contact} ${name}`)).toMatchObject(ending(2, says, hint));
 });
 
 it.each([

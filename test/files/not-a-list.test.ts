@@ -38,6 +38,34 @@ Ce is new. It makes bread. People like it.
 `;
 const html = '<table>\n<tr><td>Name</td></tr>\n<tr><td>Acme</td></tr>\n</table>\n';
 
+const sylk = 'ID;PWXL;N;E\nP;PGeneral\nC;Y1;X1;K"objective"\nC;X2;K"city"\nC;Y2;X1;K"Ada"\nE\n';
+const dif =
+  'TABLE\n0,1\n"EXCEL"\nVECTORS\n0,2\n""\nTUPLES\n0,2\n""\nDATA\n0,0\n""\n-1,0\nBOT\n1,0\n"Ada"\n-1,0\nEOD\n';
+const fixed =
+  'name           company        city\nAda Example    Acme           Rome\nBo             Beta Ltd       Bonn\n';
+
+describe('tables of other programs are refused by their names', () => {
+  it.each([
+    ['a SYLK file (.slk)', sylk, '.slk'],
+    ['a SYLK file (.slk)', sylk.replaceAll('\n', '\r\n'), '.csv'],
+    ['a DIF file (.dif)', dif, ''],
+    ['text in columns of a fixed width (.prn)', fixed, ''],
+    ['text in columns of a fixed width (.prn)', fixed, '.txt'],
+    ['text in columns of a fixed width (.prn)', 'Nordlicht    Kiel\nSüdlicht     Graz\n', '.prn'],
+  ])('%s: %j', async (kind, text, extension) => {
+    expect(await read(text, extension)).toBe(`list is ${kind}`);
+  });
+
+  it.each([
+    ['CSV with the names of SYLK', 'ID;P\nC;1\nD;2\n', '.csv', 'csv 2'],
+    ['CSV with the word of DIF', 'TABLE,objective\n0,1\n1,2\n', '.csv', 'csv 2'],
+    ['plain lines with wide gaps', 'Ada  Example\nBo  Beta\n', '', 'text 2'],
+    ['a table in a file of that extension', 'name\tcity\nAda\tRome\n', '.prn', 'csv 1'],
+  ])('and not %s', async (_, text, extension, expected) => {
+    expect(await read(text, extension)).toBe(expected);
+  });
+});
+
 describe('what is no list is refused', () => {
   it.each([
     ['an HTML page', `<!DOCTYPE html>\n<html>${html}</html>`, ''],
@@ -61,8 +89,19 @@ describe('what is no list is refused', () => {
     ['Markdown', 'Our leads:\n\n| Name | City |\n|------|------|\n| Acme | Rome |\n', ''],
     ['Markdown', '## A\n\nText with **much** of it.\n\n## B\n', ''],
     ['Markdown', 'Acme\nBeta\n', '.md'],
+    ['Markdown', '## November\n\nWe met Acme at the fair.\n\n- call Bo\n', ''],
+    ['Markdown', '## November\n\nWe met Acme.\n', '.txt'],
+    ['Markdown', 'Notes of the fair\n\n## November\n\nAcme, Rome\n', ''],
+    ['Markdown', '# my leads\n\nWe met **Acme**.\n', ''],
     ['one text of sentences', wrapped, '.txt'],
     ['one text of sentences', paragraphs, ''],
+    ['one text of sentences', wrapped.split('\n').slice(0, 3).join('\n'), ''],
+    ['one text of sentences', paragraphs.split('\n').slice(0, 3).join('\n'), ''],
+    [
+      'one text of sentences',
+      'In November we met many companies at the fair in Berlin. Most of them were small.\nThe best one was Acme, which builds rockets.\nWe should also call Beta.\n',
+      '',
+    ],
   ])('%s: %j', async (kind, text, extension) => {
     expect(await read(text, extension)).toBe(kind);
   });
@@ -83,6 +122,9 @@ describe('what is no list is refused', () => {
     ],
     ['descriptions that are long', `Acme builds rockets. ${'It is good. '.repeat(50)}\n`],
     ['a remark above', '# my leads\nAcme\nBeta\n'],
+    ['two remarks above', '# my leads\n# of May\nAcme\nBeta\n'],
+    ['roles', 'The CTO of Acme Inc.\nThe founder of Beta Ltd.\nThe head of sales at Ce\n'],
+    ['questions that tell more', 'Who leads Acme? We met in Rome.\nWhat does Beta sell? They called.\n'],
     ['lines with a dash', '- Acme\n- Beta\n'],
     ['names with a colon', 'Acme: rockets\nBeta: software\n'],
     ['hashtags', '#fintech\n#bio\n'],

@@ -375,6 +375,54 @@ describe('a sheet', () => {
     await fc.assert(again, { numRuns: 50 });
   });
 
+  const filled = (count: number, cells: string): string =>
+    Array.from({ length: count }, () => `<row>${cells}</row>`).join('');
+  const text = (length: number, between = ''): string =>
+    `<row><c t="inlineStr"><is>${`<t>${'x'.repeat(length)}</t>`.repeat(between === '' ? 1 : 5)}</is></c></row>`;
+  it.each<[name: string, xml: string, says: string, more?: Partial<MadeWorkbook>]>([
+    [
+      'a row that no sheet has',
+      '<row r="99999999999999999999"/>',
+      'a row 99999999999999999999, and the last',
+    ],
+    ['a row 0', '<row r="0"/>', 'a row 0, and the last one of a sheet is 1048576'],
+    ['a column that no sheet has', filled(1, '<c r="XFE1"/>'), 'a column 16385, and the last one of a sheet'],
+    [
+      'a last column in many rows',
+      filled(1221, '<c r="XFD1"><v>1</v></c>'),
+      'more than 20000000 cells, with',
+    ],
+    [
+      'a cell far from many rows',
+      `${filled(1, '<c r="XFD1"><v>1</v></c>')}${filled(1300, '<c r="A1"><v>1</v></c>')}`,
+      '1304 rows of 16384 columns, most of them empty',
+    ],
+    ['a text that is long', text(5_000_000), 'a text or a tag of over 4194304 bytes'],
+    ['a text of many parts', text(1_000_000, 'parts'), 'a text of over 4194304 characters'],
+    ['many attributes', `<row ${'a="1" '.repeat(1_000_000)}/>`, 'a text or a tag of over 4194304 bytes'],
+    ['many levels', '<a>'.repeat(101), 'elements that are nested over 100 deep'],
+    [
+      'a long text many times',
+      filled(360, '<c t="s"><v>0</v></c>'),
+      'more than 1073741824 characters in its cells',
+      { strings: [`<t>${'x'.repeat(3_000_000)}</t>`] },
+    ],
+  ])(
+    'with more than a sheet can have, or than can be read in seconds, is refused: %s',
+    async (_, before, says, more) => {
+      const message = expect.stringMatching(`^a\\.xlsx has ${says}`);
+      const reading = read({ sheets: [{ ...leads, before }], ...more });
+      await expect(reading).rejects.toMatchObject({ outcome: 'usage', message });
+    },
+  );
+
+  it('has columns of any number with the same name', async () => {
+    const names = Array.from({ length: 16_383 }, () => '<c><v>7</v></c>').join('');
+    const before = filled(1, `<c t="str"><v>name</v></c>${names}`);
+    const { records } = await read({ sheets: [{ name: 'A', rows: [['Ada', 'x']], firstRow: 2, before }] });
+    expect(Object.keys(records[0] ?? {})).toContain('7 (16383)');
+  });
+
   it('of any bytes is read or refused', async () => {
     const good = makeWorkbook({ sheets: [leads] });
     await fc.assert(

@@ -65,6 +65,31 @@ describe('an input', () => {
       '{"a":[{}],"b":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}',
       ['--table', 'b'],
     ],
+    [
+      'the answer of an API on one line',
+      'list',
+      '{"count":2,"next":null,"results":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}\n',
+      [],
+    ],
+    [
+      'objects by their keys',
+      'list.json',
+      '{"a":{"objective":"Ada"},"b":{"objective":"Bo, Berlin","n":1}}',
+      [],
+    ],
+    [
+      'objects by their keys on lines of their own',
+      'list',
+      '{\n "Ada": {"n": 1, "key": 2},\n "Bo, Berlin": {"n": 1}\n}\n',
+      ['--template', '{key_2}'],
+    ],
+    [
+      'objects by their keys, which are sent',
+      'list',
+      '{"Ada":{"n":1},"Bo, Berlin":{"n":2}}',
+      ['--template', '{key}'],
+    ],
+    ['lists of one text', 'list.jsonl', '{"of":["Ada"]}\n{"of":[ "Bo, Berlin" ]}\n', ['--template', '{of}']],
     ['csv below a title', 'list.csv', 'Prospects\n\nobjective;id\nAda;1\nBo, Berlin;2\n', []],
     [
       'a table below a title that is a name of a column',
@@ -160,6 +185,19 @@ describe('an input', () => {
     ]);
   });
 
+  it.each<[name: string, text: string, more: readonly string[], sent: string]>([
+    ['of one line', '{"name":"Ada","links":[{"url":"https://a.example"}]}\n', [], 'Ada, https://a.example'],
+    ['with parts', '{"person":{"n":"Ada"},"firm":{"n":"Acme"}}', ['--template', '{person.n}'], 'Ada'],
+    ['with known parts', '{"name":{"name":"Ada"},"company":{"name":"Acme"}}', [], 'Ada, Acme'],
+    ['with parts that differ', '{"a":{"n":"Ada"},"b":{"m":1}}', ['--template', '{a.n}{b.m}'], 'Ada1'],
+    ['with one link', '{"name":"Ada","links":["https://a.example/b"]}', [], 'Ada, https://a.example/b'],
+    ['with one domain', '{"company":"Ada","domains":["a.example"]}', [], 'Ada (a.example)'],
+    ['with a list that is named', '{"of":[{"n":"Ada"}]}\n', ['--template', '{of.0.n}'], 'Ada'],
+  ])('of a single object is one row: %s', async (_, text, more, sent) => {
+    await leadpipe(['contact', 'email', '--input', '-', '-f', 'jsonl', ...more], text);
+    expect(paid()).toEqual([sent]);
+  });
+
   it('whose header was found below other lines says how many are not read', async () => {
     write('list.csv', 'Prospects\n\nname,objective\nx,Ada\ny,Bo\n');
     const says = 'The header of list.csv is line 3 (name, objective): 1 line above it is not read.\n';
@@ -232,6 +270,19 @@ describe('an input', () => {
     expect(await contacts('--input', 'list.csv')).toMatchObject(
       ending(0, 'list.csv repeats its header in 1 row, which was left out.'),
     );
+  });
+
+  it('leaves out comment lines in a table of several columns, and says how many', async () => {
+    write(
+      'list.csv',
+      'id,objective,n\n# old ones\n1,Ada,\n# by x, y\n"#",,\n#1 of all,Bo,\n#2,,\n2,# of all,\n',
+    );
+    const result = await contacts('--input', 'list.csv', '--template', '{id} {objective}');
+    expect(result).toMatchObject(ending(0, 'list.csv has 3 comment lines, which were left out.'));
+    expect(paid()).toEqual(['#1 of all Bo', '#2', '1 Ada', '2 # of all']);
+    write('list.csv', 'objective\n# 1\n');
+    await contacts('--input', 'list.csv');
+    expect(paid()).toContain('# 1');
   });
 
   const header =
@@ -642,6 +693,7 @@ it.each([
   [['--input', 'list.csv', '--template', '{nmae}'], 'no column "nmae"'],
   [['--input', 'list.csv', '--template', '{links.website}'], 'no column "links.website"'],
   [['--input', 'list.csv', '--template', '{site.a}'], 'no column "site.a"'],
+  [['--input', 'cells.csv', '--template', '{of.0}{x}'], 'no column "x"'],
   [['--input', 'list.txt', '--template', '{nam}'], '--template: there is no field "nam"'],
   [['--input', 'list.jsonl', '--template', '{firm}, {site}'], 'there is no field "site"'],
   [['--input', 'list.jsonl', '--template', '{firm}, {links.site}'], 'there is no field "links.site"'],
@@ -649,6 +701,9 @@ it.each([
     ['--input', 'unknown.jsonl'],
     'Say it with --template and the fields to send in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
   ],
+  [['--input', 'deep.json'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one, none, cell.x.'],
+  [['--input', 'deep.json', '--template', '{b}'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one'],
+  [['--input', 'pairs.csv'], 'Its first rows are:\n  Ada, Acme\n'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],
   [[], 'the objective is missing'],
   [['--input', 'x', '--idempotency-key', 'k'], '--run'],
@@ -663,6 +718,11 @@ it.each([
   write('arrays.json', '{"leads":[{"objective":"Ada"}],"others":[{"objective":"Bo"}],"tags":["x"]}');
   write('titled.csv', 'Prospects,\nKunde,Rang\nAda,x\nBo,y\n');
   write('bare.csv', 'Ada,ada@a.example\nBo,bo@b.example\n');
+  write('pairs.csv', 'Ada,Acme\nBo,Foo\n');
+  const deep =
+    '{"id":1,"a":[{"b":1,"more":{"c":2}}],"tags":["x","y"],"one":["x"],"none":[],"cell":"{\\"x\\":1}"}';
+  write('cells.csv', 'of\n"[""x""]"\n');
+  write('deep.json', `[${deep}]`);
   write('unknown.jsonl', '{"id":1,"mail":"x"}\n');
   write('list.jsonl', '{"firm":"A","company_name":"B","homepage_url":"c","links":{}}\n');
   expect(await contacts(...args)).toMatchObject(ending(2, message));

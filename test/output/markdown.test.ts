@@ -38,6 +38,7 @@ describe('a table', () => {
     ['a text', 'Acme & Co', 'Acme & Co'],
     ['a bar', 'a|b\\|c', 'a\\|b\\\\\\|c'],
     ['lines', 'a\r\n b\n\nc', 'a<br> b<br><br>c'],
+    ['other ends of lines', 'a\u2028b\u2029', 'a&#8232;b&#8233;'],
     ['space at its ends', '\t a ', '&#9; a&#32;'],
     ['HTML', '<img src=x onerror=alert(1)>', '&lt;img src=x onerror=alert(1)>'],
     ['an entity', '&lt;b&gt;', '&amp;lt;b&amp;gt;'],
@@ -118,7 +119,28 @@ describe('a table', () => {
 
   it('keeps its cells, and hides no link or HTML, whatever is in them', async () => {
     const part = fc.constantFrom(
-      ...['|', '\\', '`', '[', ']', '(', ')', '!', '<', '>', '&', '*', '_', '~', '\n', '\r', ' ', '#', '-'],
+      ...[
+        '|',
+        '\\',
+        '`',
+        '[',
+        ']',
+        '(',
+        ')',
+        '!',
+        '<',
+        '>',
+        '&',
+        '*',
+        '_',
+        '~',
+        '\n',
+        '\r',
+        '\u2028',
+        ' ',
+        '#',
+        '-',
+      ],
       ...['a', 'https://evil.example', 'javascript:x', '<a href="x">', '<!--', '&lt;', '```', 'ä', '👩'],
     );
     const text = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''));

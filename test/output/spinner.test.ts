@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { toSigns } from '../../src/output/ascii.ts';
 import { stylesOf } from '../../src/output/color.ts';
 import { createSpinner } from '../../src/output/spinner.ts';
 import { until } from '../helpers/run.ts';
@@ -34,6 +35,16 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'
 afterEach(() => void vi.useRealTimers());
 
 describe('the spinner', () => {
+  it('has ASCII alone where it gets other signs', async () => {
+    const terminal = new Terminal();
+    const stderr = { stream: terminal, isTerminal: true, columns: terminal.columns };
+    const signs = toSigns({ env: { LANG: 'C' } }, stderr);
+    createSpinner(stderr, { styles: stylesOf(false), plain: true, signs }).show(`a · ${'b'.repeat(60)}`);
+    await seen(terminal, 'a - b');
+    expect(terminal.written).toMatch(/b~/);
+    expect(terminal.written).not.toMatch(/[^\x00-\x7f]/);
+  });
+
   it('shows one clean line that fits, and takes it away', async () => {
     const terminal = new Terminal();
     const spinner = started(terminal);

@@ -44,7 +44,8 @@ describe('the identity of a record', () => {
     [{ name: 'Ada', company: 'Acme', links: [{ url: 'https://a.example' }] }, 'Ada, Acme, https://a.example'],
     [{ name: 'Ada', links: 'see below', city: 'Oslo' }, 'Ada, Oslo'],
     [{ name: 'Acme', description: 'makes\n rockets', links: {} }, 'Acme, makes rockets'],
-    [{ person: { name: 'Ada' }, company: { name: 'Acme', id: 7 }, title: ['x'] }, 'Ada, Acme'],
+    [{ person: { name: 'Ada' }, company: { name: 'Acme', id: 7 }, title: ['x', 'y'] }, 'Ada, Acme'],
+    [{ name: ['Ada'], company: 'Acme', domains: ['acme.example'] }, 'Ada, Acme (acme.example)'],
     [{ Title: 'CTO', City: 'Oslo', Email: 'ada@acme.example' }, ''],
     [{ Name: ' ', Company: '' }, ''],
   ])('%j is %j', (record, expected) => {

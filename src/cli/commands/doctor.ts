@@ -19,7 +19,7 @@ import {
 } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
-import { LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
+import { checkWebAssembly, LeadpipeError, type Outcome, StoppedError } from '../../errors.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { countOf } from '../../operations/wording.ts';
 import { memberColumn } from '../../output/table-columns.ts';
@@ -144,7 +144,10 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
   let refusal: unknown;
 
   const checks: Readonly<Record<string, () => Found | Promise<Found>>> = {
-    node: () => checkNode(nodeVersion),
+    node() {
+      checkWebAssembly();
+      return checkNode(nodeVersion);
+    },
     'config folder': () => checkMode(config, '700'),
     'state folder': () => checkState(state),
     async settings() {

@@ -107,10 +107,14 @@ const hints: Hints = {
     'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
   no_journal:
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
+  too_many_names:
+    '--only-new and --list have no such limit: they leave out all leads that earlier searches of a list have brought.',
   no_local_state:
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_memory:
     'Raise it (ulimit -v unlimited), or set NODE_OPTIONS=--disable-wasm-trap-handler: then leadpipe needs less of it.',
+  no_webassembly:
+    'Remove --jitless or --no-expose-wasm from NODE_OPTIONS, or from the command that starts Node.',
   no_result: (_, { options }) =>
     options.local
       ? 'It cost nothing, because of --local.'
@@ -247,10 +251,15 @@ function unresumable(operationId: string): string {
 /** What to do about a list of which nothing is left to send. */
 export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
 
-/** Pure: `line 3`, `lines 3, 5 and 8`, `lines 3, 5, 8, 9, 12 and 7 more`. */
-function toLines(lines: readonly number[], count: number): string {
-  const all = [...lines.map(String), ...(count > lines.length ? [`${count - lines.length} more`] : [])];
-  return `line${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
+/** Pure: `line 3`, `lines 3, 5 and 8`, `rows 3, 5, 8, 9, 12 and 7 more`. */
+function toLines(
+  lines: readonly { readonly line: number; readonly isRow?: boolean | undefined }[],
+  count: number,
+): string {
+  const named = lines.map(({ line }) => String(line));
+  const all = [...named, ...(count > lines.length ? [`${count - lines.length} more`] : [])];
+  const unit = lines[0]?.isRow ? 'row' : 'line';
+  return `${unit}${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
 /** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */

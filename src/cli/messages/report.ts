@@ -7,6 +7,7 @@ import {
   type Outcome,
   UsageError,
 } from '../../errors.ts';
+import { toSigns } from '../../output/ascii.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
@@ -98,7 +99,8 @@ function toText(
       .flatMap((line) => wrapMessage(line, columns))
       .map((line) => dim(line)),
   ];
-  return lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
+  const signs = toSigns(context, context.stderr);
+  return lines.map((line) => (line === '' ? '' : `${signs(line)}\n`)).join('');
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Context, StatusLine } from '../../context.ts';
+import { hasUtf8, toSigns } from '../../output/ascii.ts';
 import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { createSpinner } from '../../output/spinner.ts';
@@ -42,9 +43,13 @@ function createStatusLine(context: Context, options: Partial<ReportOptions>): St
   async function load(): Promise<void> {
     const { createSpinner } = await import('../../output/spinner.ts');
     spinner = createSpinner(stderr, {
+      signs: toSigns(context, stderr),
       styles: stylesOf(colorOf(context, stderr, options.color ?? true)),
-      // The consoles of Linux and of older Windows.
-      plain: env.TERM === 'linux' || (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
+      // The consoles of Linux and of older Windows, and locales without these characters.
+      plain:
+        !hasUtf8(env) ||
+        env.TERM === 'linux' ||
+        (env.OS === 'Windows_NT' && !env.WT_SESSION && !env.TERM_PROGRAM),
     });
     update();
   }
@@ -145,12 +150,13 @@ export type Notes = ReturnType<typeof createNotes>;
 /** Lines on stderr that are not errors. All are cleaned, since they repeat words of the service. */
 export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
+  const signs = toSigns(context, context.stderr);
   const print = (line: string, style = (part: string): string => part): void => {
     const { stream, columns } = context.stderr;
     const parts = foldFacts(toTerminalText(line), columns).flatMap((part) => wrapMessage(part, columns));
     const status = context.run.statusLine;
     status?.hold();
-    stream.write((status?.flushGap() ?? '') + parts.map((part) => `${style(part)}\n`).join(''));
+    stream.write((status?.flushGap() ?? '') + parts.map((part) => `${style(signs(part))}\n`).join(''));
     status?.release();
   };
   const { jsonErrors, quiet, verbose } = options;

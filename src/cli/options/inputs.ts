@@ -3,7 +3,7 @@ import { sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { nameIn, type Records } from '../../files/reading.ts';
+import { nameIn, placeOf, type Records } from '../../files/reading.ts';
 import { reasonOf } from '../../files/write-failure.ts';
 import { stringOf } from '../../json/text.ts';
 import { listed } from '../../requests/closed-list.ts';
@@ -177,11 +177,12 @@ async function readListFile(
     throw new UsageError(`${what} has no column "${column}": its columns are ${listed(columns)}`);
   }
   const items: string[] = [];
-  for await (const { line, record, flaw } of rows) {
+  for await (const row of rows) {
+    const { record, flaw } = row;
     const isRead = record !== undefined && flaw === undefined;
     const item = isRead ? (isOfNames ? leadName(record) : stringOf(memberIn(record, column))) : undefined;
     if (item === undefined) {
-      throw new UsageError(`${option}: line ${line} of ${name} ${flaw ?? `has no text "${column}"`}`);
+      throw new UsageError(`${option}: ${placeOf(row)} of ${name} ${flaw ?? `has no text "${column}"`}`);
     }
     items.push(item);
   }

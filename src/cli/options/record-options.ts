@@ -194,6 +194,12 @@ export function toFormatNote(options: RecordOptions, format: Format): string | u
   return `${file} was written as ${format}, although its name ends with ${extension}.`;
 }
 
+/** Pure: how many cells of CSV begin with an apostrophe that is not theirs, or have one inside. */
+export function toGuardedNote(cells: number): string {
+  const [places, them] = cells === 1 ? ['1 cell', 'it'] : [`${cells} cells`, 'them'];
+  return `${places} got an apostrophe, so that no spreadsheet runs ${them} as a formula. To write ${them} unchanged: --csv-raw.`;
+}
+
 /** Pure: only JSONL can hold more than the columns. Throws UsageError. */
 export function checkPositions({ positions }: RecordOptions, format: Format): void {
   if (!positions || format === 'jsonl') return;

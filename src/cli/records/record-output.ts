@@ -8,6 +8,7 @@ import { UsageError } from '../../errors.ts';
 import { targetOf } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
+import { toSigns } from '../../output/ascii.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import type { WriterOptions } from '../../output/form.ts';
 import { type OutputPlan, openRows } from '../../output/open-rows.ts';
@@ -21,6 +22,7 @@ import {
   toDelimiter,
   toFormat,
   toFormatNote,
+  toGuardedNote,
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
@@ -79,10 +81,11 @@ export async function openOutput(
 
   /** What is told of it comes after its last byte. */
   async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
-    const { headers, target, unfound, warnings } = await opened.finish(...placing);
+    const { guardedCells, headers, target, unfound, warnings } = await opened.finish(...placing);
     for (const line of warnings) warn(line);
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);
+    if (guardedCells > 0) say(toGuardedNote(guardedCells));
     if (unfound.length > 0) warn(toUnfound(options, unfound, headers, printed.operationId));
     return target;
   }
@@ -125,6 +128,7 @@ function toOutputPlan(
     width: widthOf(context),
     mustBeTable: (options.format ?? preferred) === 'table',
     styles: color ? stylesOf(true) : undefined,
+    signs: onTerminal ? toSigns(context, context.stdout) : undefined,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   };
 }

@@ -11,7 +11,15 @@ import { isColumnName, isKnownColumn } from '../../requests/column-meanings.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate, unusedIn } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
-import { containerIn, hasPath, headsOf, type Template, textAt, toTemplate } from '../../requests/template.ts';
+import {
+  containerAt,
+  hasPath,
+  headsOf,
+  pathsIn,
+  type Template,
+  textAt,
+  toTemplate,
+} from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { takeInput } from '../options/inputs.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
@@ -66,8 +74,8 @@ export async function openRows(context: Context, options: InputOptions, list: Li
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
   // Only text of CSV has apostrophes before formulas.
-  const isGuarded = options.csvRaw === true && opened.delimiter !== undefined;
-  const toText: ToRowText = (record) => textIn(isGuarded ? withoutGuards(record) : record);
+  const guards = options.csvRaw === true ? opened.delimiter : undefined;
+  const toText: ToRowText = (record) => textIn(guards === undefined ? record : withoutGuards(record, guards));
   if (template !== undefined) checkTemplate(opened, list, template);
   else checkUsable(opened, list, toText);
   return {
@@ -171,6 +179,15 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
   return [...new Set(head.flatMap(({ record }) => [...objectMembers(record ?? '{}').keys()]))];
 }
 
+/** Pure: what a template can name: of what holds an object or a list, the paths into the first one. */
+function pathsOf(input: Pick<RowInput, 'columns' | 'head'>): string[] {
+  const views = input.head.flatMap(({ record }) => (record === undefined ? [] : [new JsonView(record)]));
+  return namesIn(input).flatMap((name) => {
+    const filled = views.find((view) => textAt(view, name) !== '');
+    return filled === undefined ? [name] : pathsIn(filled, name);
+  });
+}
+
 /** Throws UsageError, before anything is sent, where no row has something to send. */
 function checkUsable(input: OpenedRows, list: Example, toText: ToRowText): void {
   const { field, toExample } = list;
@@ -220,7 +237,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
 }
 
 function toListed(input: OpenedRows): string {
-  return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${listed(namesIn(input))}.`;
+  return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${listed(pathsOf(input))}.`;
 }
 
 function toNoHeader(names: readonly string[], list: Example): string {
@@ -248,7 +265,7 @@ function checkTemplate(input: OpenedRows, list: Example, { paths }: Template): v
     // A part of what a cell holds. If the first rows are empty there, a later one may have it.
     return headsOf(path)
       .filter((one) => nameIn(names, one) !== undefined)
-      .some((one) => textAt(view, one) === '' || containerIn(textAt(view, one)) !== undefined);
+      .some((one) => textAt(view, one) === '' || containerAt(view, one) !== undefined);
   };
   const unknown = paths.find((path) => !isThere(path));
   if (unknown === undefined) return;

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
+import { placeOf } from '../../files/reading.ts';
 import { isFilled, type JsonText, JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
@@ -60,15 +61,17 @@ export function createErrors(
       };
     },
     async write(
-      { number, line, record = '{}' }: InputRow,
+      row: InputRow,
       { message, requestId, charged }: RowFailure,
       warn: (line: string) => void,
     ): Promise<void> {
+      const { number, line, isRow, record = '{}' } = row;
       failed = true;
       if (output === undefined) {
-        const place = message.startsWith(`line ${line}`)
-          ? `row ${number}, `
-          : `row ${number} (line ${line}): `;
+        const own = placeOf(row);
+        const isNamed = message.startsWith(own);
+        const ofRow = isNamed ? '' : `${own}: `;
+        const place = isRow ? ofRow : isNamed ? `row ${number}, ` : `row ${number} (${own}): `;
         warn(`${place}${message}${charged === 'no' ? '' : ` · charged: ${charged}`}`);
       }
       const values = [line, message, requestId ?? null, charged];

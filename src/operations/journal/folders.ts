@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LocalIoError } from '../../errors.ts';
 import { codeOf } from '../../files/error-code.ts';
+import { reasonOf } from '../../files/write-failure.ts';
 
 /** Refuses a name that contains a path, which could lead out of the folder of operations. */
 export function isOperationId(text: string): boolean {
@@ -26,7 +27,7 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
     const code = codeOf(error);
     // A file in place of a folder is not ours.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new LocalIoError(`can't read ${path}: ${(error as Error).message}`, {
+    throw new LocalIoError(`can't read ${path}: ${reasonOf(error)}`, {
       cause: error,
       ...(code === 'EACCES' ? { hint: toOwnHint(dirname(path)) } : {}),
     });
@@ -35,5 +36,5 @@ export async function readOrNothing<T>(read: () => Promise<T>, path: string): Pr
 
 /** Pure: what to do about a folder that only another user may read. */
 export function toOwnHint(folder: string): string {
-  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'`;
+  return `It may belong to another user, for example after a run with sudo. To make it yours: sudo chown -R "$USER" '${folder}'\nTo use another folder, set LEADPIPE_STATE_DIR.`;
 }

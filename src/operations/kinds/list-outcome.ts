@@ -1,4 +1,5 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError, type Outcome } from '../../errors.ts';
+import type { Place } from '../../files/reading.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import type { OutputTerms } from '../operation.ts';
@@ -58,8 +59,8 @@ export interface ListEnd {
     readonly bought: number;
     readonly charged: Charged;
   };
-  /** The first lines that can't be sent. */
-  readonly flawedLines: readonly number[];
+  /** Where the first rows are that can't be sent. */
+  readonly flawedLines: readonly Place[];
   readonly stop: LeadpipeError | undefined;
   /** Whether there are rows that were not wanted yet. */
   readonly hasMore: boolean;

@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors.ts';
+import { placeOf } from '../../files/reading.ts';
 import type { JsonText } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows.ts';
@@ -79,7 +80,7 @@ export async function* requestedRows(
 ): AsyncGenerator<RequestedRow, void> {
   let wanted = 0;
   for await (const row of rows) {
-    const { record, line, flaw, number } = row;
+    const { record, flaw, number } = row;
     if (shard !== undefined && number % shard.of !== shard.index) continue;
     if (wanted === first) {
       yield { row, is: 'beyond' };
@@ -92,14 +93,14 @@ export async function* requestedRows(
     }
     // With answers that are only filled in, rows that can't be sent are no rows that would be bought.
     if (isKept === undefined) wanted++;
-    if (isFlawed) yield { row, is: 'flawed', flaw: `line ${line} ${flaw}` };
+    if (isFlawed) yield { row, is: 'flawed', flaw: `${placeOf(row)} ${flaw}` };
     else {
       let request: BodyOf<AnswerKind>;
       try {
         request = toBody(record);
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;
-        yield { row, is: 'flawed', flaw: `line ${line}: ${error.message}` };
+        yield { row, is: 'flawed', flaw: `${placeOf(row)}: ${error.message}` };
         continue;
       }
       if (isKept !== undefined) wanted++;

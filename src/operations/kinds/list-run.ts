@@ -1,4 +1,5 @@
 import { type Charged, LeadpipeError } from '../../errors.ts';
+import type { Place } from '../../files/reading.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
 import { dayOf, extendRowLimit } from '../day-limit.ts';
 import type { Running } from '../events.ts';
@@ -138,7 +139,7 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     /** What `ListEnd` says. */
     counts: { ...noRows },
     cost: { sent: 0, bought: 0, charged: 'no' as Charged },
-    flawedLines: [] as number[],
+    flawedLines: [] as Place[],
     hasMore: false,
   };
 }
@@ -342,7 +343,8 @@ async function* write(
     if (state === 'answered') counts.withoutResult++;
     else counts.failed++;
     if (state === 'unknown') counts.unknown++;
-    if (state === 'flawed' && ++counts.flawed <= maxLines) flawedLines.push(row.line);
+    if (state === 'flawed' && ++counts.flawed <= maxLines)
+      flawedLines.push({ isRow: row.isRow, line: row.line });
     yield { is: 'row_failed', row, failure: isFree ? { ...failure, charged: 'no' } : failure };
   }
   yield { is: 'rows', counts };

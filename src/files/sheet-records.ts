@@ -1,9 +1,46 @@
 import { UsageError } from '../errors.ts';
 import { isBlank } from './blank.ts';
-import { type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
+import type { CsvRow } from './csv.ts';
+import { findHeader } from './header.ts';
+import { columnNamesOf, maxWorkbook, type Reading, type Records, wholeOf } from './reading.ts';
+import { maxCells, type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
+import { openTable } from './table-records.ts';
+import { rowsOfHead } from './text-table.ts';
+
+/** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
+export async function openSheet(
+  bytes: AsyncIterable<Uint8Array | string>,
+  reading: Reading,
+): Promise<Records> {
+  const { what, sheet, table } = reading;
+  if (table !== undefined)
+    throw new UsageError(`${what} is a workbook: it has sheets to choose from, no tables`);
+  const workbook = await wholeOf(
+    bytes,
+    maxWorkbook,
+    `${what} has more than ${maxWorkbook} bytes, which is too much for a workbook`,
+    'Save it as CSV (in Excel: "CSV UTF-8").',
+  );
+  const isName = columnNamesOf(reading);
+  const chosen = chooseSheet(workbook, what, sheet, isName);
+  const { before, width, note } = chosen;
+  function* rows(): Generator<CsvRow> {
+    for (const { line, cells } of chosen.rows()) {
+      const filled = Array.from({ length: width - before }, (_, at) => cells[before + at] ?? '');
+      if (cells.length > before) yield { line, cells: filled, flaw: undefined };
+    }
+  }
+  const head: CsvRow[] = [];
+  for (const row of rows()) if (head.push(row) === rowsOfHead) break;
+  const place = findHeader(head, isName);
+  const records = await openTable(rows(), { head, place }, reading, { isSheet: true });
+  const warnings = chosen.warnings(reading.headerRow ?? place?.line ?? 0);
+  const notes = [note, records.note].filter((one) => one !== undefined);
+  return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
+}
 
 /** The rows of one sheet, and what has to be said of it before they are used. */
-export interface ChosenSheet {
+interface ChosenSheet {
   readonly rows: () => Generator<SheetRow, void>;
   /** Columns up to the last one with a cell, and empty ones before the first. */
   readonly width: number;
@@ -23,7 +60,7 @@ const maxNames = 5;
  * The sheet of this name or number, else the first visible one that has a table: rows of several cells, or a column under a header that
  * `isHeader` knows. `what` is the workbook in messages. Throws UsageError.
  */
-export function chooseSheet(
+function chooseSheet(
   bytes: Uint8Array,
   what: string,
   wanted: string | undefined,
@@ -80,10 +117,12 @@ function lookThrough(
 ): Pick<ChosenSheet, 'width' | 'before' | 'warnings'> {
   const found = new Map<Oddity['is'], { readonly first: Oddity; count: number }>();
   const hidden: number[] = [];
+  let count = 0;
   let width = 0;
   let before = Number.POSITIVE_INFINITY;
   for (const { line, cells, oddities, isHidden } of rows) {
     if (isHidden && cells.length > 0) hidden.push(line);
+    if (cells.length > 0) count++;
     width = Math.max(width, cells.length);
     if (cells.length > 0)
       before = Math.min(
@@ -101,7 +140,14 @@ function lookThrough(
     const read = hidden.filter((line) => line > header);
     return [...odd, ...ofHidden(read)].map((text) => `${what}: ${text}`);
   };
-  return { width, before: Math.min(before, width), warnings };
+  before = Math.min(before, width);
+  if (count * (width - before) > maxCells) {
+    throw new UsageError(
+      `${what} has ${count} rows of ${width - before} columns, most of them empty, which is too much for a workbook`,
+      'Remove the cells far from the table, or save it as CSV (in Excel: "CSV UTF-8").',
+    );
+  }
+  return { width, before, warnings };
 }
 
 function ofHidden([first, ...others]: readonly number[]): string[] {

@@ -1,0 +1,113 @@
+import { UsageError } from '../errors.ts';
+import { allMembers, type JsonText, kindOf, objectMembers, objectOf, piecesOf } from '../json/text.ts';
+import { isJson } from '../json/valid.ts';
+import { lengthFlaw } from './csv.ts';
+import { compact, type JsonValue, jsonValues } from './json-values.ts';
+import { columnNamesOf, type FileRecord, type Reading, type Records } from './reading.ts';
+import { behind, linesBefore, linesIn } from './text-begin.ts';
+import { lineRows, type ToRow, unreadable } from './text-lines.ts';
+
+/** Characters of a JSON object that is a whole file, which is read as a whole. */
+const longestDocument = 100 * 1024 * 1024;
+
+const toJsonRow: ToRow = (text) => {
+  if (!isJson(text)) return unreadable('is not valid JSON');
+  return kindOf(text) === 'object' ? { record: compact(text) } : unreadable('is not a JSON object');
+};
+
+/** An object on each line. */
+export function openJsonLines(text: AsyncIterable<string>): Records {
+  return { format: 'jsonl', columns: undefined, rows: lineRows(text, toJsonRow) };
+}
+
+/**
+ * The items of a JSON array, or objects that follow each other. A single object is the one array of objects that it has, or, without one, a
+ * single record. Throws UsageError.
+ */
+export async function openJson(
+  text: AsyncIterable<string>,
+  reading: Reading,
+  isArray: boolean,
+): Promise<Records> {
+  const { field, what, table } = reading;
+  const values = jsonValues(text, { max: longestDocument });
+  const head: JsonValue[] = [];
+  for (let next = await values.next(); !next.done; next = await values.next()) {
+    head.push(next.value);
+    if (head.length === 2) break;
+  }
+  const toRow: ToRow = (value) =>
+    kindOf(value) === 'string' && isJson(value) ? { record: objectOf([[field, value]]) } : toJsonRow(value);
+  async function* rows(from: AsyncIterable<JsonValue>): AsyncGenerator<FileRecord> {
+    for await (const { line, text: value, length, isWhole } of from) {
+      const flaw =
+        lengthFlaw(length) ?? (isWhole ? undefined : 'is incomplete: the file ends before the JSON does');
+      yield { line, ...(flaw === undefined ? toRow(value) : unreadable(flaw)) };
+    }
+  }
+  // An object that is alone in an array is a record.
+  const [whole] = head.length === 1 && !isArray ? head : [];
+  if (whole !== undefined && whole.length > longestDocument) {
+    throw new UsageError(
+      `${what} has more than ${longestDocument} characters, which is too much for one JSON object`,
+      'Write its array alone, for example: jq ".leads" <file>',
+    );
+  }
+  const lists = whole?.isWhole ? rowsIn(whole.text, columnNamesOf(reading)) : [];
+  const names = lists.flatMap(({ name }) => name ?? []);
+  const list = lists.find(({ name }) => table === undefined || name === table);
+  if (table !== undefined && list === undefined) {
+    throw new UsageError(
+      `${what} has no array of objects "${table}"`,
+      names.length === 0 ? 'It has none.' : `It has ${names.join(', ')}.`,
+    );
+  }
+  if (table === undefined && names.length > 1) {
+    throw new UsageError(`${what} has several arrays: ${names.join(', ')}`, { is: 'several_tables', names });
+  }
+  if (whole === undefined || list === undefined) {
+    return { format: 'jsonl', columns: undefined, rows: rows(behind(head, values)) };
+  }
+  const line = whole.line + linesBefore(whole.text, list.text);
+  if (list.name === undefined)
+    return { format: 'jsonl', columns: undefined, rows: keyedRows(list.text, line) };
+  const items = jsonValues(piecesOf(list.text, 1 << 16), { line });
+  return { format: 'jsonl', columns: undefined, rows: rows(items) };
+}
+
+/** A list in an object: an array of objects, or, without a name, the objects that are its members. */
+interface List {
+  readonly name: string | undefined;
+  readonly text: JsonText;
+}
+
+/**
+ * Pure: the lists that an object is made of. Its members are rows by their keys if they are objects with something in common, and no key is
+ * the name of a column: that would be one row, whose columns have parts.
+ */
+export function rowsIn(object: JsonText, isName: (cell: string) => boolean): readonly List[] {
+  const members = allMembers(object);
+  const arrays = members.flatMap(([name, text]) => (/^\[\s*\{/.test(text) ? [{ name, text }] : []));
+  if (arrays.length > 0 || members.length < 2) return arrays;
+  const isRow = ([name, text]: readonly [string, JsonText]): boolean =>
+    kindOf(text) === 'object' && !isName(name);
+  if (!members.every(isRow)) return [];
+  const inner = members.map(([, text]) => objectMembers(text));
+  const isCommon = (name: string): boolean => inner.every((one) => one.has(name));
+  return [...(inner[0]?.keys() ?? [])].some(isCommon) ? [{ name: undefined, text: object }] : [];
+}
+
+/** The members of an object as rows, each with its key. */
+async function* keyedRows(object: JsonText, firstLine: number): AsyncGenerator<FileRecord> {
+  const members = allMembers(object);
+  const own = members.some(([, text]) => objectMembers(text).has('key')) ? 'key_2' : 'key';
+  let line = firstLine;
+  let at = 0;
+  for (const [name, text] of members) {
+    const from = object.indexOf(text, at);
+    line += linesIn(object.slice(at, from));
+    yield { line, record: compact(objectOf([[own, JSON.stringify(name)], ...allMembers(text)])) };
+    line += linesIn(text);
+    at = from + text.length;
+  }
+}
