@@ -29,7 +29,7 @@ const ahead = (ms: number) => ({
 /** What `balance` says on a terminal that the day has used. */
 async function usedToday(machine: Machine): Promise<number> {
   const { stderr } = await machine.leadpipe('balance', { stderrIsTerminal: true });
-  return Number(/(\d+) of \d+ credits used today/.exec(stderr)?.[1]);
+  return Number(/Used today: at most (\d+) credits?\./.exec(stderr)?.[1]);
 }
 
 describe('the limit of a day', () => {

@@ -203,7 +203,7 @@ describe('a run that is killed at its end', () => {
   it.each([
     ['a.xlsx', 'while it is made', { step: 7 }],
     ['a.xlsx', 'when it is there', { step: 1, file: 'a.xlsx' }],
-    ['a.db', 'while it is made', { step: 7 }],
+    ['a.db', 'while it is made', { step: 3 }],
     ['a.db', 'when it is there', { step: 1, file: 'a.db' }],
   ])('makes %s of its own leads, though others have made one since: killed %s', async (file, _, when) => {
     await runs(machine, search('theirs', `--no-history -o ${file}`));

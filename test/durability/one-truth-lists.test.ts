@@ -131,8 +131,7 @@ it.each([
     expect({ code, stderr }).toMatchObject(
       ending(
         74,
-        machine.pathOf('out'),
-        /gone|no longer|moved|removed/,
+        'out/o.csv.part is gone: it, or its folder, was moved or removed',
         /leadpipe (history show|resume) op_\w+/,
       ),
     );

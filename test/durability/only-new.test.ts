@@ -97,7 +97,7 @@ it(
       const rows = rowsOf(machine);
       expect({ at, twice: rows.length - new Set(rows).size }).toEqual({ at, twice: 0 });
       // Where everything had arrived, only its place was missing.
-      const isWhole = operation?.entries.some(({ type }) => type === 'written') ?? false;
+      const isWhole = operation?.entries.some(({ type }) => type === 'answered') ?? false;
       // The next day then puts it into its place, and buys nothing.
       const isPlacedOnly = isWhole && !isOver && !isContinued;
       const all = [
