@@ -89,7 +89,7 @@ function toSummary(facts: RunFacts, command: string, exit: number): Summary {
     excluded: facts.excluded ?? null,
     stop_reason: facts.stopReason ?? null,
     output: facts.output ?? null,
-    credits_at_most: charged === 'no' ? 0 : (facts.creditsAtMost ?? null),
+    credits_at_most: isFree ? 0 : (facts.creditsAtMost ?? (charged === 'no' ? 0 : null)),
     charged,
     credits_before: facts.creditsBefore ?? null,
     credits_after: facts.creditsAfter ?? null,

@@ -61,7 +61,7 @@ const forgottenMs = 3_600_000;
 /** The owners that are this process: to itself, it is never named as one to wait for or to stop. */
 const claimed = new Set<string>();
 
-/** What this process waits for, by folder: its own changes form a queue, so that it never waits for itself with a clock. */
+/** What a process waits for, by its number and the folder: its own changes form a queue, so that it never waits for itself with a clock. */
 const queues = new Map<string, Promise<unknown>>();
 
 /**
@@ -74,18 +74,19 @@ export async function withFolderLock<T>(
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
-  const before = queues.get(folder);
+  const queue = `${context.pid} ${folder}`;
+  const before = queues.get(queue);
   const change = async (): Promise<T> => {
     await before?.catch(() => undefined);
     await makePrivateFolder(folder);
     return await withLock(join(folder, 'lock'), context, what, work);
   };
   const changed = change();
-  queues.set(folder, changed);
+  queues.set(queue, changed);
   try {
     return await changed;
   } finally {
-    if (queues.get(folder) === changed) queues.delete(folder);
+    if (queues.get(queue) === changed) queues.delete(queue);
   }
 }
 

@@ -8,10 +8,7 @@ import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { createJournals } from './journal/journal-file.ts';
 import { type IndexContext, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
-import { countRows } from './journal/stored-rows.ts';
-import { rowsOf } from './kinds/kinds.ts';
-import { readOperation } from './known-operations.ts';
-import { costOf } from './operation.ts';
+import { readOperation, readSpent } from './known-operations.ts';
 import {
   creditsOf,
   exact,
@@ -67,7 +64,7 @@ export async function usedToday(
       continue;
     }
     lines.delete(op);
-    for (const { cost, time } of await countedOf([line, ...later], line.kind, context)) {
+    for (const { cost, time } of await countedOf([line, ...later], context)) {
       if (!(Date.parse(time) >= midnight)) continue;
       const known = priced(cost, prices);
       credits = exact(credits + known.credits);
@@ -78,11 +75,7 @@ export async function usedToday(
 }
 
 /** What one operation counts, from its lines in their order: where it has said what it has cost, that stands in place of what it could cost. */
-async function countedOf(
-  lines: readonly MoneyLine[],
-  kind: string,
-  context: IndexContext,
-): Promise<readonly Counted[]> {
+async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Promise<readonly Counted[]> {
   const counted: Counted[] = [];
   let open: Counted[] = [];
   let soFar = nothing;
@@ -101,18 +94,15 @@ async function countedOf(
     }
   }
   const [{ op } = { op: '' }] = lines;
-  if (open.length > 0 && rowsOf(kind) !== undefined && !isLocked(folderOf(context.directories.state, op))) {
-    // A list that was killed has sent these rows, and no others.
-    const spent = await readSpent(context, op).catch(() => undefined);
-    if (spent !== undefined) settle(spent);
+  if (open.length > 0 && !isLocked(folderOf(context.directories.state, op))) {
+    // One that was killed: its journal says what it has sent; without a journal, nothing.
+    const reading = readOperation(createJournals(context.directories.state), op);
+    const spent = reading.then(async (found) =>
+      found === undefined ? nothing : (await readSpent(found)).spent,
+    );
+    await spent.then(settle, () => undefined);
   }
   return [...counted, ...open];
-}
-
-/** What the rows that a list has sent have cost at most. */
-async function readSpent(context: IndexContext, op: string): Promise<Cost | undefined> {
-  const operation = await readOperation(createJournals(context.directories.state), op);
-  return operation && costOf(operation, (await countRows(operation.folder)).sent);
 }
 
 /** Pure: never below nothing. */

@@ -1,10 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { entry } from './journal/entries.ts';
 import type { IndexContext } from './journal/operation-index.ts';
-import { countRows } from './journal/stored-rows.ts';
-import { rowsOf } from './kinds/kinds.ts';
-import { withOperation } from './known-operations.ts';
-import { costOf, type Operation } from './operation.ts';
+import { readSpent, withOperation } from './known-operations.ts';
+import type { Operation } from './operation.ts';
 import { readHistoryRecord } from './report/history.ts';
 import { removeFiles } from './run-output.ts';
 
@@ -24,19 +22,15 @@ export async function dropOperation(context: IndexContext, operationId: string):
   await withOperation(context, operationId, async (journal, operation) => {
     await checkDroppable(operation);
     const { charged, excluded, leads } = await readHistoryRecord(operation);
-    const { folder, files, intent } = operation;
     const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
-    // A list keeps the number of rows that may have been charged.
-    const sent = rowsOf(intent.command) === undefined ? undefined : (await countRows(folder)).sent;
     await journal.end(
       entry.terminal('interrupted', {
         dropped: true,
-        spent: costOf(operation, sent),
+        ...(await readSpent(operation)),
         ...known,
         ...(excluded === null ? {} : { excluded }),
-        ...(sent === undefined ? {} : { sent_rows: sent }),
       }),
     );
-    await removeFiles(files);
+    await removeFiles(operation.files);
   });
 }

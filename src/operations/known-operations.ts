@@ -1,18 +1,29 @@
 import type { Context } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
+import type { Cost } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
 import { type Journal, naming, openJournal } from './journal/journal.ts';
 import { createJournals, type Journals, readEntries, toUnknownOperation } from './journal/journal-file.ts';
 import { createReader, damagedKind, type IndexContext, type Reader } from './journal/operation-index.ts';
 import { sizeOfReceived } from './journal/received.ts';
-import { kindOf } from './kinds/kinds.ts';
-import { fold, type Operation } from './operation.ts';
+import { countRows } from './journal/stored-rows.ts';
+import { kindOf, rowsOf } from './kinds/kinds.ts';
+import { costOf, fold, type Operation } from './operation.ts';
 
 /** Undefined where there is none. Throws ConfigurationError for a damaged one, LocalIoError. */
 export async function readOperation(journals: Journals, operationId: string): Promise<Operation | undefined> {
   const entries = await readEntries(journals, operationId);
   return entries && fold(folderOf(journals.stateDir, operationId), entries);
+}
+
+/** What an operation has cost at most: of a list, the rows say what it has sent, also when it was killed. */
+export async function readSpent(
+  operation: Operation,
+): Promise<{ readonly spent: Cost; readonly sent_rows?: number }> {
+  if (rowsOf(operation.intent.command) === undefined) return { spent: costOf(operation) };
+  const { sent } = await countRows(operation.folder);
+  return { spent: costOf(operation, sent), sent_rows: sent };
 }
 
 /** As `readOperation`. Throws `not_found` where there is none. */

@@ -102,7 +102,8 @@ export function fold(folder: string, entries: Entries) {
     stopReason: undefined,
     isAnswered: false,
   };
-  const parts: Part[] = intent.idempotency_key === undefined ? [] : [toPart(intent)];
+  const hasPart = intent.idempotency_key !== undefined || intent.unrecorded === true;
+  const parts: Part[] = hasPart ? [toPart(intent)] : [];
   /** What parts before the last one have received, and how the operation had ended then. */
   let before = { received: 0, end: undefined as End | undefined };
   let [isSent, isComplete, isDropped] = [false, false, false];

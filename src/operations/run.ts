@@ -13,7 +13,6 @@ import type { IndexLine } from './journal/index-lines.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Entries } from './journal/journal-file.ts';
 import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
-import { countRows } from './journal/stored-rows.ts';
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
@@ -28,7 +27,7 @@ import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
-import { openOperation } from './known-operations.ts';
+import { openOperation, readSpent } from './known-operations.ts';
 import { costOf, fold, type Operation } from './operation.ts';
 import type { Order } from './order.ts';
 import { type NewIntent, withDigests } from './order-digests.ts';
@@ -452,11 +451,11 @@ function toCostAlone({ type, version, time, command, origin, worst_case }: NewIn
 
 /** What an operation has cost when it is resumed after a kill, which has not said it; undefined where it has, or where nothing more is bought. */
 async function toSpent(operation: Operation): Promise<JournalEntry | undefined> {
-  const { folder, intent, isRunOpen, isSearch, end } = operation;
-  if (isSearch && end === undefined) return entry.spent(costOf(operation));
-  if (!isRunOpen || rowsOf(intent.command) === undefined) return undefined;
-  const { sent } = await countRows(folder);
-  return entry.spent(costOf(operation, sent), sent);
+  const { intent, isRunOpen, isSearch, end } = operation;
+  const isLeft = isSearch ? end === undefined : isRunOpen && rowsOf(intent.command) !== undefined;
+  if (!isLeft) return undefined;
+  const { spent, sent_rows } = await readSpent(operation);
+  return entry.spent(spent, sent_rows);
 }
 
 /**

@@ -62,7 +62,7 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
     { ...paid, leads: 0, before, cost: { credits: 22 }, costBefore: 22 },
     'a.csv',
-    '0 leads in a.csv, 20 in all · cost at most 22 credits',
+    '0 leads in a.csv, 20 in all · cost at most 22 credits (none of them now)',
   ],
   // The rows of a list that did not end: those that were sent.
   [

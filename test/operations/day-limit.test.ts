@@ -72,7 +72,11 @@ async function write(state: string, purchases: readonly Purchase[]): Promise<() 
     const made = await createJournal(keepingIn(state), op);
     const journal = isUnrecorded ? costAlone(made) : made;
     await journal.append(await withDigests(intent));
-    for (const one of entries) await journal.append(one);
+    if (!isDiscarded) await journal.append(entry.sent(new Date(intent.time)));
+    for (const one of entries) {
+      await journal.append(one);
+      if (one.type === 'rest') await journal.append(entry.sent(new Date(one.time)));
+    }
     if (rows !== undefined) {
       const stored = await openStoredRows(folder, noLock);
       for (let row = 1; row <= rows; row++)

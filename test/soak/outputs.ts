@@ -648,7 +648,7 @@ async function checkCosts(
   if (sum(totals.records) !== sum(history))
     fail(`the totals say ${sum(totals.records)}, the history ${sum(history)}`);
   const { stderr } = await runInProcess(['balance'], { env, stderrIsTerminal: true });
-  const [, today = '0'] = /(\d+) of \d+ credits used today/.exec(stderr) ?? [];
+  const [, today = '0'] = /Used today: at most (\d+) credit/.exec(stderr) ?? [];
   const [least = 0, most = 0] = unstored[state] ?? [];
   const day = Number(today) - sum(history);
   if (day < least || day > most)

@@ -18,6 +18,8 @@ export interface Closing {
   readonly isOfRows?: boolean;
   /** How the result relates to the file, if the options don't say it. */
   readonly place?: 'in';
+  /** The file with the rows, where they are not in that of the options. */
+  readonly kept?: string | undefined;
   /** Anything else to say. */
   readonly also?: string | undefined;
   readonly leads?: number;
@@ -56,12 +58,14 @@ export function close(
   const notes = createNotes(context, options);
   // No one waits for what follows.
   context.run.statusLine?.pause();
-  const place = closing.place ?? (append || closing.before?.delivered ? 'added to' : 'in');
+  const isAdded = closing.kept === undefined && (append || closing.before?.delivered);
+  const place = closing.place ?? (isAdded ? 'added to' : 'in');
   learnEnd(context, toKnown(closing));
   const { cost, costBefore, creditsBefore, creditsAfter } = factsOf(context);
   const known = { cost, costBefore, creditsBefore, creditsAfter };
   const paid = { ...closing, isLocal: options.local === true, ...known };
-  const line = toClosingLine(paid, output === '-' ? undefined : output, place, append);
+  const file = closing.kept ?? (output === '-' ? undefined : output);
+  const line = toClosingLine(paid, file, place, append);
   if (line !== '') notes.say(line);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
@@ -121,7 +125,7 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
     const now = exact(credits - costBefore);
-    const part = costBefore === 0 || now === 0 ? '' : ` (${now} of them now)`;
+    const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
   const isCharged =

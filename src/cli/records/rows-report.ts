@@ -148,6 +148,7 @@ export function toSummary(
   errors: string | undefined,
 ): Closing {
   const { done, duplicates, earlier, failed, kept, withoutResult } = counts;
+  const facts = missing?.details.facts;
   const also = [
     kept > 0 && `${countOf(kept, 'row')} left as ${plural(kept, 'it was', 'they were')}`,
     isThere && `${countOf(done, 'row')} ${plural(done, 'was', 'were')} already in the file`,
@@ -163,6 +164,7 @@ export function toSummary(
     what: toReceivedWords(list, counts, received),
     isOfRows: true,
     ...(isThere ? { place: 'in' as const } : {}),
+    kept: facts?.is === 'rows_failed' ? facts.kept : undefined,
     also: also.length === 0 ? undefined : also.join(' · '),
     charged: cost.charged,
     isPaid: true,
