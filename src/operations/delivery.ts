@@ -11,10 +11,10 @@ export interface Delivery {
   write(records: Records): Promise<void>;
   /**
    * Everything has been written: the file appears, or the rows are added to it. Without any rows, the file has its header alone. `isPartial`: there
-   * should have been more; such a run without any rows leaves the file as it was. `adding` is awaited right before rows are added to a file, and says how to
-   * see later whether that has happened. Returns the real path of the file, if it is in its place.
+   * should have been more; such a run without any rows leaves the file as it was. `placing` is awaited right before the file is put in its place, or rows are
+   * added to it: then it gets how to see later whether that has happened. Returns the real path of the file, if it is in its place.
    */
-  finish(isPartial?: boolean, adding?: (addition: Addition) => Promise<void>): Promise<string | undefined>;
+  finish(isPartial?: boolean, placing?: (addition?: Addition) => Promise<void>): Promise<string | undefined>;
   /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one, also when it is called again. Does nothing after `finish`. */
   cut(): Promise<string | undefined>;
 }

@@ -112,12 +112,14 @@ async function placedLater(
 }
 
 /**
- * Throws `temporary` where the same order began since the `reader` has read the index, so that the one that is begun twice at once is bought only once.
- * It is asked under the lock of the index. Undefined where the same order may begin any number of times.
+ * Throws `temporary` where the same order began since the `reader` has read the index, so that the one that is begun twice at once is bought only once:
+ * `own` is the operation that asks. It is asked under the lock of the index, and again before the request is sent, since this process may have been
+ * stopped for so long that it was taken for dead. Undefined where the same order may begin any number of times.
  */
 export function toBegunCheck(
   { journals, openIndex }: Reader,
   intent: Intent,
+  own: string | undefined,
 ): ((index: OperationIndex) => Promise<void>) | undefined {
   const { like, same } = intent.index;
   const isTool = intent.options.tool === true;
@@ -128,7 +130,7 @@ export function toBegunCheck(
     const known = await openIndex();
     const linesOf = (one: OperationIndex, op: string) => [...one.find('op', op)].length;
     for (const line of find(index)) {
-      if (line.is !== 'begun') continue;
+      if (line.is !== 'begun' || line.op === own) continue;
       const folder = folderOf(journals.stateDir, line.op);
       // Nothing has been done with it since.
       if (linesOf(known, line.op) === linesOf(index, line.op) && !isLocked(folder)) continue;
@@ -293,16 +295,17 @@ async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
 
 /** The newest unfinished run of the same task or list into the same file. */
 async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
-  const { idempotencyKey, kind, rows } = asking.order;
+  const { idempotencyKey, kind, rows, terms } = asking.order;
   let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
     const isOther = idempotencyKey !== undefined && idempotencyKey !== operation.intent.idempotency_key;
     if (isOther || operation.resumes === 'no') continue;
     const { hasSentRow } = await import('./kinds/list-rows.ts');
     const hasRows = rowsOf(kind) === undefined || (rows && (await hasSentRow(rows, operation)));
-    // An operation that has sent no row may belong to any list, so one that has sent rows of this list comes first.
-    if (hasRows !== false) found = hasRows ? operation : (found ?? operation);
-    if (hasRows) break;
+    if (hasRows) return operation;
+    // One that has sent no row is of this list if its file is the same; one that has sent rows of it comes first.
+    const isSameFile = operation.intent.options.input === terms.options.input;
+    if (hasRows === undefined && isSameFile) found ??= operation;
   }
   return found;
 }

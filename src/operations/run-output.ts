@@ -86,11 +86,11 @@ export function createOutput(
     }
   }
 
-  async function isAddedBefore(): Promise<boolean> {
+  async function isAddedBefore(of = operation): Promise<boolean> {
     const { options, output } = order.terms;
-    if (options.append !== true || output === null || operation === undefined) return false;
+    if (options.append !== true || output === null || of === undefined) return false;
     const target = await targetOf(output);
-    const last = operation.additions.findLast((addition) => addition.output === target);
+    const last = of.additions.findLast((addition) => addition.output === target);
     return last !== undefined && (await isIn(last, directories.state));
   }
 
@@ -115,7 +115,10 @@ export function createOutput(
       const to = opened();
       if (await isAddedBefore()) await removeFiles([await to.cut()]);
       else {
-        const target = await to.finish(isPartial, (addition) => append(entry.adding(addition)));
+        const target = await to.finish(isPartial, async (addition) => {
+          if (addition === undefined) run.journal.confirm();
+          else await append(entry.adding(addition));
+        });
         placed = target && digestOf(target);
       }
       await removeFiles(operation?.files ?? []);

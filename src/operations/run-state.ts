@@ -56,8 +56,8 @@ export interface Run<Body extends object = object> {
   place(isPartial?: boolean): Promise<void>;
   /** Leaves all its rows in a file beside the output, and returns the path of that; undefined without rows. */
   keep(): Promise<string | undefined>;
-  /** Whether rows of an earlier run of this operation were added to the output, which then has all of them. */
-  isAddedBefore(): Promise<boolean>;
+  /** Whether rows of an earlier run, of this operation or of another one, were added to the output, which then has all of them. */
+  isAddedBefore(other?: Operation): Promise<boolean>;
   /** Writes entries, which the disk confirms. Throws LocalIoError, LockLostError. */
   append(...entries: readonly JournalEntry[]): Promise<void>;
   /**

@@ -12,7 +12,7 @@ import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Entries } from './journal/journal-file.ts';
-import { type Admit, createReader, type Reader } from './journal/operation-index.ts';
+import { type Admit, createReader, openIndex, type Reader } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
@@ -42,7 +42,7 @@ import {
   withNumbers,
   worstOf,
 } from './reservation.ts';
-import { createOutput, type Output } from './run-output.ts';
+import { createOutput, type Output, removeFiles } from './run-output.ts';
 import type { Plan, Run } from './run-state.ts';
 
 export type { Order };
@@ -105,6 +105,8 @@ type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   /** What the journal says before anything is sent, and what refuses that, under the lock of the index. */
   beginning: readonly JournalEntry[];
   admit: Admit | undefined;
+  /** Throws where the same order was begun by another run meanwhile. */
+  checkBegun: ReturnType<typeof toBegunCheck>;
   /** What is told of earlier runs once nothing refuses this one. */
   earlier: EarlierRuns;
   isBegun: boolean;
@@ -148,6 +150,7 @@ function createRun(
     entries: [],
     beginning: [],
     admit: undefined,
+    checkBegun: undefined,
     earlier: {},
     isBegun: false,
   };
@@ -179,9 +182,9 @@ async function* begin<Kind extends Runnable>(
   run.entries = [intent];
   if (!order.keep) run.journal = costAlone(run.journal);
   run.beginning = [order.keep ? intent : await withDigests(toCostAlone(intent))];
-  const begun = toBegunCheck(reader, intent);
+  run.checkBegun = toBegunCheck(reader, intent, run.journal.operationId);
   run.admit = async (index, line) => {
-    if (line.is === 'begun') await begun?.(index);
+    if (line.is === 'begun') await run.checkBegun?.(index);
     await day?.(index, worstIn(line));
   };
   run.earlier = earlier;
@@ -210,7 +213,11 @@ async function* resume<Kind extends Runnable>(
       await run.reader.openIndex();
     }
     const planned = await planOf(run);
-    if ('why' in planned) return { left: planned, reader: run.reader };
+    if ('why' in planned) {
+      // Nothing has arrived, so they are empty.
+      if (planned.why === 'in_doubt') await removeFiles(operation.files);
+      return { left: planned, reader: run.reader };
+    }
     const counted = toCountedAgain(run, planned);
     const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
     run.admit = day && ((index, line) => day(index, worstIn(line)));
@@ -311,6 +318,7 @@ async function* beginSending(
   const { costs, purchase } = planned;
   const isSent = purchase !== undefined || costs.is === 'rows' || isNew;
   const sent = isSent ? [entry.sent(buyer.context.clock.now())] : [];
+  if (isEarly) await run.checkBegun?.(await openIndex(buyer.context));
   const late = [...(isEarly ? [] : run.beginning), ...sent];
   if (late.length > 0) await begin(...late);
   run.entries.push(...sent);

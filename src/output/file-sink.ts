@@ -43,8 +43,8 @@ export interface Making {
   write(rows: FileHandle, to: FileHandle): Promise<readonly string[]>;
 }
 
-/** Is awaited before rows are added to a file. */
-export type Adding = (addition: Addition) => Promise<void>;
+/** Is awaited right before a file is put in its place, or rows are added to it: then it gets what is added, and where. What it throws prevents that. */
+export type Placing = (addition?: Addition) => Promise<void>;
 
 /** What has become of a complete file: its real path, and warnings. */
 export interface Committed {
@@ -91,7 +91,7 @@ export async function createFileSink(path: string, context: SinkContext, options
   const sync = (): Promise<void> => own.handle.sync().catch((error) => fail(path, error));
 
   /** Throws LocalIoError; UsageError if the file must be new and is not. */
-  async function replace(): Promise<readonly string[]> {
+  async function replace(placing: Placing): Promise<readonly string[]> {
     let whole = own;
     let warnings: readonly string[] = [];
     try {
@@ -101,6 +101,7 @@ export async function createFileSink(path: string, context: SinkContext, options
         await whole.handle.sync();
         await make.check?.(target, path);
       }
+      await placing();
       if (isNew) await link(whole.path, target).then(() => syncFolder(dirname(target)));
       else if (!(await placeOwnFile(whole, target))) throw moved(named, path);
       if (isNew) await removeOwnFile(whole);
@@ -116,13 +117,13 @@ export async function createFileSink(path: string, context: SinkContext, options
     return warnings;
   }
 
-  async function add(rows: Appending, adding: Adding): Promise<readonly string[]> {
+  async function add(rows: Appending, placing: Placing): Promise<readonly string[]> {
     await withLock(`${target}.lock`, context, path, async (lock) => {
       if (await rows.isNothing(own.handle, target)) return;
       const whole = await makeBeside(path, target, existing, announce);
       try {
         const noted = async (addition: Addition): Promise<void> => {
-          await adding(addition);
+          await placing(addition);
           lock.confirm();
         };
         await addToFile(path, target, whole, rows.write(own.handle), noted);
@@ -158,10 +159,10 @@ export async function createFileSink(path: string, context: SinkContext, options
       isEmpty = false;
     },
     /** Everything has been written: the file appears, or the rows are added to it, on the disk. */
-    async commit(adding: Adding): Promise<Committed> {
+    async commit(placing: Placing): Promise<Committed> {
       try {
         await sync();
-        const warnings = await (appending === undefined ? replace() : add(appending, adding));
+        const warnings = await (appending === undefined ? replace(placing) : add(appending, placing));
         return { target, warnings };
       } catch (thrown) {
         const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import type { Announce } from '../files/own-file.ts';
 import type { Records } from '../json/text.ts';
 import type { Appending } from './append.ts';
-import type { Adding } from './file-sink.ts';
+import type { Placing } from './file-sink.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 import { createStreamSink } from './sink.ts';
 import { createForm, type Format, writePieces } from './writer.ts';
@@ -80,7 +80,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
       const { lines } = await formFor(records);
       if (records.length > 0) await writePieces(sink.write, lines(records), signal);
     },
-    async finish(isPartial = false, adding: Adding = async () => {}): Promise<Finished> {
+    async finish(isPartial = false, placing: Placing = async () => {}): Promise<Finished> {
       isOpen = false;
       const nothing = { warnings: [], guardedCells: 0, unfound: [], headers };
       if (isPartial && !written && sink.replaces) {
@@ -93,7 +93,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
         isOpen = true;
         throw error;
       }
-      const placed = await sink.commit(adding);
+      const placed = await sink.commit(placing);
       const unfound = [...found].filter(([, isFound]) => !isFound).map(([name]) => name);
       return { ...nothing, ...placed, guardedCells: form?.guardedCells?.() ?? 0, unfound, headers };
     },

@@ -62,7 +62,7 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
     { ...paid, leads: 0, before, cost: { credits: 22 }, costBefore: 22 },
     'a.csv',
-    '0 leads in a.csv, 20 in all · cost at most 22 credits (none of them now)',
+    '20 leads in a.csv, 20 of them stored earlier · cost at most 22 credits (none of them now)',
   ],
   // The rows of a list that did not end: those that were sent.
   [
@@ -102,8 +102,7 @@ it.each<[Parameters<typeof toClosingLine>[0], boolean, string]>([
   [{ leads: 30 }, true, '30 leads added to c.csv'],
   [{ leads: 0 }, true, '0 leads'],
   [{ leads: 0, before }, true, '20 leads added to c.csv, 20 of them stored earlier'],
-  [{ leads: 30, before }, false, '30 leads added to c.csv, 50 in all'],
   [{ what: '3 emails found', isOfRows: true }, true, 'added to c.csv: 3 emails found'],
-])('what is added to a file: %j, in one step: %s', (closing, isTogether, line) => {
-  expect(toClosingLine(closing, 'c.csv', 'added to', isTogether)).toBe(line);
+])('what is added to a file: %j, %s', (closing, isAdded, line) => {
+  expect(toClosingLine(closing, 'c.csv', 'added to', isAdded)).toBe(line);
 });

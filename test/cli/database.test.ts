@@ -160,7 +160,7 @@ describe('--input leads.db', () => {
     }
     write('no.db', 'objective\nx\n');
     expect(await leadpipe(`${command} no.db --input-format sqlite`)).toMatchObject(
-      failing(2, 'no.db is not a SQLite database'),
+      failing(2, 'no.db is no SQLite database'),
     );
     writeFileSync(pathOf('torn.db'), readFileSync(pathOf('in.db')).fill(7, 100, 4000));
     expect(await leadpipe(`${command} torn.db`)).toMatchObject(

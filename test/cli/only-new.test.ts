@@ -461,7 +461,7 @@ describe('a search that is resumed', () => {
     const says = '9 leads arrived, and are in leads.jsonl.part; 11 left out (delivered before)';
     expect(cut).toMatchObject(ending(3, says, 'charged: yes'));
     const [, operation] = /leadpipe resume (\w+)/.exec(cut.stderr) ?? [];
-    const added = /^10 leads added to \S+, 19 in all · 5 left out \(delivered before\) · /m;
+    const added = /^19 leads in \S+, 9 of them stored earlier · 5 left out \(delivered before\) · /m;
     expect(await at.leadpipe(`resume ${operation}`)).toMatchObject(ending(0, added));
     expect(at.read('leads.jsonl')).toBe(linesOf(101, 120));
     const { limit, dedup_service_leads: ids = [] } = asked().at(-1) ?? {};

@@ -178,6 +178,7 @@ describe('a database with rows of before', () => {
       await hasNote(path, note, databases),
     ];
     await output.finish(false, async (addition) => {
+      if (addition === undefined) throw new Error('nothing is added');
       additions.push(addition);
       expect(await isIn(addition)).toEqual([false, false]);
       if (additions.length === 1) execute(path, "INSERT INTO leads VALUES ('of another')");

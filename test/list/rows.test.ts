@@ -608,19 +608,23 @@ it.each([
   expect({ code, of: /1 of \d+/.exec(stderr)?.[0] }).toEqual({ code: 0, of: '1 of 2' });
 });
 
-it('a named list that adds its rows again buys the new ones alone', async () => {
-  write('list.txt', 'Ada\nBo\n');
+it('a named list that grows adds its new rows alone, and says how many stood there', async () => {
   const named = ['--input', 'list.txt', '--run', 'x', '-o', 'days.csv', '--append'];
-  expect((await contacts(...named)).stderr).toContain('added to days.csv: 2 emails found');
-  const once = read('days.csv');
-  write('list.txt', 'Ada\nBo\nCy\n');
-  expect((await contacts(...named)).stderr).toContain(
-    'added to days.csv: 3 emails found · 2 already bought, not charged again',
-  );
-  expect(read('days.csv')).toBe(
-    `${once + once.slice(once.indexOf('\n') + 1) + read('days.csv').split('\n').at(-2)}\n`,
-  );
-  expect(paid()).toEqual(['Ada', 'Bo', 'Cy']);
+  const rows = ['Ada', 'Bo', 'Cy', 'Dee'];
+  for (const known of [2, 3, 4]) {
+    write('list.txt', `${rows.slice(0, known).join('\n')}\n`);
+    const there = known === 2 ? '' : ` · ${known - 1} rows were already in the file`;
+    const { stderr } = await contacts(...named);
+    expect(stderr).toContain(
+      `added to days.csv: ${known === 2 ? 2 : 1} emails found${there}`.replace('1 emails', '1 email'),
+    );
+    expect(
+      read('days.csv')
+        .match(/^\w+(?=,)/gm)
+        ?.slice(1),
+    ).toEqual(rows.slice(0, known));
+  }
+  expect(paid()).toEqual(rows);
 });
 
 it('a named list whose rows another run has says when their answers are free', async () => {

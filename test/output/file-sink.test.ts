@@ -41,7 +41,7 @@ const parts = (at = folder) =>
     .filter((name) => isPart.test(name))
     .map((name) => join(at, name));
 const added: Addition[] = [];
-const adding = async (addition: Addition): Promise<void> => void added.push(addition);
+const adding = async (addition?: Addition): Promise<void> => void (addition && added.push(addition));
 
 /** Writes a text, and puts it into place. */
 async function place(text: string, options?: SinkOptions): Promise<void> {
@@ -238,6 +238,7 @@ describe('appending', () => {
     expect([read(), read(parts()[0])]).toEqual([before, `${ownHeader}NEW`]);
     const additions: Addition[] = [];
     await sink.commit(async (addition) => {
+      if (addition === undefined) throw new Error('nothing is added');
       // At every moment, the file is whole.
       expect(read()).toBe(before);
       expect(await isAdded(addition)).toBe(false);
@@ -306,7 +307,7 @@ describe('appending', () => {
       const committed = sink.commit(change);
       if (times < 5) await committed;
       else await expect(committed).rejects.toMatchObject({ outcome: 'local_io' });
-      const whole = '{"a":1}\n' + '{"b":2}\n'.repeat(times);
+      const whole = `{"a":1}\n${'{"b":2}\n'.repeat(times)}`;
       expect(read()).toBe(times < 5 ? `${whole}{"new":1}\n` : whole);
       rmSync(file);
     }

@@ -58,7 +58,7 @@ export function close(
   const notes = createNotes(context, options);
   // No one waits for what follows.
   context.run.statusLine?.pause();
-  const isAdded = closing.kept === undefined && (append || closing.before?.delivered);
+  const isAdded = closing.kept === undefined && append;
   const place = closing.place ?? (isAdded ? 'added to' : 'in');
   learnEnd(context, toKnown(closing));
   const { cost, costBefore, creditsBefore, creditsAfter } = factsOf(context);
@@ -98,8 +98,8 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
-  // Rows are added to a file in one step, together with what was stored before.
-  const isTogether = append && file !== undefined && delivered > 0;
+  // A file has all leads, with those that were stored before; a reader of the output has got these then.
+  const isTogether = file !== undefined && delivered > 0;
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;

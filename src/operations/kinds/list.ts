@@ -18,8 +18,8 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly isIdle: boolean;
   /** Whether there are rows that were not wanted yet: the list is not finished. */
   readonly hasMore: boolean;
-  /** Whether its rows had been added to the file before. */
-  readonly isThere: boolean;
+  /** How many of its rows had been added to the file before. */
+  readonly there: number;
   /** Stored answers of rows that the input no longer has. */
   readonly unseen: number;
   /** The error to throw at the end: some rows have no result, though every row is in place. */
@@ -129,8 +129,12 @@ async function* work(
     const replaces = await isFilled(terms);
     const toClient = yield* run.begin();
     stored = await openStoredRows(folder, journal);
-    await openOthers(otherOperations, others);
-    end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
+    const there = new Set<KnownRows>();
+    for (const other of otherOperations) {
+      const [opened] = await openOthers([other], others);
+      if (opened !== undefined && (await run.isAddedBefore(other))) there.add(opened);
+    }
+    end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others], there }, toClient);
     const { counts, cost, hasMore, stop } = end;
     yield { is: 'rows_ended', counts, charged: cost.charged };
     const last = toLastEntry(rows, stored, end, isFree);
@@ -150,7 +154,7 @@ async function* work(
     const missing = toMissing(end, isIdle, operationId, kept, terms, isFree);
     return {
       ...{ counts, cost, operationId, isIdle, hasMore, missing },
-      isThere: isAdded,
+      there: isAdded ? counts.done : counts.there,
       unseen: hasMore ? 0 : stored.unseen(),
     };
   } catch (error) {
@@ -184,12 +188,14 @@ async function place(
   return undefined;
 }
 
-/** Opens the rows of operations that have some. Those in `opened` must be closed, even when this throws. */
-async function openOthers(operations: readonly Operation[], opened: KnownRows[]): Promise<void> {
+/** Opens the rows of operations that have some, and returns them. Those in `opened` must be closed, even when this throws. */
+async function openOthers(operations: readonly Operation[], opened: KnownRows[]): Promise<KnownRows[]> {
+  const before = opened.length;
   for (const { folder } of operations) {
     const found = await openRowsOfOther(folder);
     if (found !== undefined) opened.push(found);
   }
+  return opened.slice(before);
 }
 
 /** Whether there is an earlier output: it is not replaced by one without any answer. */
