@@ -105,6 +105,13 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, content: undefined };
 }
 
+/** Makes room on a full disk: without it, the lines that follow fail by themselves. */
+function giveUp(spare: string | undefined): void {
+  try {
+    if (spare !== undefined) rmSync(spare, { force: true });
+  } catch {}
+}
+
 function noSpace(): Error {
   return Object.assign(new Error('no space left on the device'), { code: 'ENOSPC' });
 }
@@ -252,7 +259,7 @@ export async function openLog(
       lock.confirm();
       const from = end;
       let bytes = Buffer.from(lines);
-      if (isFull && spare !== undefined) rmSync(spare, { force: true });
+      if (isFull) giveUp(spare);
       for (let isLast = isFull || spare === undefined; ; isLast = true) {
         try {
           const written = writeSync(handle.fd, bytes);
@@ -268,7 +275,7 @@ export async function openLog(
             failure = error;
             fail(error);
           }
-          if (spare !== undefined) rmSync(spare, { force: true });
+          giveUp(spare);
         }
       }
       [failure, isFull] = [undefined, false];

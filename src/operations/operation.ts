@@ -167,6 +167,7 @@ export function fold(folder: string, entries: Entries) {
         additions.push(entry);
         break;
       case 'placed':
+        files.length = 0;
         break;
       case 'failed': {
         const { outcome, message, error_type, request_id, charged, gone } = entry;

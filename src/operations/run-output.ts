@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { digestOf } from '../digest.ts';
 import { ConfigurationError } from '../errors.ts';
 import { type Addition, isAdded } from '../files/addition.ts';
-import { targetOf } from '../files/target.ts';
+import { statOrNothing, targetOf } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
@@ -86,18 +86,31 @@ export function createOutput(
     }
   }
 
-  async function isAddedBefore(of = operation): Promise<boolean> {
+  /** The real path of the file to which the operation has added its rows. */
+  async function addedBefore(): Promise<string | undefined> {
     const { options, output } = order.terms;
-    if (options.append !== true || output === null || of === undefined) return false;
+    if (options.append !== true || output === null || operation === undefined) return undefined;
     const target = await targetOf(output);
-    const last = of.additions.findLast((addition) => addition.output === target);
-    return last !== undefined && (await isIn(last, directories.state));
+    const last = operation.additions.findLast((addition) => addition.output === target);
+    return last !== undefined && (await isIn(last, directories.state)) ? target : undefined;
+  }
+
+  async function putInPlace(isPartial: boolean | undefined): Promise<string | undefined> {
+    const added = await addedBefore();
+    if (added === undefined) {
+      return await opened().finish(isPartial, async (addition) => {
+        if (addition === undefined) run.journal.confirm();
+        else await append(entry.adding(addition));
+      });
+    }
+    await removeFiles([await opened().cut()]);
+    return added;
   }
 
   return {
     opened,
     deliver,
-    isAddedBefore,
+    isAddedBefore: async () => (await addedBefore()) !== undefined,
     async open(): Promise<void> {
       delivery = await open(run.operationId, announce);
     },
@@ -112,20 +125,15 @@ export function createOutput(
       if (known !== undefined && !opened().isPipe) await removeFiles(operation?.files ?? []);
     },
     async place(isPartial?: boolean): Promise<void> {
-      const to = opened();
-      if (await isAddedBefore()) await removeFiles([await to.cut()]);
-      else {
-        const target = await to.finish(isPartial, async (addition) => {
-          if (addition === undefined) run.journal.confirm();
-          else await append(entry.adding(addition));
-        });
-        placed = target && digestOf(target);
-      }
+      const target = await putInPlace(isPartial);
+      placed = target && digestOf(target);
       await removeFiles(operation?.files ?? []);
     },
     async keep(): Promise<string | undefined> {
       const kept = await opened().cut();
-      await removeFiles(operation?.files ?? []);
+      const sizes = await Promise.all([kept, ...(operation?.files ?? [])].map(sizeOf));
+      const [own = 0, ...others] = sizes;
+      await removeFiles(operation?.files.filter((_, at) => (others[at] ?? 0) <= own) ?? []);
       return kept;
     },
     /** What the last entries say of the output. */
@@ -147,6 +155,12 @@ async function isIn(addition: Addition, stateDir: string): Promise<boolean> {
   if (addition.note === undefined) return false;
   const { folderOfDatabases, hasNote } = await import('../files/database-rows.ts');
   return await hasNote(addition.output, addition.note, folderOfDatabases(stateDir));
+}
+
+/** Bytes; 0 where there is no such file. */
+async function sizeOf(file: string | undefined): Promise<number> {
+  const found = file === undefined ? undefined : await statOrNothing(file).catch(() => undefined);
+  return found?.size ?? 0;
 }
 
 /** Removes files that runs of an operation have made beside their outputs, and which no other run uses. */

@@ -54,10 +54,10 @@ export interface Run<Body extends object = object> {
   deliver(records: Records): Promise<void>;
   /** Puts the output into its place. */
   place(isPartial?: boolean): Promise<void>;
-  /** Leaves all its rows in a file beside the output, and returns the path of that; undefined without rows. */
+  /** Leaves its rows in a file beside the output, and returns its path; undefined without rows. Those of earlier runs that are no longer than it go. */
   keep(): Promise<string | undefined>;
-  /** Whether rows of an earlier run, of this operation or of another one, were added to the output, which then has all of them. */
-  isAddedBefore(other?: Operation): Promise<boolean>;
+  /** Whether rows of an earlier run of this operation were added to the output, which then has all of them. */
+  isAddedBefore(): Promise<boolean>;
   /** Writes entries, which the disk confirms. Throws LocalIoError, LockLostError. */
   append(...entries: readonly JournalEntry[]): Promise<void>;
   /**

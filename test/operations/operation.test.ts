@@ -88,7 +88,14 @@ describe('how far an operation is, and what resuming it means', () => {
     ['search', [sent, created, dropped], 'ended', 'no', { isDropped: true }],
     ['search', [sent, created, terminal('reader_closed')], 'ended', 'rest', { isReaderGone: true }],
     // What was not recorded has no request, so that nothing can be bought of it.
-    ['search', [sent, created], 'receiving', 'no', { parts: [], isInDoubt: false }, unrecorded],
+    [
+      'search',
+      [sent, created],
+      'receiving',
+      'no',
+      { parts: [{ isSent: true }], isInDoubt: false },
+      unrecorded,
+    ],
     ['search', [sent, cut], 'ended', 'no', {}, { unrecorded: true }],
     ['search', [sent, created], 'receiving', 'no', { parts: [] }, { idempotency_key: undefined }],
     // The rest of a search.
@@ -238,9 +245,9 @@ describe('what its runs have left', () => {
   const [part, next] = ['/a.csv.abcdef.part', '/b.csv.ghijkl.part'];
   it.each<readonly [entries: readonly JournalEntry[], left: object]>([
     [[], { files: [], additions: [] }],
-    // The files of all its runs, until they are removed: also of those whose output is in its place.
+    // The files of all its runs, until the output is in its place: then they are removed.
     [[entry.part(part)], { files: [part] }],
-    [[entry.part(part), placed, entry.part(next), cut], { files: [part, next] }],
+    [[entry.part(part), placed, entry.part(next), cut], { files: [next] }],
     // The rows of all its runs, in their order, whatever has become of them.
     [[entry.adding(one)], { additions: [one] }],
     [[entry.adding(one), entry.adding(other), placed], { additions: [one, other] }],

@@ -566,6 +566,8 @@ function checkFile({ kept }: World, order: Order, before: string): void {
 
 function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonly OutputRow[] {
   const rows = toRows(text, format);
+  // Each run of a named list adds all rows of its part of the list.
+  if (order.isAppended && isNamed(order)) return rows;
   const names = new Set<string>();
   for (const { name, answer } of rows) {
     if (answer === undefined) continue;

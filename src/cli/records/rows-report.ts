@@ -143,7 +143,7 @@ function toLacking({ lacked, lacking }: Received): string {
 /** Pure: the result of a list. */
 export function toSummary(
   list: ListOf,
-  { counts, cost, isIdle, missing, operationId, there, unseen }: FinishedList,
+  { counts, cost, isIdle, isThere, missing, operationId, unseen }: FinishedList,
   received: Received,
   errors: string | undefined,
 ): Closing {
@@ -151,7 +151,7 @@ export function toSummary(
   const facts = missing?.details.facts;
   const also = [
     kept > 0 && `${countOf(kept, 'row')} left as ${plural(kept, 'it was', 'they were')}`,
-    there > 0 && `${countOf(there, 'row')} ${plural(there, 'was', 'were')} already in the file`,
+    isThere && `${countOf(done, 'row')} ${plural(done, 'was', 'were')} already in the file`,
     duplicates > 0 && `${countOf(duplicates, 'duplicate row')}, bought once`,
     earlier > 0 && `${earlier} already bought, not charged again`,
     received.lacking > 0 && toLacking(received),
@@ -163,7 +163,7 @@ export function toSummary(
   return {
     what: toReceivedWords(list, counts, received),
     isOfRows: true,
-    ...(there > 0 && there === done ? { place: 'in' as const } : {}),
+    ...(isThere ? { place: 'in' as const } : {}),
     kept: facts?.is === 'rows_failed' ? facts.kept : undefined,
     also: also.length === 0 ? undefined : also.join(' · '),
     charged: cost.charged,
@@ -176,11 +176,11 @@ export function toSummary(
 /** Pure: `2 emails found, 1 not found, 1 failed`. */
 function toReceivedWords(
   { field, kind, sought }: ListOf,
-  { done, failed, kept, there, withoutResult }: ListCounts,
+  { done, failed, kept, withoutResult }: ListCounts,
   { found, records }: Received,
 ): string {
   if (done === 0) return '0 rows';
-  const answers = done - failed - withoutResult - kept - there;
+  const answers = done - failed - withoutResult - kept;
   const receivedWords =
     sought !== undefined
       ? [answers > 0 && `${countOf(found, sought)} found`, answers > found && `${answers - found} not found`]

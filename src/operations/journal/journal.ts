@@ -116,7 +116,7 @@ async function openLocked(
 
   async function close(): Promise<void> {
     if (!isThere) return;
-    rmSync(spare, { force: true });
+    removeSpare(spare);
     await log.close();
     lock.release();
   }
@@ -166,8 +166,15 @@ function makeSpare(path: string): void {
     if (!existsSync(path)) writeFileSync(path, Buffer.alloc(spareSize, '.'), { mode: 0o600, flag: 'wx' });
   } catch {
     // Then the last entries need room as all others do.
-    rmSync(path, { force: true });
+    removeSpare(path);
   }
+}
+
+/** One that can't be removed holds nothing. */
+function removeSpare(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }
 
 /** Makes the journal of a new operation. Throws LocalIoError. */

@@ -144,8 +144,9 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
     const offset = log.append(line);
-    await log.sync();
+    // The next run finds it, whether it is on the disk by then or not.
     known.put(digest, { offset, length: Buffer.byteLength(line) - 1, state, seen: true });
+    await log.sync();
   }
 
   return {

@@ -11,7 +11,7 @@ import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
 export interface RowResult {
-  readonly state: RowEnd['state'] | 'flawed' | 'kept' | 'there';
+  readonly state: RowEnd['state'] | 'flawed' | 'kept';
   readonly outcome?: RowOutcome;
 }
 
@@ -46,8 +46,6 @@ export const noRows = {
   duplicates: 0,
   /** Rows for which nothing was bought, since they have their answer. */
   kept: 0,
-  /** Rows that an earlier run has added to the file. */
-  there: 0,
 };
 
 export type ListCounts = Readonly<typeof noRows>;
@@ -75,12 +73,12 @@ export function toLastEntry(
   end: ListEnd,
   isFree: boolean,
 ): JournalEntry {
-  const { done, failed, kept, there } = end.counts;
+  const { done, failed, kept } = end.counts;
   const sent_rows = stored.sent();
   const outcome = outcomeOf(end, first !== undefined);
   if (outcome === undefined) return entry.spent(nothing, sent_rows);
   return entry.terminal(outcome, {
-    leads: done - failed - kept - there,
+    leads: done - failed - kept,
     charged: isFree ? 'no' : chargedIn(stored, end.counts),
     sent_rows,
   });

@@ -27,8 +27,6 @@ type RowCosts = Extract<Costs, { is: 'rows' }>;
 interface RowsKnown {
   readonly stored: StoredRows;
   readonly all: readonly KnownRows[];
-  /** Those of operations that have added theirs to the file of this run. */
-  readonly there: ReadonlySet<KnownRows>;
 }
 
 /** A row that was read and is not written yet. */
@@ -236,7 +234,6 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   }
   const known = findKnown(digest, work.known.all, rows);
   if (known?.isFinal) {
-    if (work.known.there.has(known.rows)) return { state: 'there' };
     if (known.rows.see(digest)) counts.duplicates++;
     else if (known.state === 'answered') counts.earlier++;
     return toResult(rows.kind, await known.rows.endOf(digest));
@@ -334,15 +331,13 @@ async function* write(
   items: readonly Ended[],
 ): Running<void> {
   const ended = items.map(({ row, result }) => ({ ...row, ...result }));
-  const records = ended.flatMap(({ row, state, outcome }) => {
-    if (outcome !== undefined) return rows.toRecords(row, outcome);
-    return state === 'there' ? [] : [row.record ?? '{}'];
-  });
+  const records = ended.flatMap(({ row, outcome }) =>
+    outcome === undefined ? [row.record ?? '{}'] : rows.toRecords(row, outcome),
+  );
   if (records.length > 0) await run.delivery.write(records);
   for (const { row, state, outcome } of ended) {
     counts.done++;
-    if (state === 'kept') counts.kept++;
-    if (state === 'there') counts.there++;
+    if (outcome === undefined) counts.kept++;
     const failure = outcome?.failure;
     if (failure === undefined) continue;
     if (state === 'answered') counts.withoutResult++;

@@ -18,8 +18,8 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly isIdle: boolean;
   /** Whether there are rows that were not wanted yet: the list is not finished. */
   readonly hasMore: boolean;
-  /** How many of its rows had been added to the file before. */
-  readonly there: number;
+  /** Whether its rows had been added to the file before. */
+  readonly isThere: boolean;
   /** Stored answers of rows that the input no longer has. */
   readonly unseen: number;
   /** The error to throw at the end: some rows have no result, though every row is in place. */
@@ -129,17 +129,13 @@ async function* work(
     const replaces = await isFilled(terms);
     const toClient = yield* run.begin();
     stored = await openStoredRows(folder, journal);
-    const there = new Set<KnownRows>();
-    for (const other of otherOperations) {
-      const [opened] = await openOthers([other], others);
-      if (opened !== undefined && (await run.isAddedBefore(other))) there.add(opened);
-    }
-    end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others], there }, toClient);
+    await openOthers(otherOperations, others);
+    end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
     const { counts, cost, hasMore, stop } = end;
     yield { is: 'rows_ended', counts, charged: cost.charged };
     const last = toLastEntry(rows, stored, end, isFree);
     if (stop !== undefined) {
-      const kept = await run.delivery.cut();
+      const kept = await run.keep();
       // If this can't be written, more counts for the day than was spent.
       await run.end(last).catch(() => undefined);
       throw toLeft(stop, end, kept, operationId);
@@ -154,7 +150,7 @@ async function* work(
     const missing = toMissing(end, isIdle, operationId, kept, terms, isFree);
     return {
       ...{ counts, cost, operationId, isIdle, hasMore, missing },
-      there: isAdded ? counts.done : counts.there,
+      isThere: isAdded,
       unseen: hasMore ? 0 : stored.unseen(),
     };
   } catch (error) {
@@ -188,14 +184,12 @@ async function place(
   return undefined;
 }
 
-/** Opens the rows of operations that have some, and returns them. Those in `opened` must be closed, even when this throws. */
-async function openOthers(operations: readonly Operation[], opened: KnownRows[]): Promise<KnownRows[]> {
-  const before = opened.length;
+/** Opens the rows of operations that have some. Those in `opened` must be closed, even when this throws. */
+async function openOthers(operations: readonly Operation[], opened: KnownRows[]): Promise<void> {
   for (const { folder } of operations) {
     const found = await openRowsOfOther(folder);
     if (found !== undefined) opened.push(found);
   }
-  return opened.slice(before);
 }
 
 /** Whether there is an earlier output: it is not replaced by one without any answer. */
