@@ -674,6 +674,7 @@ it.each([
   [['--input', 'list.csv', '-o', './list.csv'], 'the same file'],
   [['--input', 'list.txt', '-o', 'a.jsonl', '--errors', 'a.jsonl'], 'the same file'],
   [['--input', 'list.csv', '--errors', './list.csv'], 'the same file'],
+  [['--input', 'out.csv.abcdef.part', '-o', 'out.csv'], '--input is a temporary file of -o'],
   [['--input', 'arrays.json'], 'has several arrays: leads, others'],
   [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
   [['--input', 'list.csv', '--table', 'x'], 'list.csv has no tables to choose from'],

@@ -3,7 +3,8 @@ import { defaults } from '../../config/defaults.ts';
 import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { isSameFile } from '../../files/target.ts';
+import { isPartName } from '../../files/own-file.ts';
+import { isSameFile, targetOf } from '../../files/target.ts';
 import { kinds } from '../../operations/kinds/kinds.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListRows, Shard } from '../../operations/kinds/list-rows.ts';
@@ -232,4 +233,9 @@ async function checkFiles({ input, errors, ...options }: Options): Promise<void>
       'Name another file for one of them.',
     );
   }
+  if (output === undefined || !isPartName(await targetOf(output), await targetOf(given))) return;
+  throw new UsageError(
+    `--input is a temporary file of -o, ${input}`,
+    'It goes when the run that has written it is resumed. Copy it under another name first.',
+  );
 }
