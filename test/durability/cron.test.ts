@@ -71,8 +71,9 @@ it.each(jobs)(
     expect(await machine.run(args)).toMatchObject({ code: 0 });
     const whole = textOf();
 
+    // The first byte only tries whether there is room.
     const size = () => statSync(machine.pathOf(rows), { throwIfNoEntry: false })?.size ?? 0;
-    await resultOfSignalled(machine.start(args), 'SIGKILL', () => size() > 0);
+    await resultOfSignalled(machine.start(args), 'SIGKILL', () => size() > 1);
     // Rows of other days keep their bytes.
     expect(textOf()).toBe(whole);
 

@@ -219,7 +219,7 @@ function roomFor(name, [path, to]) {
   const at = nameOf(path);
   if (name === 'rm' || name === 'unlink') givesRoom(at);
   if (name === 'rename') givesRoom(resolve(to));
-  if (name === 'copyFile') takesRoom(resolve(to), sizeOf(at));
+  if (name === 'copyFile') takesRoom(nameOf(to), sizeOf(at));
   if (name === 'writeFile') {
     givesRoom(at);
     takesRoom(at, bytesOf(to).length);
@@ -227,8 +227,12 @@ function roomFor(name, [path, to]) {
 }
 /** The path that a change of names is about: where a new name is made, that one. */
 const changedBy = (name, [path, to]) =>
-  name === 'rename' || name === 'link' || name === 'copyFile' ? resolve(to) : nameOf(path);
-const nameOf = (path) => (typeof path === 'number' ? paths.get(path) : resolve(path));
+  name === 'rename' || name === 'link' || name === 'copyFile' ? nameOf(to) : nameOf(path);
+/** The path of what is named by it, or by a number, or is open. */
+function nameOf(path) {
+  const [, fd] = /^\/proc\/self\/fd\/(\d+)$/.exec(path) ?? [];
+  return fd !== undefined || typeof path === 'number' ? paths.get(Number(fd ?? path)) : resolve(path);
+}
 
 /** What is noted of a change of names: before it, if something has to be on the disk by then, and after it. */
 function noteBefore(name, [path, to]) {
@@ -243,9 +247,11 @@ function noteAfter(name, [path, data]) {
   }
   if (name === 'mkdir') note('mkdir', { path: at });
   if (name === 'rm' || name === 'unlink' || name === 'rmdir') note('removed', { path: at });
-  if (name === 'writeFile') {
-    note('open', { path: at, isEmpty: true });
-    note('write', { path: at, position: 0, text: textOf(data) });
+  if (name === 'writeFile' || name === 'copyFile') {
+    const [written, bytes] =
+      name === 'copyFile' ? [nameOf(data), notes && fs.readFileSync(path)] : [at, data];
+    note('open', { path: written, isEmpty: true });
+    note('write', { path: written, position: 0, text: textOf(bytes ?? '') });
   }
 }
 
