@@ -171,7 +171,10 @@ it.each(kinds)(
             code: 2,
             stderr: expect.stringContaining('Nothing was bought'),
           });
-          expect({ where, text: textOf(machine, kind) }).toEqual({ where, text: isComplete ? whole : before });
+          expect({ where, text: textOf(machine, kind) }).toEqual({
+            where,
+            text: isComplete ? whole : before,
+          });
           continue;
         }
         expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
@@ -186,7 +189,9 @@ it.each(kinds)(
           way,
           operations: [id],
         });
-        const rest = operations[0]?.entries.find(({ type }) => type === 'rest') as EntryOf<'rest'> | undefined;
+        const rest = operations[0]?.entries.find(({ type }) => type === 'rest') as
+          | EntryOf<'rest'>
+          | undefined;
         const requested = rest && JSON.parse(rest.body);
         expect({ where, limit: requested?.limit, excluded: requested?.dedup_service_leads }).toEqual(
           isAnswered ? { where } : { where, limit: limit - leads, excluded: ['ls_test'] },

@@ -18,7 +18,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noLock } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
-import { openReceived, readAnswer, readReceived, receivedFile } from '../../src/operations/journal/received.ts';
+import {
+  openReceived,
+  readAnswer,
+  readReceived,
+  receivedFile,
+} from '../../src/operations/journal/received.ts';
 import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
@@ -86,7 +91,8 @@ it('stored leads with any byte changed, or cut anywhere, lose that line alone, a
       writeFileSync(path, injured(whole, how));
       const read: string[] = [];
       let damaged = 0;
-      for await (const some of readReceived(folder, () => damaged++)) read.push(...some.map(({ text }) => text));
+      for await (const some of readReceived(folder, () => damaged++))
+        read.push(...some.map(({ text }) => text));
       if (how.change === null) {
         // A cut is what a killed process leaves; that leads are missing is known to the journal.
         expect(read).toEqual(kept.slice(0, read.length));

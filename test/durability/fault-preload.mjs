@@ -1,14 +1,14 @@
 /**
  * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
  * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
- * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"after":path,"within":path,"disks":[…],
- * "report":path,"trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
+ * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"after":path,"within":path,"disks":[…],"report":path,
+ * "trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
  * in this folder count as boundaries.
  *
- * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, sync, rename or new folder failing, once;
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, copy, sync, rename or new folder failing, once;
  * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
  * `full`: each of the `disks`, {"of":folder,"after":path}, has no room as soon as there is such a file, but for what is removed there.
- * With `on`, only files whose path ends so can fail. Nothing can be renamed over a file whose path ends with `busy`.
+ * With `on`, only files whose path ends so can fail.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
  * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
  * and what is written when it has ended; a sync is noted at both.
@@ -20,7 +20,7 @@ import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 
 const fault = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
-const { mode, at, on = '', busy, after, within, disks = [], report, trace } = fault;
+const { mode, at, on = '', after, within, disks = [], report, trace } = fault;
 const { existsSync, fstatSync, openSync, statSync, writeSync, writeFileSync } = fs;
 /** Whether the file `after` has been seen, from when on things are counted. */
 let isOn = after === undefined;
@@ -34,6 +34,8 @@ let syncs = 0;
 /** Whether a death now leaves something else than a death at the boundary before. */
 let isNew = true;
 
+/** Whether a path ends with `on`; a temporary file of a run, whose name has six letters more, is `<file>.part` there. */
+const isMeant = (path = '') => path.replace(/\.[a-z]{6}\.part$/, '.part').endsWith(on);
 const isWithin = (path) => within === undefined || path?.startsWith(`${within}/`);
 
 /** Before and after whatever outlives the process: a place to die, unless nothing has happened since the last one. */
@@ -87,8 +89,8 @@ function sizeOf(path) {
 /** Files whose next write fails. */
 const full = new Set();
 
-function failing(path = '') {
-  if (!path.endsWith(on)) return false;
+function failing(path) {
+  if (!isMeant(path)) return false;
   writes++;
   if (mode === 'stop' && on !== '' && writes === at) process.kill(process.pid, 'SIGSTOP');
   if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
@@ -97,8 +99,8 @@ function failing(path = '') {
 }
 
 /** A full disk can still be synced. */
-function failsToSync(path = '') {
-  if (!path.endsWith(on)) return false;
+function failsToSync(path) {
+  if (!isMeant(path)) return false;
   syncs++;
   if (mode === 'sync') return syncs === at;
   return mode === 'EIO' && failing(path);
@@ -234,6 +236,12 @@ function nameOf(path) {
   return fd !== undefined || typeof path === 'number' ? paths.get(Number(fd ?? path)) : resolve(path);
 }
 
+/** Whether a change of names, or a copy, fails. */
+function needsRoom(name, args) {
+  if (name === 'copyFile') return failing(nameOf(args[1]));
+  return (name === 'rename' || name === 'mkdir') && failing(String(args[0]));
+}
+
 /** What is noted of a change of names: before it, if something has to be on the disk by then, and after it. */
 function noteBefore(name, [path, to]) {
   if (name === 'rename' || name === 'link') note(name, { path: resolve(path), to: resolve(to) });
@@ -262,8 +270,7 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
     boundary(path);
     if (name === 'open' && empties(args[1])) givesRoom(resolve(args[0]));
     roomFor(name, args);
-    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
-    if (name === 'rename' && busy !== undefined && args[1].endsWith(busy)) throw failure('EBUSY');
+    if (needsRoom(name, args)) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
     const result = await original(...args);
     if (name === 'open') {
@@ -281,7 +288,7 @@ for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFi
     const path = changedBy(name, args);
     boundary(path);
     roomFor(name, args);
-    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
+    if (needsRoom(name, args)) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
     const result = original(...args);
     noteAfter(name, args);

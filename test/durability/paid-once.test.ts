@@ -41,7 +41,7 @@ describe('a list that was stopped', () => {
     machine.write('list.txt', `${people.join('\n')}\n`);
     const child = machine.start(args);
     const ended = resultOf(child);
-    await expect.poll(() => service.charged.size, { timeout: 10_000 }).toBeGreaterThan(3);
+    await expect.poll(() => service.charged.size).toBeGreaterThan(3);
     child.kill('SIGINT');
     await ended;
   });
