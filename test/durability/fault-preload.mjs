@@ -5,8 +5,9 @@
  * "trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
  * in this folder count as boundaries.
  *
- * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, copy, sync, rename or new folder failing, once;
- * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, right before the nth write to such a file. `EIO` is the
+ * nth write, copy, sync, rename or new folder failing, once; `ENOSPC` every one of them from there on that needs room, and
+ * `ENOSPC once` that one alone; `sync` is the nth sync failing.
  * `full`: each of the `disks`, {"of":folder,"after":path}, has no room as soon as there is such a file, but for what is removed there.
  * With `on`, only files whose path ends so can fail.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
@@ -38,15 +39,19 @@ let isNew = true;
 const isMeant = (path = '') => path.replace(/\.[a-z]{6}\.part$/, '.part').endsWith(on);
 const isWithin = (path) => within === undefined || path?.startsWith(`${within}/`);
 
+/** The end of the process, for good or for a while. */
+function end() {
+  if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (mode === 'stop') process.kill(process.pid, 'SIGSTOP');
+}
+
 /** Before and after whatever outlives the process: a place to die, unless nothing has happened since the last one. */
 function boundary(path, hasChanged = false) {
   isNew ||= hasChanged;
   if (!isNew || !isWithin(path) || !begins()) return;
   isNew = false;
   boundaries++;
-  if (boundaries !== at) return;
-  if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (mode === 'stop' && on === '') process.kill(process.pid, 'SIGSTOP');
+  if (boundaries === at && on === '') end();
 }
 
 /**
@@ -56,7 +61,7 @@ function boundary(path, hasChanged = false) {
 function tear(path, half, writeHalf, length) {
   takesRoom(path, length);
   if (!begins()) return undefined;
-  if (isWithin(path) && ++boundaries === at && mode === 'kill') {
+  if (isWithin(path) && ++boundaries === at && mode === 'kill' && on === '') {
     writeHalf();
     process.kill(process.pid, 'SIGKILL');
   }
@@ -92,7 +97,7 @@ const full = new Set();
 function failing(path) {
   if (!isMeant(path)) return false;
   writes++;
-  if (mode === 'stop' && on !== '' && writes === at) process.kill(process.pid, 'SIGSTOP');
+  if (writes === at && on !== '') end();
   if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
   // A full disk stays full.
   return mode === 'ENOSPC' && writes >= at;
