@@ -1,6 +1,6 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
 import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
-import { isLocked } from '../files/folder-lock.ts';
+import { isLocked, LockLostError } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
 import { dayOf, toDayCheck } from './day-limit.ts';
@@ -277,7 +277,8 @@ async function* perform<Result>(
     const result = yield* planned.perform();
     reservation.settle();
     return result;
-  } catch (thrown) {
+  } catch (failed) {
+    const thrown = (failed instanceof LocalIoError && whoTookOver(run.journal)) || failed;
     const known = isPaid(order.kind)
       ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
       : thrown;
@@ -521,6 +522,16 @@ function toLeftError({ operation: { operationId }, why }: LeftBehind): unknown {
   if (typeof why !== 'string') return why;
   const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'nothing of it has arrived';
   return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+}
+
+/** The error of a run that has lost its lock: the other run has removed its files. Undefined where it has not. */
+function whoTookOver({ confirm }: Journal): LockLostError | undefined {
+  try {
+    confirm();
+  } catch (error) {
+    if (error instanceof LockLostError) return error;
+  }
+  return undefined;
 }
 
 /** Pure: the same error, of a purchase of the local service: it charges nothing, whatever happened. */

@@ -1,18 +1,24 @@
 import type { JsonText } from '../json/text.ts';
-import { readReceived, sizeOfReceived } from './journal/received.ts';
+import { readAnswer, readReceived, sizeOfReceived } from './journal/received.ts';
 import { hasRows, readStoredAnswers } from './journal/stored-rows.ts';
 import { isKept, kinds, recordsOf, rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
 
-/** Whether anything that an operation has received is stored. A complete search without leads has an answer, too. */
-export async function isStored({ folder, intent, isComplete }: Operation): Promise<boolean> {
-  if (rowsOf(intent.command) !== undefined) return hasRows(folder);
+/**
+ * Whether anything that an operation has received is stored. A complete search without leads has an answer, too. Throws ConfigurationError for a damaged
+ * answer, LocalIoError.
+ */
+export async function isStored({ folder, intent: { command }, isComplete }: Operation): Promise<boolean> {
+  if (rowsOf(command) !== undefined) return hasRows(folder);
+  if (!isKept(command)) return false;
+  if (kinds[command].keeps === 'answer') return (await readAnswer(folder)) !== undefined;
   const size = await sizeOfReceived(folder);
-  return isKept(intent.command) && size !== undefined && (size > 0 || isComplete);
+  return size !== undefined && (size > 0 || isComplete);
 }
 
 /**
- * The records that an operation has delivered, some at a time: its leads, or those in its answers; none where nothing is stored. `damaged` gets each one that can't be read. Throws LocalIoError, and when `signal` aborts.
+ * The records that an operation has delivered, some at a time: its leads, or those in its answers; none where nothing is stored. `damaged` gets each lead
+ * that can't be read. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
  */
 export async function* readStored(
   operation: Operation,
@@ -26,14 +32,16 @@ export async function* readStored(
     for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(row, answer, signal);
     return;
   }
-  for await (const records of readReceived(folder, damaged)) {
-    const texts = records.flatMap(({ isNew, text }) => (isNew ? [text] : []));
-    if (!isKept(command) || kinds[command].keeps === 'leads') yield texts;
-    else for (const answer of texts) yield await recordsOf(command, answer, signal);
+  if (isKept(command) && kinds[command].keeps === 'answer') {
+    const answer = await readAnswer(folder);
+    if (answer !== undefined) yield await recordsOf(command, answer, signal);
+    return;
   }
+  for await (const records of readReceived(folder, damaged))
+    yield records.flatMap(({ isNew, text }) => (isNew ? [text] : []));
 }
 
-/** The whole answers of an operation, as they came: of a list with the request ID of each. Throws as `readStored`. */
+/** The whole answers of an operation that has no leads, as they came: of a list with the request ID of each. Throws as `readStored`. */
 export async function* readWhole(operation: Operation): AsyncGenerator<{
   readonly answer: JsonText;
   readonly requestId?: JsonText;
@@ -43,8 +51,8 @@ export async function* readWhole(operation: Operation): AsyncGenerator<{
     yield* readStoredAnswers(folder);
     return;
   }
-  for await (const records of readReceived(folder, () => {}))
-    for (const { text } of records) yield { answer: text };
+  const answer = await readAnswer(folder);
+  if (answer !== undefined) yield { answer };
 }
 
 /** Records from a position on, and the number of all. */

@@ -66,7 +66,7 @@ it.each(lanes)(
 it('no connection is left open', async () => {
   const left = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-  await expect.poll(left, { timeout: 20_000 }).toBe(0);
+  await expect.poll(left).toBe(0);
 });
 
 interface Fulfilled {

@@ -157,7 +157,7 @@ describe('-o to a FIFO', () => {
     const ended = resultOf(child);
     // Its intent is written down before the output is opened.
     const hasIntent = () => textsOf(at, 'journal.jsonl').some((text) => text.endsWith('\n'));
-    await expect.poll(hasIntent, { timeout: 20_000 }).toBe(true);
+    await expect.poll(hasIntent).toBe(true);
     child.kill(signal);
     expect((await ended).code).toBe(exit);
     expect(at.requests).toEqual([]);
@@ -173,7 +173,7 @@ describe('-o to a FIFO', () => {
     const ended = resultOf(child);
     // Leads are stored before they are written.
     const hasLeads = () => textsOf(at, 'received.jsonl').some((text) => text !== '');
-    await expect.poll(hasLeads, { timeout: 20_000 }).toBe(true);
+    await expect.poll(hasLeads).toBe(true);
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
     closeSync(reader);

@@ -122,7 +122,7 @@ describe.each(rows)(
       const silent = await machineWith(() => {});
       const child = silent.start(`${line} --json-errors`);
       const ended = resultOf(child);
-      await expect.poll(() => silent.requests.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => silent.requests.length).toBe(1);
       child.kill('SIGINT');
       const { code, stderr } = await ended;
       expect(code).toBe(130);

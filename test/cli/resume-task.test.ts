@@ -325,7 +325,7 @@ describe('a run that is stopped', () => {
     fault = () => {};
     const child = at.start(toFile);
     const ended = resultOf(child);
-    await expect.poll(() => at.requests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => at.requests.length).toBe(1);
     child.kill(signal);
     expect(await ended).toMatchObject(ending(exit, 'leadpipe resume op_'));
     fault = undefined;

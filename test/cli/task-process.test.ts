@@ -19,7 +19,7 @@ describe('a run that is stopped', () => {
       const child = task.start('task run company x --poll-interval 30 -o leads.jsonl');
       const ended = resultOf(child);
       const part = () => task.files().includes('leads.jsonl.part') && task.read('leads.jsonl.part');
-      await expect.poll(part, { timeout: 10_000 }).toBe(rowsTo(20));
+      await expect.poll(part).toBe(rowsTo(20));
       child.kill(signal);
       expect(await ended).toMatchObject(
         ending(
@@ -38,7 +38,7 @@ describe('a run that is stopped', () => {
     const task = await startTaskServer({ steps: [], fault: () => () => {} });
     const child = task.start('task run company x --json-errors');
     const ended = resultOf(child);
-    await expect.poll(() => task.requests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => task.requests.length).toBe(1);
     child.kill(signal);
     const { code, stdout, stderr } = await ended;
     expect({ code, stdout }).toEqual({ code: exit, stdout: '' });

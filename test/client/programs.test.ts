@@ -32,7 +32,7 @@ function runNode(...args: readonly string[]): { stdout: string; stderr: string; 
     LEADPIPE_BASE_URL: service.url,
     LEADPIPE_API_KEY: 'lp_local_demo',
   };
-  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8', timeout: 120_000 });
 }
 
 const threeLeads = {
@@ -199,7 +199,7 @@ describe('a program', () => {
     const child = spawn(process.execPath, [file], {
       cwd: folder,
       env: bareEnvironment(folder),
-      timeout: 20_000,
+      timeout: 120_000,
     });
     expect(await resultOf(child)).toEqual({ stdout: 'begun\n', stderr: '', code: 0 });
     await endless.close();

@@ -1,23 +1,24 @@
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { type EntryOf, toLine } from '../../src/operations/journal/entries.ts';
+import type { EntryOf } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
-import { readStoredLeads, sizeOfStoredLeads } from '../../src/operations/journal/leads.ts';
+import { readReceived } from '../../src/operations/journal/received.ts';
+import { fold } from '../../src/operations/operation.ts';
 import { type HistoryRecord, readHistory } from '../../src/operations/report/history.ts';
 import { execute, rowsOf } from '../helpers/databases.ts';
 import { type FaultServer, searchFrames, startSearchServer } from '../helpers/fault-server.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn, readOperations } from '../helpers/stored.ts';
-import { atBoundaries, inParallel, killedAt, runWith } from './faulty-run.ts';
+import { atBoundaries, filesOf, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
 
 /** Every death of each file, and every way to go on from each. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 const limit = 40;
-/** What the search brings, which is cut then, and what is brought when it is continued. */
+/** What the search brings, and what its rest does, where it was killed before it had all of that. */
 const first = ['a', 'b', 'c'].map((name) => leadsOf(name, 5));
 const second = [leadsOf('d', 2), leadsOf('e', 2)];
 
@@ -75,15 +76,15 @@ interface Killed {
   /** The search, if it was begun, and the leads that it has stored. */
   readonly id: string | undefined;
   readonly stored: readonly string[];
+  /** Whether it knows that these are all. */
+  readonly isAnswered: boolean;
+  readonly isComplete: boolean;
 }
 
 let server: FaultServer;
 beforeAll(async () => {
   server = await startSearchServer(
-    ({ headers }) =>
-      headers['idempotency-key'] === 'first'
-        ? searchFrames(first).slice(0, first.length)
-        : searchFrames(second),
+    ({ headers }) => searchFrames(headers['idempotency-key'] === 'first' ? first : second),
     5,
   );
 });
@@ -108,30 +109,25 @@ function textOf(machine: Machine, { file, read }: Kind): string {
 }
 
 async function lookAt(machine: Machine, kind: Kind, where: string) {
-  const { file } = kind;
   const [operation] = (await readOperations(machine.state)).operations;
   const id = operation?.operationId;
   const stored: string[] = [];
   const damaged = (line: number): never => expect.fail(`${where}: line ${line} is damaged`);
   const folder = folderOf(machine.state, id ?? '');
-  // Where only the intent is there, nothing was sent.
-  const hasLeads = id !== undefined && (await sizeOfStoredLeads(folder)) !== undefined;
-  if (hasLeads) for await (const some of readStoredLeads(folder, damaged)) stored.push(...some);
-  // The rows that are not in their place yet.
-  const part = existsSync(machine.pathOf(`${file}.part`)) ? machine.read(`${file}.part`) : undefined;
-  const killed: Killed = { machine, where, text: textOf(machine, kind), id, stored };
-  return {
-    killed,
-    state: JSON.stringify([killed.text, part, stored, operation?.entries.map(({ type }) => type)]),
-  };
+  for await (const some of readReceived(folder, damaged)) stored.push(...some.map(({ text }) => text));
+  const known = operation && fold('', operation.entries);
+  const [isAnswered, isComplete] = [known?.progress.isAnswered === true, known?.isComplete === true];
+  const killed: Killed = { machine, where, text: textOf(machine, kind), id, stored, isAnswered, isComplete };
+  const { files, entries } = { files: machine.files(), entries: operation?.entries.map(({ type }) => type) };
+  return { killed, state: JSON.stringify([killed.text, files, stored, entries]) };
 }
 
-/** Kills at every boundary, or every third; what several of them leave the same way is looked at once. */
+/** Kills at every boundary, or every fifth; what several of them leave the same way is looked at once. */
 async function killEverywhere(kind: Kind): Promise<Killed[]> {
   const { file, options, before } = kind;
   const args = ['search', 'person', 'x', '--limit', String(limit), '--idempotency-key', 'first', '-q'];
   const states = new Map<string, Killed>();
-  await atBoundaries(exhaustive ? 1 : 3, async (at, isPast) => {
+  await atBoundaries(exhaustive ? 1 : 5, async (at, isPast) => {
     const machine = createMachine(server.url);
     if (kind.write === undefined) machine.write(file, before);
     else kind.write(machine.pathOf(file), before);
@@ -149,10 +145,15 @@ it.each(kinds)(
     const states = await killEverywhere(kind);
     // Torn rows, stored leads that are not counted yet, and so on.
     expect(states.length).toBeGreaterThan(8);
+    expect(states.filter(({ isAnswered, text }) => isAnswered && text !== kind.before)).not.toHaveLength(0);
     // Each state is gone on from in one of the ways, and the next in another.
-    await inParallel(states.entries(), async ([nth, { where, text, id, stored, machine }]) => {
-      const toRows = (leads: readonly string[]): string => leads.map(kind.rowOf).join('');
-      expect(`${kind.before}${toRows(stored)}`.startsWith(text), where).toBe(true);
+    await inParallel(states.entries(), async ([nth, killed]) => {
+      const { where, text, id, stored, machine, isAnswered, isComplete } = killed;
+      const toText = (leads: readonly string[]): string => kind.before + leads.map(kind.rowOf).join('');
+      // The file is whole at every moment.
+      const [before, whole] = [kind.before, toText(first.flat())];
+      expect(text, where).toBe(text === before ? before : whole);
+      if (text === whole) expect({ where, isAnswered }).toEqual({ where, isAnswered: true });
       if (id === undefined) return;
       const leads = stored.length;
       const records: HistoryRecord[] = [];
@@ -164,19 +165,23 @@ it.each(kinds)(
         restore();
         const args = ['resume', id, '-q', ...way];
         const { code, stderr } = await machine.run(args);
-        if (leads === 0) {
-          // Nothing has arrived, so that there is no rest: the whole of it is a new purchase.
+        if (leads === 0 || isComplete) {
+          // Where nothing has arrived, there is no rest: the whole of it is a new purchase.
           expect({ where, way, code, stderr }).toMatchObject({
             code: 2,
             stderr: expect.stringContaining('Nothing was bought'),
           });
-          expect(textOf(machine, kind)).toBe(text);
+          expect({ where, text: textOf(machine, kind) }).toEqual({
+            where,
+            text: isComplete ? whole : before,
+          });
           continue;
         }
         expect({ where, way, code, stderr }).toEqual({ where, way, code: 0, stderr: '' });
         // Old rows to the byte, then each lead once.
-        const whole = kind.before + toRows([...stored, ...second.flat()]);
-        expect({ where, text: textOf(machine, kind) }).toEqual({ where, text: whole });
+        const all = toText(isAnswered ? stored : [...stored, ...second.flat()]);
+        expect({ where, text: textOf(machine, kind) }).toEqual({ where, text: all });
+        expect({ where, files: Object.keys(filesOf(machine.cwd)) }).toEqual({ where, files: [kind.file] });
         const { operations } = await readOperations(machine.state);
         // It is one operation: its rest is a part of it.
         expect({ where, way, operations: operations.map(({ operationId }) => operationId) }).toEqual({
@@ -184,43 +189,15 @@ it.each(kinds)(
           way,
           operations: [id],
         });
-        const rest = operations[0]?.entries.find(({ type }) => type === 'rest') as EntryOf<'rest'>;
-        const asked = JSON.parse(rest.body);
-        expect(asked.limit).toBe(limit - leads);
-        expect(asked.dedup_service_leads).toEqual(['ls_test']);
+        const rest = operations[0]?.entries.find(({ type }) => type === 'rest') as
+          | EntryOf<'rest'>
+          | undefined;
+        const requested = rest && JSON.parse(rest.body);
+        expect({ where, limit: requested?.limit, excluded: requested?.dedup_service_leads }).toEqual(
+          isAnswered ? { where } : { where, limit: limit - leads, excluded: ['ls_test'] },
+        );
       }
     });
   },
   exhaustive ? 3_600_000 : 300_000,
 );
-
-it('what a killed run was adding is completed by a task wait that adds to the same file', async () => {
-  const machine = createMachine();
-  const run = async (...args: string[]) => await machine.run([...args, '--local', '-q']);
-  const created = await run('task', 'create', 'company', 'fintech', '--limit', '2');
-  const old = '{"name":"old"}\n';
-  machine.write('leads.jsonl', old);
-  expect(await run('search', 'company', 'bank', '-o', 'leads.jsonl', '--append')).toMatchObject({ code: 0 });
-  const whole = machine.read('leads.jsonl');
-  const [search] = (await readOperations(machine.state)).operations.filter(
-    (one) => one.entries[0].command === 'search',
-  );
-  const entries = search?.entries ?? [];
-  const adding = entries.findIndex(({ type }) => type === 'adding');
-  const journal = join(folderOf(machine.state, search?.operationId ?? ''), 'journal.jsonl');
-  writeFileSync(
-    journal,
-    entries
-      .slice(0, adding + 1)
-      .map(toLine)
-      .join(''),
-  );
-  machine.write('leads.jsonl.part', whole.slice(old.length));
-  machine.write('leads.jsonl', whole.slice(0, old.length + 20));
-  const { leads_search_id } = JSON.parse(created.stdout);
-  const waited = await run('task', 'wait', leads_search_id, '-o', 'leads.jsonl', '--append');
-  expect(waited).toMatchObject({ code: 0, stderr: '' });
-  expect(machine.read('leads.jsonl').startsWith(whole)).toBe(true);
-  expect(machine.read('leads.jsonl').slice(whole.length).match(/\n/g)).toHaveLength(2);
-  expect(machine.files()).toEqual(['leads.jsonl']);
-});

@@ -18,8 +18,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noLock } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
-import { createStoredLeads, leadsFile, readStoredLeads } from '../../src/operations/journal/leads.ts';
-import { readAnswer, storeAnswer } from '../../src/operations/journal/stored-answer.ts';
+import {
+  openReceived,
+  readAnswer,
+  readReceived,
+  receivedFile,
+} from '../../src/operations/journal/received.ts';
 import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
@@ -51,50 +55,44 @@ function injured(whole: Buffer, { at, change }: { at: number; change: number | n
   return bytes;
 }
 
-describe('a stored answer', () => {
+/** Stores these records. Returns their folder, and the bytes and the path of their file. */
+async function stored(records: readonly string[]) {
+  const folder = temporaryFolder();
+  const received = await openReceived(folder, noLock);
+  received.append(records);
+  await received.close();
+  const path = join(folder, receivedFile);
+  return { folder, path, whole: readFileSync(path) };
+}
+
+it('a stored answer with any byte changed, or cut anywhere, is never shown as something else', async () => {
   const answer = '{"success":true,\n "answer":{"id":12345678901234567890,"text":"日 \\u001b[31m"}}';
-
-  it('with any byte changed, or cut anywhere, is never shown as something else', async () => {
-    const folder = temporaryFolder();
-    await storeAnswer(folder, answer, noLock);
-    expect(await readAnswer(folder)).toBe(answer);
-    const path = join(folder, 'answer.json');
-    const whole = readFileSync(path);
-    await fc.assert(
-      fc.asyncProperty(injury(whole.length), async (how) => {
-        writeFileSync(path, injured(whole, how));
-        await expect(readAnswer(folder)).rejects.toMatchObject({
-          outcome: 'configuration',
-          message: `the answer in ${path} is damaged`,
-        });
-      }),
-      { numRuns: 400 },
-    );
-  });
-
-  it('is one object of JSON, for whoever looks into the file', async () => {
-    const folder = temporaryFolder();
-    await storeAnswer(folder, answer, noLock);
-    const { answer: kept } = JSON.parse(readFileSync(join(folder, 'answer.json'), 'utf8'));
-    expect(kept).toEqual(JSON.parse(answer));
-  });
+  const { folder, path, whole } = await stored([answer]);
+  expect(await readAnswer(folder)).toBe(answer);
+  await fc.assert(
+    fc.asyncProperty(injury(whole.length), async (how) => {
+      writeFileSync(path, injured(whole, how));
+      const message = `the answer in ${path} is damaged`;
+      const read = await readAnswer(folder).catch((error: unknown) => error);
+      // A cut is what a killed process leaves, which had not stored it yet.
+      if (how.change === null) expect(read).toBe(undefined);
+      else expect(read).toMatchObject({ outcome: 'configuration', message });
+    }),
+    { numRuns: 400 },
+  );
 });
 
 const kept = ['{"a":12345678901234567890}', '"\\u001b[31mtext"', '{"b":\n"日"}', '7', '{"name":"Zoë"}'];
 
 it('stored leads with any byte changed, or cut anywhere, lose that line alone, and not without a word', async () => {
-  const folder = temporaryFolder();
-  const stored = await createStoredLeads(folder, noLock);
-  stored.append(kept);
-  await stored.close();
-  const path = join(folder, leadsFile);
-  const whole = readFileSync(path);
+  const { folder, path, whole } = await stored(kept);
   await fc.assert(
     fc.asyncProperty(injury(whole.length), async (how) => {
       writeFileSync(path, injured(whole, how));
       const read: string[] = [];
       let damaged = 0;
-      for await (const some of readStoredLeads(folder, () => damaged++)) read.push(...some);
+      for await (const some of readReceived(folder, () => damaged++))
+        read.push(...some.map(({ text }) => text));
       if (how.change === null) {
         // A cut is what a killed process leaves; that leads are missing is known to the journal.
         expect(read).toEqual(kept.slice(0, read.length));
@@ -163,11 +161,13 @@ function change(path: string, from: string, to: string): void {
 describe('history show', () => {
   it('of a damaged answer prints nothing, names the file, and exits 78', async () => {
     const folder = await bought(0, 'contact', 'email', 'x');
-    const path = join(folder, 'answer.json');
+    const path = join(folder, receivedFile);
     change(path, 'a@b.example', 'b@b.example');
-    const { code, stdout, stderr } = await inProcess('history', 'show', idOf(folder));
-    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-    expect(stderr).toContain(`the answer in ${path} is damaged`);
+    for (const more of [[], ['--answer']]) {
+      const { code, stdout, stderr } = await inProcess('history', 'show', idOf(folder), ...more);
+      expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+      expect(stderr).toContain(`the answer in ${path} is damaged`);
+    }
   });
 
   it.each([
@@ -185,7 +185,7 @@ describe('history show', () => {
     ['all of them are gone', (path: string) => writeFileSync(path, ''), []],
   ] as const)('where %s prints the others, says so, and exits 3', async (_, injure, rest) => {
     const folder = await bought(0, 'search', 'company', 'x');
-    const path = join(folder, leadsFile);
+    const path = join(folder, receivedFile);
     injure(path);
     const { code, stdout, stderr } = await inProcess('history', 'show', idOf(folder), '-f', 'jsonl');
     expect({ code, stdout }).toEqual({ code: 3, stdout: rest.map((at) => `${leads[at]}\n`).join('') });
@@ -225,10 +225,6 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
   await expectTold(exit, 'resume', idOf(folder));
   await expectTold(exit, 'history', 'show', idOf(folder));
   expect(server.connections()).toBe(sent);
-  // Rows beside a file may be its: they are put aside, and nobody is needed.
-  writeFileSync(`${into}.part`, 'rows');
-  expect(await runCommand(...taskRun)).toMatchObject({ code: 0 });
-  expect(readFileSync(`${into}.part.1`, 'utf8')).toBe('rows');
 }
 
 describe('one operation that can not be read', () => {

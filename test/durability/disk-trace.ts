@@ -132,6 +132,10 @@ export class Disk {
     return node?.isFolder ? undefined : node?.text;
   }
 
+  syncedTextOf(path: string): string {
+    return this.#names.get(path)?.synced ?? '';
+  }
+
   /** Whether all bytes of a file are on the disk. */
   isSynced(path: string): boolean {
     const node = this.#names.get(path);

@@ -1,14 +1,15 @@
 /**
  * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
  * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
- * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"busy":end of a path,"after":path,"within":path,"disks":[…],
- * "report":path,"trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
+ * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"after":path,"within":path,"disks":[…],"report":path,
+ * "trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
  * in this folder count as boundaries.
  *
- * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, `stop` comes right before the nth write. `EIO` is the nth write, sync, rename or new folder failing, once;
- * `ENOSPC` every one of them from there on that needs room, and `ENOSPC once` that one alone; `sync` is the nth sync failing.
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, right before the nth write to such a file. `EIO` is the
+ * nth write, copy, sync, rename or new folder failing, once; `ENOSPC` every one of them from there on that needs room, and
+ * `ENOSPC once` that one alone; `sync` is the nth sync failing.
  * `full`: each of the `disks`, {"of":folder,"after":path}, has no room as soon as there is such a file, but for what is removed there.
- * With `on`, only files whose path ends so can fail. Nothing can be renamed over a file whose path ends with `busy`.
+ * With `on`, only files whose path ends so can fail.
  * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
  * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
  * and what is written when it has ended; a sync is noted at both.
@@ -20,7 +21,7 @@ import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 
 const fault = JSON.parse(process.env.FAULT ?? '{"mode":"count"}');
-const { mode, at, on = '', busy, after, within, disks = [], report, trace } = fault;
+const { mode, at, on = '', after, within, disks = [], report, trace } = fault;
 const { existsSync, fstatSync, openSync, statSync, writeSync, writeFileSync } = fs;
 /** Whether the file `after` has been seen, from when on things are counted. */
 let isOn = after === undefined;
@@ -34,7 +35,15 @@ let syncs = 0;
 /** Whether a death now leaves something else than a death at the boundary before. */
 let isNew = true;
 
+/** Whether a path ends with `on`; a temporary file of a run, whose name has six letters more, is `<file>.part` there. */
+const isMeant = (path = '') => path.replace(/\.[a-z]{6}\.part$/, '.part').endsWith(on);
 const isWithin = (path) => within === undefined || path?.startsWith(`${within}/`);
+
+/** The end of the process, for good or for a while. */
+function end() {
+  if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (mode === 'stop') process.kill(process.pid, 'SIGSTOP');
+}
 
 /** Before and after whatever outlives the process: a place to die, unless nothing has happened since the last one. */
 function boundary(path, hasChanged = false) {
@@ -42,9 +51,7 @@ function boundary(path, hasChanged = false) {
   if (!isNew || !isWithin(path) || !begins()) return;
   isNew = false;
   boundaries++;
-  if (boundaries !== at) return;
-  if (mode === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (mode === 'stop' && on === '') process.kill(process.pid, 'SIGSTOP');
+  if (boundaries === at && on === '') end();
 }
 
 /**
@@ -54,7 +61,7 @@ function boundary(path, hasChanged = false) {
 function tear(path, half, writeHalf, length) {
   takesRoom(path, length);
   if (!begins()) return undefined;
-  if (isWithin(path) && ++boundaries === at && mode === 'kill') {
+  if (isWithin(path) && ++boundaries === at && mode === 'kill' && on === '') {
     writeHalf();
     process.kill(process.pid, 'SIGKILL');
   }
@@ -87,18 +94,18 @@ function sizeOf(path) {
 /** Files whose next write fails. */
 const full = new Set();
 
-function failing(path = '') {
-  if (!path.endsWith(on)) return false;
+function failing(path) {
+  if (!isMeant(path)) return false;
   writes++;
-  if (mode === 'stop' && on !== '' && writes === at) process.kill(process.pid, 'SIGSTOP');
+  if (writes === at && on !== '') end();
   if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
   // A full disk stays full.
   return mode === 'ENOSPC' && writes >= at;
 }
 
 /** A full disk can still be synced. */
-function failsToSync(path = '') {
-  if (!path.endsWith(on)) return false;
+function failsToSync(path) {
+  if (!isMeant(path)) return false;
   syncs++;
   if (mode === 'sync') return syncs === at;
   return mode === 'EIO' && failing(path);
@@ -219,7 +226,7 @@ function roomFor(name, [path, to]) {
   const at = nameOf(path);
   if (name === 'rm' || name === 'unlink') givesRoom(at);
   if (name === 'rename') givesRoom(resolve(to));
-  if (name === 'copyFile') takesRoom(resolve(to), sizeOf(at));
+  if (name === 'copyFile') takesRoom(nameOf(to), sizeOf(at));
   if (name === 'writeFile') {
     givesRoom(at);
     takesRoom(at, bytesOf(to).length);
@@ -227,8 +234,18 @@ function roomFor(name, [path, to]) {
 }
 /** The path that a change of names is about: where a new name is made, that one. */
 const changedBy = (name, [path, to]) =>
-  name === 'rename' || name === 'link' || name === 'copyFile' ? resolve(to) : nameOf(path);
-const nameOf = (path) => (typeof path === 'number' ? paths.get(path) : resolve(path));
+  name === 'rename' || name === 'link' || name === 'copyFile' ? nameOf(to) : nameOf(path);
+/** The path of what is named by it, or by a number, or is open. */
+function nameOf(path) {
+  const [, fd] = /^\/proc\/self\/fd\/(\d+)$/.exec(path) ?? [];
+  return fd !== undefined || typeof path === 'number' ? paths.get(Number(fd ?? path)) : resolve(path);
+}
+
+/** Whether a change of names, or a copy, fails. */
+function needsRoom(name, args) {
+  if (name === 'copyFile') return failing(nameOf(args[1]));
+  return (name === 'rename' || name === 'mkdir') && failing(String(args[0]));
+}
 
 /** What is noted of a change of names: before it, if something has to be on the disk by then, and after it. */
 function noteBefore(name, [path, to]) {
@@ -243,9 +260,11 @@ function noteAfter(name, [path, data]) {
   }
   if (name === 'mkdir') note('mkdir', { path: at });
   if (name === 'rm' || name === 'unlink' || name === 'rmdir') note('removed', { path: at });
-  if (name === 'writeFile') {
-    note('open', { path: at, isEmpty: true });
-    note('write', { path: at, position: 0, text: textOf(data) });
+  if (name === 'writeFile' || name === 'copyFile') {
+    const [written, bytes] =
+      name === 'copyFile' ? [nameOf(data), notes && fs.readFileSync(path)] : [at, data];
+    note('open', { path: written, isEmpty: true });
+    note('write', { path: written, position: 0, text: textOf(bytes ?? '') });
   }
 }
 
@@ -256,8 +275,7 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
     boundary(path);
     if (name === 'open' && empties(args[1])) givesRoom(resolve(args[0]));
     roomFor(name, args);
-    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
-    if (name === 'rename' && busy !== undefined && args[1].endsWith(busy)) throw failure('EBUSY');
+    if (needsRoom(name, args)) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
     const result = await original(...args);
     if (name === 'open') {
@@ -275,7 +293,7 @@ for (const name of ['rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 'writeFi
     const path = changedBy(name, args);
     boundary(path);
     roomFor(name, args);
-    if ((name === 'rename' || name === 'mkdir') && failing(String(args[0]))) throw failure(mode.slice(0, 6));
+    if (needsRoom(name, args)) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
     const result = original(...args);
     noteAfter(name, args);

@@ -7,10 +7,8 @@ import { readOperations } from '../helpers/stored.ts';
 export interface Fault {
   readonly mode: 'count' | 'kill' | 'stop' | 'EIO' | 'ENOSPC' | 'ENOSPC once' | 'full' | 'sync';
   readonly at?: number;
-  /** Only of files whose path ends so. */
+  /** Only of files whose path ends so; for the temporary file of a run, `<file>.part`. */
   readonly on?: string;
-  /** A file with such an end of its path can't be replaced. */
-  readonly busy?: string;
   /** Nothing is counted before there is this file. */
   readonly after?: string;
   /** Only changes of files in this folder are boundaries. */

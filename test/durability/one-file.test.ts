@@ -27,24 +27,18 @@ function runIn(
   return spawn(file, rest, { cwd: machine.cwd, env: machine.env, stdio: stdio as unknown as 'pipe' });
 }
 
-it('four shards that add to one new file: one header, and whoever waits is told to', async () => {
+it('four shards that add to one new file: one header, and each row once', async () => {
   const shards = [0, 1, 2, 3].map((at) =>
     list('--input', 'in.csv', '-o', 'out.csv', '--append', '--shard', `${at}/4`),
   );
-  const first = await Promise.all(shards.map((args) => resultOf(runIn([], args))));
-  for (const [at, args] of shards.entries()) {
-    if (first[at]?.code === 75) expect(await resultOf(runIn([], args))).toMatchObject({ code: 0 });
-  }
+  const ended = await Promise.all(shards.map((args) => resultOf(runIn([], args))));
+  expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   const [header, ...rows] = machine.read('out.csv').trimEnd().split('\r\n');
   expect(header).toBe('objective,email,email_reference,email_error');
   expect(rows.map((row) => row.split(',')[0]).sort()).toEqual(['who 1', 'who 2', 'who 3', 'who 4']);
   expect(service.charged.size).toBe(4);
   expect(machine.files()).toEqual(['in.csv', 'out.csv']);
-  expect(new Set(first.map(({ code }) => code))).toEqual(new Set([0, 75]));
-  for (const { code, stderr } of first) {
-    if (code === 75) expect(stderr).toMatch(/process \d+ is working on \S*out\.csv/);
-  }
-}, 60_000);
+});
 
 const container = ['unshare', '-r', '--pid', '--fork', '--mount-proc'];
 it.runIf(spawnSync('unshare', [...container.slice(1), 'true']).status === 0)(
@@ -58,13 +52,10 @@ it.runIf(spawnSync('unshare', [...container.slice(1), 'true']).status === 0)(
     expect(service.requests()).toBe(4);
     expect(second).toMatchObject({
       code: 75,
-      stderr: expect.stringMatching(
-        /another machine or container \([\w.-]+\) is working on (?:\S*out\.csv|this operation)/,
-      ),
+      stderr: expect.stringMatching(/another machine or container \([\w.-]+\) is working on this operation/),
     });
     expect(machine.files()).toEqual(['in.csv', 'out.csv']);
   },
-  60_000,
 );
 
 it.each([
@@ -103,7 +94,7 @@ it.skipIf(process.platform === 'win32')(
         stderr += text;
       });
       // One that reads what it writes would never end.
-      const timer = setTimeout(() => child.kill(), 5000);
+      const timer = setTimeout(() => child.kill(), 60_000);
       const code = await new Promise((resolve) => child.on('close', resolve));
       clearTimeout(timer);
       results.push({ code, stderr });

@@ -39,7 +39,7 @@ export async function startSecretService(home = temporaryFolder()) {
     });
   const hasOwner = ['org.freedesktop.DBus', '/', 'org.freedesktop.DBus.NameHasOwner'] as const;
   const readAlias = [...secretsService, 'org.freedesktop.Secret.Service.ReadAlias'] as const;
-  const comes = { timeout: 10_000, interval: 20 };
+  const comes = { timeout: 120_000, interval: 20 };
   await vi.waitUntil(() => ask(...hasOwner, 'string:org.freedesktop.secrets').includes('true'), comes);
   await vi.waitUntil(() => ask(...readAlias, 'string:default').includes(collection), comes);
   return closing({

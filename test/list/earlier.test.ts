@@ -169,7 +169,7 @@ it('two lists of one name with outputs of their own run at once', async () => {
   await serve({ gate });
   const list = (output: string) => ['contact', 'email', '--input', '-', '-o', output, ...one];
   const first = resultOf(start(list('a.csv'), { env, cwd, stdin: lines(people(0, 3)) }));
-  await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => service.requests()).toBe(1);
   expect((await leadpipe(list('b.csv'), lines(people(50, 52)))).code).toBe(0);
   open();
   expect((await first).code).toBe(0);
@@ -300,7 +300,7 @@ it.each([
   const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', '--concurrency', '3'];
   const child = start(args, { env, cwd });
   const ended = resultOf(child);
-  await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => service.requests()).toBe(3);
   child.stderr.on('data', (text) => String(text).includes('waiting up to') && open());
   for (const signal of signals.split(' and ')) child.kill(signal as NodeJS.Signals);
   const result = await ended;
@@ -321,7 +321,7 @@ it('a row that failed once is asked for again, whatever became of the rows befor
   const { code } = await contacts('--input', 'list.txt', '-o', 'out.csv', '--concurrency', '32');
   expect(read('out.csv')).toBe(csvOf(all));
   expect({ code, paid: paid() }).toEqual({ code: 0, paid: all });
-}, 60_000);
+});
 
 describe('pods of a job that share a state folder', () => {
   const pod = (index: number): string[] => [
@@ -339,7 +339,7 @@ describe('pods of a job that share a state folder', () => {
     write('list.txt', lines(people(0, 6)));
     const child = start(pod(0), at(0));
     const ended = resultOf(child);
-    await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => service.requests()).toBe(2);
     if (what === 'another was killed') {
       child.kill('SIGKILL');
       await ended;
@@ -413,7 +413,7 @@ describe('the output', () => {
     write('list.txt', Buffer.concat([Buffer.from('Ada\n'), Buffer.alloc(100e6, 'x'), Buffer.from('\nBo\n')]));
     const { code } = await contacts('--input', 'list.txt', '-o', 'out.csv');
     expect({ code, paid: paid() }).toEqual({ code: 3, paid: ['Ada', 'Bo'] });
-  }, 60_000);
+  });
 });
 
 const toEnvironment = (words: string): Record<string, string> =>

@@ -557,7 +557,7 @@ describe('a list that is stopped says of each row', () => {
       said += text;
     });
     const ended = resultOf(child);
-    await expect.poll(() => service.requests(), { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => service.requests()).toBe(4);
     // The intents of the next rows are on the disk before there is room for them.
     await expect.poll(() => Object.keys(statesOf()).length).toBe(8);
     const isStopped = credits > 0;
@@ -569,7 +569,7 @@ describe('a list that is stopped says of each row', () => {
         child.kill('SIGINT');
         return child.exitCode;
       };
-      await expect.poll(interrupt, { timeout: 10_000 }).toBe(130);
+      await expect.poll(interrupt).toBe(130);
     } else open();
     const { code, stderr } = await ended;
     expect({ code, stderr }).toMatchObject({

@@ -36,5 +36,4 @@ it.each<[InputFormat, number, string, string, string, string]>([
       ],
     );
   },
-  30_000,
 );

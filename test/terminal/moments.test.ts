@@ -61,9 +61,7 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
     await terminal.waitFor(/2 of 100 leads · searching/);
     const before = terminal.transcript().length;
     terminal.resize(20);
-    await expect
-      .poll(() => terminal.transcript().slice(before), { timeout: 10_000 })
-      .toMatch(/ 2 of 100 leads…/);
+    await expect.poll(() => terminal.transcript().slice(before)).toMatch(/ 2 of 100 leads…/);
     terminal.type('\x03');
     expect((await terminal.ended).code).toBe(130);
   });

@@ -116,7 +116,7 @@ describe.skipIf(!hasParts)('the session that docs/session.md shows', () => {
     }
     const shown = inReadme.exec(readFileSync(readme, 'utf8'))?.[0] ?? '';
     expect(comparable(session)).toBe(comparable(shown.split('\n').slice(2, -2).join('\n')));
-  }, 90_000);
+  });
 });
 
 const inReadme = /(<!-- session -->\n```console\n)[\s\S]*?(```\n)/;

@@ -153,12 +153,14 @@ const hints: Hints = {
     const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
-  unplaced({ isList, isStored, operationId }, { options: { output } }) {
+  unplaced({ isList, isStored, operationId }, { options: { append, output } }) {
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
     if (isList)
       return `The answers are stored. To write them to a file, for free: ${toResumeCommand(operationId)} -o <file>`;
-    const words = ['history', 'show', operationId, ...(output === undefined ? [] : ['-o', output])];
-    return `${toStored(isStored, 'write')}${toCommand(words)}`;
+    // It would replace the rows to which these should be added.
+    const file = append ? '<file>' : output && shellWord(output);
+    const place = file === undefined ? '' : ` -o ${file}`;
+    return `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId])}${place}`;
   },
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
