@@ -1,6 +1,5 @@
 import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
-import type { EntitySearchRequest } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
@@ -170,14 +169,11 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   const common = { command: kind, origin: connection.origin, ...terms };
   if (rowsOf(kind) !== undefined) return { ...common, row_request: toRowRequestText(body as never) };
   const text = toRequest(kind as PaidKind, body as never, '').body ?? '{}';
-  const type = ['search', 'task run', 'task create'].includes(kind)
-    ? (body as EntitySearchRequest).entity_type
-    : undefined;
   return {
     ...common,
     body: text,
     ...(list?.onlyNew ? { requested: text } : {}),
-    ...(type === undefined ? {} : { list: list?.name ?? type }),
+    ...(list?.name === undefined ? {} : { list: list.name }),
   };
 }
 
