@@ -33,8 +33,9 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   const others = answers.filter(({ operationId }) => operationId !== operation?.operationId);
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
-  const isCounted = isLimited || operation !== undefined || order.isPreview === true;
-  const known = await countBefore(run, rows, others, isCounted);
+  // Who is about to be asked, or to see a preview, wants to know what all of it can cost.
+  const isToTell = (operation ?? run.before) !== undefined || order.isPreview === true;
+  const known = await countBefore(run, rows, others, isLimited || isToTell);
   const { rest, sent } = known;
   const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, run.reader);
   if (operation !== undefined && !run.mayStartOver && known.hasRow === false) throw toGone(operation);
