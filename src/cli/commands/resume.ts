@@ -20,7 +20,7 @@ import { checkNotDropped } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
-import { type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+import { firstOption, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
@@ -37,7 +37,7 @@ interface ResumeOptions
     RecordOptions,
     Pick<FollowOptions, 'pollInterval' | 'waitTimeout'>,
     Pick<PaidOptions, 'maxCredits'>,
-    Pick<RowsOptions, 'retryUnknown'>,
+    Pick<RowsOptions, 'first' | 'retryUnknown'>,
     AskOptions {}
 
 type Resumed = Pick<Shown, 'earlier' | 'reader'>;
@@ -57,6 +57,7 @@ export const createCommand = defineCommand({
     createMaxCreditsOption(
       'do not start if the rest could cost more than n credits; for a list, if all of it could',
     ),
+    firstOption,
     retryUnknownOption,
     ...waitingOptions,
   ],
@@ -165,6 +166,7 @@ async function resume(
     earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const buyer: Buyer = toBuyer(context, options, connection);
