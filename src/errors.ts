@@ -54,8 +54,17 @@ interface MoreFacts {
   busy_until: { until: string };
   /** `worst` is the most that it can cost, `left` what may be spent; undefined where not known. */
   no_credits: { worst?: number | undefined; left?: number | undefined };
-  /** `setting` names where the limit comes from, if not from an option. `needs` is the lowest limit that allows it. */
-  over_limit: { worst: number; left: number; needs: number; setting: string | undefined };
+  /**
+   * `setting` names where the limit comes from, if not from an option. `needs` is the lowest limit that allows it, `first` how many rows of a list this one
+   * covers.
+   */
+  over_limit: {
+    worst: number;
+    left: number;
+    needs: number;
+    setting: string | undefined;
+    first?: number | undefined;
+  };
   over_day_limit: { setting: string; worst: number; left: number };
   /** `setting` is the price that is missing; undefined where it is not known how many rows a list has bought. */
   unpriced_day: { operationId: string; setting: string | undefined };

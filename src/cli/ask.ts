@@ -6,6 +6,32 @@ import { toSigns } from '../output/ascii.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wrapMessage } from '../output/wrap.ts';
 
+/** What decides whether a purchase is asked about. */
+export interface AskOptions {
+  readonly yes?: true;
+}
+
+/** The person does not want to buy. */
+export class Declined extends Error {}
+
+/** Whether a person can be asked: one who sees the question, and whose answer is not taken for other input. */
+export function canAsk({ run, stderr, stdin }: Context): boolean {
+  const isRead = run.inputTakenBy !== undefined;
+  return stdin.isTerminal && stderr.isTerminal && !isRead && stderr.isInBackground?.() !== true;
+}
+
+/** Asks before something is bought for these credits, null where that is not known. Returns whether it was asked. Throws Declined for a no. */
+export async function confirmPurchase(
+  context: Context,
+  { yes }: AskOptions,
+  credits: number | null,
+  question: string,
+): Promise<boolean> {
+  if (yes || credits === 0 || !canAsk(context)) return false;
+  if (!(await confirm(context, question))) throw new Declined();
+  return true;
+}
+
 /**
  * Asks for yes or no, and accepts nothing else: what is typed here could be a key. Enter alone is no, or `asksAgain`, where a no would lose
  * what was typed before. Only where standard input is a terminal.
@@ -14,14 +40,15 @@ export async function confirm(context: Context, question: string, asksAgain = fa
   for (let time = 1; time <= 3; time++) {
     const choices = asksAgain ? '[y/n]' : '[y/N]';
     const answer = (await ask(context, `${question} ${choices}`, 'shown')).trim().toLowerCase();
-    if (answer === 'y' || answer === 'n' || (answer === '' && !asksAgain)) return answer === 'y';
+    if (['y', 'yes'].includes(answer)) return true;
+    if (['n', 'no'].includes(answer) || (answer === '' && !asksAgain)) return false;
     context.stderr.stream.write('Type y or n.\n');
   }
   return false;
 }
 
-/** Room for `y` or `n` behind a question. */
-const longestAnswer = 2;
+/** Room for `yes` behind a question. */
+const longestAnswer = 4;
 
 /**
  * Asks on stderr for one line, only where standard input is a terminal. With `hidden`, what is typed is not shown. Throws `interrupted` on

@@ -8,6 +8,7 @@ import type { Reader } from '../operations/journal/operation-index.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
+import { type AskOptions, Declined } from './ask.ts';
 import { toWaitReason } from './connect.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
@@ -40,12 +41,12 @@ export interface Shown {
   readonly reader?: Reader | undefined;
 }
 
-type ShowOptions = ConnectionOptions & RecordOptions & { readonly positions?: true };
+type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly positions?: true };
 
 /** How many warnings are kept until the rows are printed. */
 const maxHeld = 20;
 
-/** Runs an order, and shows on stderr what happens. Returns undefined after a preview. Throws as `run`. */
+/** Runs an order, and shows on stderr what happens. Returns undefined after a preview, and where the person did not want to buy. Throws as `run`. */
 export async function runAndShow<Kind extends Runnable>(
   context: Context,
   options: ShowOptions,
@@ -67,7 +68,13 @@ export async function runAndShow<Kind extends Runnable>(
   };
   const { earlier: named, reader } = shown;
   const earlier = named && ((found: Reader) => named(buyer, found));
-  return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
+  try {
+    return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
+  } catch (error) {
+    if (!(error instanceof Declined)) throw error;
+    createNotes(context, options).say('Nothing was bought.');
+    return undefined;
+  }
 }
 
 /** Shows the events of an operation while it runs to its end. Throws as the operation does. */
@@ -100,22 +107,18 @@ export async function show<T>(
 
   async function take(event: OperationEvent): Promise<void> {
     learn(context, event);
-    // First, since it may ask a question whose answer is no.
     await on?.(event, warnLater);
     switch (event.is) {
-      case 'earlier':
-        if (Object.values(event.runs).some((one) => typeof one === 'object' && !Array.isArray(one)))
-          (await import('./messages/earlier-runs.ts')).tellEarlier(context, options, event.runs);
+      case 'again':
+        await (await import('./messages/earlier-runs.ts')).confirmAgain(context, options, event);
         break;
-      case 'resuming':
-        say(
-          (await import('./messages/earlier-runs.ts')).toResumingLine(
-            event.resuming,
-            shown.earlier !== undefined,
-            context,
-          ),
-        );
+      case 'resuming': {
+        const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');
+        const isNamed = shown.earlier !== undefined;
+        if (isNamed) await confirmRest(context, options, event.resuming);
+        say(toResumingLine(event.resuming, isNamed, context));
         break;
+      }
       case 'stage':
         stage = event.stage;
         label = labels[stage];

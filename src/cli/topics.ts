@@ -170,7 +170,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       ],
     },
     'The service does not show its other prices. Set yours, so that leadpipe knows the most that something can cost: leadpipe config set price.contact.email=5 price.contact.phone=10. `leadpipe config --help` lists these settings (price.*).',
-    `Nothing is bought twice by accident. Each purchase has an idempotency key, and the service charges such a key only once; when leadpipe tries again, it uses the same one. Answers and leads are stored before they are printed, and stay for ${keptDays.answers} days; the record of a purchase stays for ${keptDays.operations} days, and what it cost for ${keptDays.costs}. (--no-history stores only what it cost.) After a crash, run \`leadpipe resume\`: it buys only the rest. With -o or --run you can also run the same command again. Without them you pay for everything again. If a command has finished, running it again is a new purchase.`,
+    `Nothing is bought twice by accident. Each purchase has an idempotency key, and the service charges such a key only once; when leadpipe tries again, it uses the same one. Answers and leads are stored before they are printed, and stay for ${keptDays.answers} days; the record of a purchase stays for ${keptDays.operations} days, and what it cost for ${keptDays.costs}. (--no-history stores only what it cost.) After a crash, run \`leadpipe resume\`: it buys only the rest. With -o or --run you can also run the same command again. Without them, or if the command has finished, you pay for everything again: a terminal asks first (--yes answers), a script gets one line.`,
     {
       heading: 'After you bought',
       rows: [

@@ -1,11 +1,10 @@
 import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
-import type { EntitySearchRequest } from '../contract/types.ts';
 import { digestOf } from '../digest.ts';
 import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
-import type { EarlierRuns, LeftBehind } from './events.ts';
+import type { EarlierRun, LeftBehind } from './events.ts';
 import type { Intent } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
@@ -19,8 +18,8 @@ import type { Order } from './order.ts';
 import { digestsOf, type OrderDigests, type Ordered } from './order-digests.ts';
 
 export type Earlier =
-  /** Nothing can be reused: it is bought. */
-  | ({ readonly is: 'new'; readonly answers: Answers } & EarlierRuns)
+  /** It is bought, though it may have been run before. */
+  | { readonly is: 'new'; readonly before?: EarlierRun | undefined; readonly answers: Answers }
   /** The order resumes what an operation has left. */
   | {
       readonly is: 'resume';
@@ -41,7 +40,7 @@ type Answers = readonly Operation[];
 
 /** No earlier run has anything to do with the order. */
 export const noEarlierRun = { is: 'new', answers: [] } as const satisfies Earlier;
-/** How many similar operations are read at most: naming one is a help, and not worth reading the whole history. */
+/** How many runs of the same order are read at most, to name one of them: that is not worth reading the whole history. */
 const maxSame = 20;
 /** How long the stored answer is given to an agent that repeats a call. */
 const storedMs = 10 * 60_000;
@@ -172,14 +171,11 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   const common = { command: kind, origin: connection.origin, ...terms };
   if (rowsOf(kind) !== undefined) return { ...common, row_request: toRowRequestText(body as never) };
   const text = toRequest(kind as PaidKind, body as never, '').body ?? '{}';
-  const type = ['search', 'task run', 'task create'].includes(kind)
-    ? (body as EntitySearchRequest).entity_type
-    : undefined;
   return {
     ...common,
     body: text,
     ...(list?.onlyNew ? { requested: text } : {}),
-    ...(type === undefined ? {} : { list: list?.name ?? type }),
+    ...(list?.name === undefined ? {} : { list: list.name }),
   };
 }
 
@@ -202,25 +198,8 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
           return !isRefused && intent.output === order.terms.output;
         })
       : undefined;
-  const left = newest && toLeft(newest);
-  // The rows of a named run are bought only once, whatever the output is.
-  const same = answers.length > 0 ? undefined : await findSame(asking);
-  // Who asks for new leads alone, for what a named run has, or pays nothing, need not hear that it was bought before.
-  const { input, run } = order.terms.options;
-  const isExpected = order.list?.onlyNew === true || run !== undefined || ordered.origin === 'local';
-  // The rows of a list are not compared here: it is the same if its file is. Standard input is another one each time.
-  const isOther = left !== undefined || input === '-';
-  const recent =
-    isOther || isExpected
-      ? undefined
-      : await firstOf(sameOfDay(asking), (one) => one.isComplete && one.intent.options.input === input);
-  return {
-    is: 'new',
-    same,
-    recent,
-    left,
-    answers,
-  };
+  const before = (newest && toLeft(newest)) ?? (await findBefore(asking));
+  return { is: 'new', before, answers };
 }
 
 /**
@@ -250,7 +229,7 @@ async function* operationsBy(
   }
 }
 
-/** Operations that asked for the same in the last day, newest first. An older one is no surprise to the user. */
+/** Operations that asked for the same in the last day, newest first. */
 async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
   const { buyer, ordered } = asking;
   const now = buyer.context.clock.now().getTime();
@@ -316,17 +295,39 @@ async function findSearch(asking: Asking): Promise<Operation | undefined> {
   return operation?.resumes === 'rest' || operation?.isInDoubt ? operation : undefined;
 }
 
-/** An unfinished operation that asks for the same. */
-async function findSame(asking: Asking): Promise<Operation | undefined> {
-  const { kind, terms } = asking.order;
-  const isList = rowsOf(kind) !== undefined;
-  // Standard input can't be read a second time.
-  if (isList && terms.options.input === '-') return undefined;
-  return await firstOf(operationsBy(asking, 'like', maxSame), (operation) => {
-    const { folder, intent, isReaderGone, resumes } = operation;
-    if (resumes === 'no' || isReaderGone || isLocked(folder)) return false;
-    return !isList || intent.options.input === terms.options.input;
-  });
+/**
+ * The run of the same order that helps most where all of it would be bought again: first one with the same output, then a complete one. Undefined where
+ * buying again is meant: only new leads are wanted, the run has a name, or nothing costs. Standard input is another one each time.
+ */
+async function findBefore(asking: Asking): Promise<EarlierRun | undefined> {
+  const { list, terms } = asking.order;
+  const { input, run } = terms.options;
+  if (list?.onlyNew || run !== undefined || asking.ordered.origin === 'local' || input === '-')
+    return undefined;
+  let best: (EarlierRun & { readonly rank: number }) | undefined;
+  for await (const operation of operationsBy(asking, 'like', maxSame)) {
+    const { output, options } = operation.intent;
+    const why = whyAgain(operation, asking);
+    // The rows of a list are not compared: it is the same if its file is.
+    if (why === undefined || options.input !== input) continue;
+    const rank = 2 * Number(output === terms.output) + Number(why === 'complete');
+    if (best === undefined || rank > best.rank) best = { operation, why, rank };
+  }
+  return best;
+}
+
+/** Why an operation makes it a surprise that the same order is bought: it was bought in the last day, or is unfinished. Undefined where it does not. */
+function whyAgain(
+  { countedAt, folder, intent, isComplete, isReaderGone, parts, resumes }: Operation,
+  { buyer, order, ordered }: Asking,
+): 'complete' | 'unfinished' | undefined {
+  // The service does not charge a key twice.
+  const isSameKey = parts.some(({ idempotencyKey }) => idempotencyKey === order.idempotencyKey);
+  if (isSameKey || isReaderGone || isLocked(folder)) return undefined;
+  if (resumes !== 'no') return 'unfinished';
+  const isSame = (intent.requested ?? intent.body) === (ordered.requested ?? ordered.body);
+  const age = buyer.context.clock.now().getTime() - Date.parse(countedAt);
+  return isComplete && isSame && age <= dayMs ? 'complete' : undefined;
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */

@@ -35,8 +35,8 @@ export type OperationEvent =
   | { readonly is: 'warning'; readonly line: string }
   /** The task exists, even if its ID can't be written to the output. */
   | { readonly is: 'created'; readonly task: BoughtTask }
-  /** What earlier runs of the same order there were, before anything is bought. */
-  | { readonly is: 'earlier'; readonly runs: EarlierRuns }
+  /** The order was run before, and is about to be bought again, for at most these credits; null where that is not known. Nothing is written down yet. */
+  | { readonly is: 'again'; readonly before: EarlierRun; readonly credits: number | null }
   /** An operation is resumed. */
   | { readonly is: 'resuming'; readonly resuming: Resuming }
   /** The first row of a list that this run buys, before it is sent. */
@@ -79,22 +79,18 @@ export interface Previewed {
     | undefined;
 }
 
-/** Earlier runs that look like an order, and that it does not resume. */
-export interface EarlierRuns {
-  /** An unfinished operation that is only resumed when the user asks for it. */
-  readonly same?: Operation | undefined;
-  /** The same was bought to its end within the last day. */
-  readonly recent?: Operation | undefined;
-  /** A run of the same order that can't be resumed. */
-  readonly left?: LeftBehind | undefined;
+/** An earlier run of the same order that is not resumed, and why. It may have been charged. */
+export interface EarlierRun {
+  readonly operation: Operation;
+  /** It has all; it is resumed only when the user asks for it; or it can't be resumed. */
+  readonly why: 'complete' | 'unfinished' | Unresumable;
 }
 
-/** A run of the same order that can't be resumed, and why. It may have been charged. */
-export interface LeftBehind {
-  readonly operation: Operation;
-  /** Nothing arrived; the answer was lost; the service has lost the task; what arrived is no longer stored; or it can't be read. */
-  readonly why: 'in_doubt' | 'lost' | 'gone' | 'not_kept' | LeadpipeError;
-}
+/** Nothing arrived; the answer was lost; the service has lost the task; what arrived is no longer stored; or it can't be read. */
+export type Unresumable = 'in_doubt' | 'lost' | 'gone' | 'not_kept' | LeadpipeError;
+
+/** One that can't be resumed. */
+export type LeftBehind = EarlierRun & { readonly why: Unresumable };
 
 /** What is resumed, and what that costs. */
 export interface Resuming {

@@ -46,7 +46,7 @@ function requestOf(order: Ordered): string {
     return JSON.stringify(request);
   }
   // The leads that are excluded change from day to day, and don't make it another order.
-  const counts = command === 'task run' ? (list ?? null) : null;
+  const counts = command === 'task run' ? (list ?? JSON.parse(body).entity_type) : null;
   return JSON.stringify([requested ?? body, requested !== undefined, counts]);
 }
 

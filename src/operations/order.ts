@@ -9,8 +9,8 @@ export interface Order<Name extends string = string, Body extends object = objec
   /** A key that the user chose. */
   readonly idempotencyKey?: string | undefined;
   /**
-   * For a search or a task run: the list that its leads count for (its entity type's own by default), and whether only leads that are new
-   * there are wanted.
+   * For a search or a task: the list that its leads count for, and whether only leads that are new there are wanted, by default in the list of its entity
+   * type. Without a name and `onlyNew`, they count for none.
    */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
   /** Whether the request and its cost are only shown: nothing is bought, and no operation is locked. */

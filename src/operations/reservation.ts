@@ -6,7 +6,7 @@ import type { Reader } from './journal/operation-index.ts';
 import type { PaidKind } from './kinds/kinds.ts';
 import { type Cost, creditsOf, exact, missingPrice, nothing, times } from './prices.ts';
 import type { Spending } from './spending.ts';
-import { countOf } from './wording.ts';
+import { countOf, plural } from './wording.ts';
 
 /** How long to wait for the balance where nothing depends on it. */
 const patienceMs = 3000;
@@ -17,7 +17,7 @@ export type Costs =
   | { readonly is: 'once'; readonly worst: Cost }
   /**
    * `sent` are rows that earlier runs of the list have sent, `rest` those that are left, undefined where they can't be counted; `again` are rows that may
-   * have been sent on an earlier day, and are sent again today.
+   * have been sent on an earlier day, and are sent again today. `fits`: how many rows of the input the limit of the run covers, if not all.
    */
   | {
       readonly is: 'rows';
@@ -25,6 +25,7 @@ export type Costs =
       readonly sent: number;
       readonly rest: number | undefined;
       readonly again: number;
+      readonly fits?: number | undefined;
       /** The limit that the rows share; undefined where there is none. */
       readonly limit: Spending | undefined;
     };
@@ -79,8 +80,15 @@ export async function reserve(
 /** Reserves what all of it can cost, with what it has cost. Throws where that is not known, or too much. */
 function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>): number {
   if (costs.is === 'once') return reserveCredits(spending, costs.worst);
-  const { each, rest = 0, sent } = costs;
-  return reserveCredits(spending, times(each, sent + rest), sent > 0 ? 'the whole list' : 'this');
+  const { each, fits: first, rest = 0, sent } = costs;
+  return reserveCredits(spending, times(each, sent + rest), { used: exact(sent * each.credits), first });
+}
+
+function reserveCredits(spending: Spending, worst: Cost, used?: Used): number {
+  const setting = missingPrice(worst);
+  if (setting !== undefined) throw toUnknownPrice(setting);
+  if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending, 'this', used);
+  return worst.credits;
 }
 
 /** Pure: what counts for the day while a run is active. Rows that can't be counted: the limit that they share so far. */
@@ -150,20 +158,17 @@ export async function checkCovered(
   if (reader !== undefined) await toDayCheck(buyer, worstOf(costs))?.(await reader.openIndex(), counted);
 }
 
-function reserveCredits(spending: Spending, worst: Cost, what?: LimitedPurchase): number {
-  const setting = missingPrice(worst);
-  if (setting !== undefined) throw toUnknownPrice(setting);
-  if (!spending.reserve(worst.credits)) throw toOverLimit(worst.credits, spending, what);
-  return worst.credits;
+/** Of a list: what earlier runs have used of its limit, and how many of its rows that covers. */
+interface Used {
+  readonly used: number;
+  readonly first?: number | undefined;
 }
-
-/** The limit of a list is one for all of its runs. */
-type LimitedPurchase = 'this' | 'the next row' | 'the whole list';
 
 export function toOverLimit(
   worst: number,
   { limit, reserved, setting, spent }: Spending,
-  what: LimitedPurchase = 'this',
+  what: 'this' | 'the next row' = 'this',
+  { first, used }: Used = { used: 0 },
 ): LeadpipeError {
   const left = exact(limit - spent - reserved);
   const isOfDay = setting === 'max_credits_per_day';
@@ -172,13 +177,12 @@ export function toOverLimit(
   const room = left === limit && !isOfDay ? `the limit is ${limit}` : `${some} left ${of}`;
   const by = setting === undefined ? '' : ` (setting ${setting})`;
   const end = what === 'the next row' ? '' : '; nothing was bought';
-  return refused(`${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}${end}`, 'over_limit', {
-    is: 'over_limit',
-    worst,
-    left,
-    needs: exact(spent + reserved + worst),
-    setting,
-  });
+  const words =
+    used === 0
+      ? `${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}`
+      : `${used} of the limit of ${countOf(limit, 'credit')}${by} ${plural(used, 'is', 'are')} used, and the rest can cost ${exact(worst - used)}`;
+  const needs = exact(spent + reserved + worst);
+  return refused(`${words}${end}`, 'over_limit', { is: 'over_limit', worst, left, needs, setting, first });
 }
 
 function toNotCovered(worst: number, available: number): LeadpipeError {

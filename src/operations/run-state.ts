@@ -3,7 +3,7 @@ import type { Records } from '../json/text.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { Buyer } from './buyer.ts';
 import type { Delivery } from './delivery.ts';
-import type { Resuming, Running } from './events.ts';
+import type { EarlierRun, Resuming, Running } from './events.ts';
 import type { Cost, Intent, JournalEntry } from './journal/entries.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Reader } from './journal/operation-index.ts';
@@ -29,6 +29,8 @@ export interface Run<Body extends object = object> {
   readonly answers: readonly Operation[];
   /** Whether it is bought again where the operation can't be resumed. */
   readonly mayStartOver: boolean;
+  /** An earlier run of the same order that is not resumed: this one is bought again. */
+  readonly before: EarlierRun | undefined;
   /** Collects what is to be told before anything is sent. */
   warn(line: string): void;
 

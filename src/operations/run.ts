@@ -6,7 +6,7 @@ import { type Buyer, checkSameBuyer } from './buyer.ts';
 import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
-import { type BoughtTask, type EarlierRuns, type LeftBehind, type Running, warningsOf } from './events.ts';
+import { type BoughtTask, type EarlierRun, type LeftBehind, type Running, warningsOf } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
@@ -78,15 +78,15 @@ export async function* run<Kind extends Runnable>(
   try {
     const earlier = await find(reader);
     const ordered = { buyer, order, open, reader };
-    if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier);
-    if (earlier.is !== 'resume') return yield* begin<Kind>(ordered, [], {});
+    if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier.before);
+    if (earlier.is !== 'resume') return yield* begin<Kind>(ordered, []);
     const { answers, mayStartOver, operation: chosen } = earlier;
     const { journal, operation } = await openOperation(context, chosen.operationId, reader.journals);
     const resumed = yield* resume<Kind>({ ...ordered, answers, mayStartOver }, operation, journal);
     if (!('left' in resumed)) return resumed.result;
     if (!mayStartOver) throw toLeftError(resumed.left);
     const { left, reader: now } = resumed;
-    return yield* begin<Kind>({ ...ordered, reader: now }, answers, { left });
+    return yield* begin<Kind>({ ...ordered, reader: now }, answers, left);
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
@@ -107,8 +107,6 @@ type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   admit: Admit | undefined;
   /** Throws where the same order was begun by another run meanwhile. */
   checkBegun: ReturnType<typeof toBegunCheck>;
-  /** What is told of earlier runs once nothing refuses this one. */
-  earlier: EarlierRuns;
   isBegun: boolean;
 };
 
@@ -117,6 +115,7 @@ function createRun(
   operation: Operation | undefined,
   answers: readonly Operation[] = [],
   mayStartOver = true,
+  before?: EarlierRun,
 ): Building {
   const warnings: string[] = [];
   const early = (): never => {
@@ -129,6 +128,7 @@ function createRun(
     operation,
     answers,
     mayStartOver,
+    before,
     warnings,
     warn: (line) => void warnings.push(line),
     idempotencyKey: '',
@@ -151,26 +151,31 @@ function createRun(
     beginning: [],
     admit: undefined,
     checkBegun: undefined,
-    earlier: {},
     isBegun: false,
   };
 }
 
-/** A run that nothing goes before. */
+/** A run that resumes nothing, though the same order may have been run `before`. */
 async function* begin<Kind extends Runnable>(
   ordered: Ordered,
   answers: readonly Operation[],
-  earlier: EarlierRuns,
+  before?: EarlierRun,
 ): Running<Results[Kind] | undefined> {
   const { buyer, order, reader } = ordered;
   const { context } = buyer;
-  const run = createRun(ordered, undefined, answers);
+  const run = createRun(ordered, undefined, answers, true, before);
   const planned = (await planOf(run)) as Plan<Results[Kind]>;
   yield* warningsOf(run.warnings);
   run.idempotencyKey = toKey(run, planned);
   const day = isPaidOrder(order) ? toDayCheck(buyer, worstOf(planned.costs)) : undefined;
   const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
+    if (before !== undefined) {
+      const most = toCounted(planned.costs);
+      // No question is asked about what is refused.
+      await day?.(await reader.openIndex(), most);
+      yield { is: 'again', before, credits: creditsOf(most) };
+    }
     run.journal = await createJournal(context, context.ids.operationId());
   } catch (error) {
     reservation.settle(toRefused(error));
@@ -187,7 +192,6 @@ async function* begin<Kind extends Runnable>(
     if (line.is === 'begun') await run.checkBegun?.(index);
     await day?.(index, worstIn(line));
   };
-  run.earlier = earlier;
   return yield* perform(run, ordered.open, planned, reservation);
 }
 
@@ -222,9 +226,9 @@ async function* resume<Kind extends Runnable>(
     const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
     run.admit = day && ((index, line) => day(index, worstIn(line)));
     yield* warningsOf(run.warnings);
-    if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
     run.idempotencyKey = toKey(run, planned);
     const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
+    if (planned.resuming !== undefined) yield { is: 'resuming', resuming: planned.resuming };
     run.beginning = toBeginning(run, planned, counted, reservation.available);
     isOpen = false;
     const plan = planned as Plan<Results[Kind]>;
@@ -324,7 +328,6 @@ async function* beginSending(
   if (late.length > 0) await begin(...late);
   run.entries.push(...sent);
   run.isBegun = true;
-  yield { is: 'earlier', runs: run.earlier };
   yield {
     is: 'begun',
     operationId: run.operationId,

@@ -136,8 +136,8 @@ describe('what this machine knows', () => {
     writeFileSync(join(folder('op_damaged'), 'journal.jsonl'), 'rubbish\nmore\n');
     const search = 'search company fintech --limit 2 --list mine --idempotency-key k --local -q';
     await runInProcess(search.split(' '), { env });
-    expect(await wordsAfter(['history', 'list', '--list', ''], env)).toEqual(['words', 'company', 'mine']);
-    expect(await wordsAfter(['search', '--list='], env)).toEqual(['words', '--list=company', '--list=mine']);
+    expect(await wordsAfter(['history', 'list', '--list', ''], env)).toEqual(['words', 'mine']);
+    expect(await wordsAfter(['search', '--list='], env)).toEqual(['words', '--list=mine']);
     const answer = await runInProcess('completion zsh -- task wait ""', { env });
     const id = JSON.parse(stdout).leads_search_id;
     expect(answer).toEqual({

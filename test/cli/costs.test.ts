@@ -178,7 +178,7 @@ describe('resuming asks on a terminal', () => {
       'a list without a price',
       'contact email --input rows.csv -o x.csv --concurrency 1',
       {},
-      /, 1 of 2 rows\. The price of the rest is not known\. Buy it\? \[y\/N\] /,
+      /, 1 of 2 rows\. Buy the rest, at a price that is not known\? \[y\/N\] /,
     ],
   ])(
     '%s: what it is, how far it is and what the rest costs; Enter is no',

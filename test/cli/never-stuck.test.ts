@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
     name: 'another format',
     again: '-f csv --columns name,id',
     ...anew,
-    says: /^You started this before and did not finish it \(.*\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_\w+$/m,
+    says: /^You started this at .* and did not finish it: search company x, 2 leads\. This run buys everything again, for at most 9 credits\. To finish that one instead: leadpipe resume op_\w+$/m,
     file: 'name,id\r\nC,\r\n',
   },
   { name: 'another objective', again: '--enrich-fields email', ...anew },
@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
     name: 'its leads pruned',
     meanwhile: (id) => rmSync(join(folderOf(id), 'received.jsonl')),
     ...anew,
-    says: /the leads of op_\w+ \(.*\) are no longer stored\. A new search starts now, and all its leads are charged again/,
+    says: /The leads of op_\w+ \(.*\) are no longer stored\. All of them are charged again, for at most 9 credits/,
   },
   {
     name: 'its leads damaged',
@@ -95,7 +95,7 @@ const cases: readonly Case[] = [
       writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
     },
     ...anew,
-    says: /can't be read: line 2 of .* is damaged\. A new search starts now/,
+    says: /can't be read: line 2 of .* is damaged\. All of them are charged again/,
   },
   { name: 'its .part changed by someone', meanwhile: () => writeFileSync(part(), 'torn'), ...goesOn },
   { name: 'its .part removed', meanwhile: () => rmSync(part()), ...goesOn },
@@ -234,7 +234,7 @@ describe('a search that was killed', () => {
     writeFileSync(join(folderOf(id), 'received.jsonl'), '');
     keepLines(id, (line) => line === '' || /"(intent|part|sent)"/.test(line));
     const says = 'was stopped before any lead arrived. It may have been charged';
-    expect(await into()).toMatchObject(ending(0, `the search ${id} (`, says));
+    expect(await into()).toMatchObject(ending(0, `The search ${id} (`, says));
     expect(at.read('leads.jsonl')).toBe(lines(...rest));
   });
 

@@ -54,6 +54,7 @@ async function serveTask(options: Parameters<typeof startTaskServer>[0]): Promis
 }
 
 const search = (more = '') => at.leadpipe(`search company x ${more}`);
+const listed = (more = '') => search(`--list company ${more}`);
 const onlyNew = (more = '') => search(`--only-new ${more}`);
 const names = (text: string): string[] => text.match(/(?<="name":"Lead )[^"]*/g) ?? [];
 const asked = (): CreateTaskRequest[] =>
@@ -68,7 +69,7 @@ const listFile = (): string => {
 describe('a run that finds nothing new', () => {
   it('says how many leads the list has, and where they can be seen', async () => {
     await serve(leadsOf(0, 3));
-    await search('--limit 3');
+    await listed('--limit 3');
     const says =
       'No new leads: the service found none, or only leads that are already in your list "company" (3 leads). To see them: leadpipe history lists company';
     const left = '0 leads · 3 left out (delivered before)';
@@ -78,7 +79,7 @@ describe('a run that finds nothing new', () => {
     expect((await onlyNew('--limit 3')).stderr).toContain('(3 leads)');
     // Also where another run has delivered some of them again: the number is that of the list.
     await serve(leadsOf(0, 2), []);
-    await search('--limit 2');
+    await listed('--limit 2');
     expect((await onlyNew('--limit 2')).stderr).toContain('your list "company" (3 leads)');
     expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 3 }]);
   });
@@ -93,7 +94,7 @@ describe('a run that finds nothing new', () => {
   ])('puts the header alone in the place of yesterday’s %s', async (file, text) => {
     await serve(leadsOf(0, 3));
     const into = (name: string) => `--limit 3 --enrich-fields city -o ${name}`;
-    await search(into(file));
+    await listed(into(file));
     expect(at.read(file)).toContain('Lead 2');
     expect(await onlyNew(into(file))).toMatchObject(ending(0, `0 leads in ${file} · 3 left out`));
     expect(at.read(file)).toEqual(text);
@@ -137,7 +138,7 @@ describe('a namesake with another link', () => {
     const john = (link: string) => `{"name":"John Smith","links":${linksOf(link)}}`;
     const [one, other] = ['https://a.example', 'https://totally-other.example'].map(john);
     await serve([one as string], [other as string], [other as string]);
-    await search('--limit 1');
+    await listed('--limit 1');
     expect(await onlyNew('--limit 1 -f jsonl')).toMatchObject({ code: 0, stdout: `${other}\n` });
     expect(await onlyNew('--limit 1 -f jsonl')).toMatchObject({
       ...ending(0, '0 leads · 1 left out (delivered before)'),
@@ -223,9 +224,21 @@ describe('a daily job', () => {
 });
 
 describe('a list', () => {
-  it('is that of the entity type, or the one that is named; a run without --only-new counts as well', async () => {
-    await serve(leadsOf(0, 2), leadsOf(2, 4), leadsOf(0, 6));
+  it('has no leads of a search that was only looked at: they are not left out of the file that is begun later', async () => {
+    await serve(leadsOf(0, 3), leadsOf(0, 5), leadsOf(0, 6));
     await search();
+    await at.leadpipe('search company x -o looked.jsonl');
+    expect(await at.history('lists')).toEqual([]);
+    expect((await at.history('list')).map(({ list }) => list)).toEqual([null, null]);
+    expect((await onlyNew('-o law.jsonl --append')).code).toBe(0);
+    expect(at.read('law.jsonl')).toBe(linesOf(0, 6));
+    expect(asked()[2]?.dedup_service_leads).toBeUndefined();
+    expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 6, runs: 1 }]);
+  });
+
+  it('is that of the entity type, or the one that is named; a named run without --only-new counts as well', async () => {
+    await serve(leadsOf(0, 2), leadsOf(2, 4), leadsOf(0, 6));
+    await listed();
     await search('--list " mine "');
     expect(names((await onlyNew('-f jsonl')).stdout)).toEqual(['2', '3', '4', '5']);
     expect(asked().map((body) => body.dedup_service_leads)).toEqual([undefined, undefined, ['ls_1']]);
@@ -249,7 +262,7 @@ describe('a list', () => {
 
   it('--dedup options that are given by hand come first', async () => {
     await serve(leadsOf(0, 3), leadsOf(3, 4));
-    await search();
+    await listed();
     const ids = Array.from({ length: 100 }, (_, index) => `ls_given_${index}`);
     const byHand = `--dedup-service-leads ${ids} --dedup-custom-leads "lead 1"`;
     expect((await onlyNew(byHand)).code).toBe(0);
@@ -261,7 +274,7 @@ describe('a list', () => {
 
   it('names searches to the key and the address alone that made them', async () => {
     await serve(leadsOf(0, 1), leadsOf(1, 2), leadsOf(2, 3));
-    await search();
+    await listed();
     pointAt(server, 'another-key-0123456789');
     await onlyNew();
     expect(asked()[1]).toMatchObject({ dedup_custom_leads: ['Lead 0'] });
@@ -276,7 +289,7 @@ describe('a list', () => {
 
   it('of the local service is another one: its leads are fictional', async () => {
     await serve(leadsOf(0, 1));
-    await at.leadpipe('search company fintech --limit 2 --local');
+    await at.leadpipe('search company fintech --limit 2 --list company --local');
     await onlyNew();
     expect(asked()[0]?.dedup_custom_leads).toBeUndefined();
     expect(await at.history('lists')).toMatchObject([{ list: 'company' }, { list: 'company' }]);
@@ -284,7 +297,7 @@ describe('a list', () => {
 
   it('stays when the history is pruned', async () => {
     await serve(leadsOf(0, 2), leadsOf(0, 3));
-    await search();
+    await listed();
     const later = () => new Date(Date.now() + 40 * 86_400_000);
     await prune(
       keepingIn(at.state, later),
@@ -320,7 +333,7 @@ describe('a list', () => {
     // Ends as soon as anybody reads it.
     const writer = spawn('sh', ['-c', ': > "$0"', journal]);
     await serve(leadsOf(0, 2), leadsOf(2, 3));
-    expect(await search()).toMatchObject({ code: 0 });
+    expect(await listed()).toMatchObject({ code: 0 });
     expect(await onlyNew()).toMatchObject({ code: 0, stdout: linesOf(2, 3) });
     expect(writer.exitCode).toBeNull();
     writer.kill();
@@ -328,7 +341,7 @@ describe('a list', () => {
 
   it('--dry-run shows what would be left out, and counts nothing', async () => {
     await serve(leadsOf(0, 2));
-    await search();
+    await listed();
     const { stdout } = await onlyNew('--dry-run');
     expect(stdout).toContain('ls_1');
     expect(stdout).toContain('Lead 0');
@@ -338,14 +351,14 @@ describe('a list', () => {
 
   it('--exit-status is 7 when everything that came was delivered before', async () => {
     await serve(leadsOf(0, 2));
-    await search();
+    await listed();
     expect(await onlyNew('--exit-status')).toEqual(failing(7, 'no new leads were found'));
     expect((await onlyNew()).code).toBe(0);
   });
 
   it('a search that brings only what is known is left out by its ID the next time', async () => {
     await serve(leadsOf(0, 2));
-    for (const run of [search, onlyNew, onlyNew]) await run();
+    for (const run of [listed, onlyNew, onlyNew]) await run();
     expect(asked()[2]?.dedup_service_leads).toEqual(['ls_2', 'ls_1']);
   });
 
@@ -353,7 +366,7 @@ describe('a list', () => {
     await serve(leadsOf(0, 2));
     mkdirSync(at.state, { recursive: true });
     writeFileSync(lists(), '');
-    expect(await search()).toMatchObject(
+    expect(await listed()).toMatchObject(
       ending(74, "can't store the delivered leads in", 'Nothing was sent.', 'charged: no'),
     );
     expect(asked()).toEqual([]);
@@ -362,7 +375,7 @@ describe('a list', () => {
 
   it('that is damaged is said, and left as it is', async () => {
     await serve(leadsOf(0, 2));
-    await search();
+    await listed();
     const path = listFile();
     const text = readFileSync(path, 'utf8').replace('Lead 1', 'Lead 9');
     writeFileSync(path, text);
@@ -379,7 +392,7 @@ describe('a task', () => {
 
   it('drops by position: pages, positions and the end are the service’s', async () => {
     await serve([3, 4, 25, 44].map((nth) => `{"name":"lead ${nth}"}`));
-    await search();
+    await listed();
     const tasks = await serveTask({
       steps: [
         ['running', 20],
@@ -400,7 +413,7 @@ describe('a task', () => {
 
   it('that was left goes on by the same command, though the list is longer by now', async () => {
     await serve(['{"name":"lead 3"}'], ['{"name":"lead 3"}', '{"name":"lead 30"}']);
-    await search();
+    await listed();
     let isAway = true;
     const refused = errorAnswer('401 Unauthorized', 'authentication_error', 'no');
     const tasks = await serveTask({
@@ -411,7 +424,7 @@ describe('a task', () => {
       ending(4, '19 leads were written', '; 1 left out (delivered before)'),
     );
     pointAt(server);
-    await search();
+    await listed();
     pointAt(tasks);
     isAway = false;
     // Its own leads are no reason to leave them out.
@@ -434,7 +447,7 @@ describe('a search that is resumed', () => {
       if (!isSlow) socket.end(Buffer.concat([chunk(others.join('')), Buffer.from(lastChunk)]));
     });
     pointAt(server);
-    const child = at.start('search company x -f jsonl');
+    const child = at.start('search company x --list company -f jsonl');
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
     await once(child, 'close');
@@ -456,7 +469,7 @@ describe('a search that is resumed', () => {
       return framesOf(n, leads).slice(0, n === 101 ? 1 : undefined);
     });
     pointAt(server);
-    for (let day = 0; day <= 100; day++) await search();
+    for (let day = 0; day <= 100; day++) await listed();
     const cut = await onlyNew('--limit 50 -o leads.jsonl');
     const says = '9 leads arrived, and are in leads.jsonl.part; 11 left out (delivered before)';
     expect(cut).toMatchObject(ending(3, says, 'charged: yes'));

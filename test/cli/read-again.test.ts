@@ -11,7 +11,7 @@ const local = '--local --limit 2';
 beforeAll(async () => {
   at.write('people.csv', "objective;zip\r\nCTO of Nordlicht Pay;02139\r\n-x;'=1\r\n");
   at.write('leads.jsonl', '{"objective":"Nordlicht Pay","id":12345678901234567890,"more":[{"a":1.10}]}\n');
-  await at.leadpipe(`task run company fintech ${local} --poll-interval 0.05 -o task.jsonl`);
+  await at.leadpipe(`task run company fintech ${local} --list fintechs --poll-interval 0.05 -o task.jsonl`);
 });
 
 /** The records that a list reads from a file: each row of its output begins with them. */

@@ -48,7 +48,7 @@ describe('resume of a search', () => {
     };
     script.cuts = 0;
     script.last = first.slice(0, 1);
-    await search();
+    await search('--list company');
     script.cuts = 2;
     const { operation, ...cut } = await leadsIn('search company x --limit 9 -o leads.jsonl');
     expect(cut).toEqual({ code: 3, leads: 2 });

@@ -224,7 +224,7 @@ describe('resume of a task', () => {
       expect(await at.history()).toMatchObject([{ state: 'unknown', charged: 'maybe' }]);
       expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
       // That has ended: the same command is a new purchase, with a key of its own.
-      const lost = /^warning: op_\w+ \(.*\) sent the same request, and its answer was lost/m;
+      const lost = /^warning: The same request was sent by op_\w+ \(.*\), and its answer was lost/m;
       expect(await at.leadpipe(toFile)).toMatchObject(ending(0, lost, 'This is a new purchase'));
       expect((await at.leadpipe(toFile)).stderr).not.toContain('lost');
       expect(creations()).toHaveLength(before + 2);
@@ -310,7 +310,7 @@ describe('the same task run again, into the same file', () => {
     expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
     // The next run is a new purchase, and says so.
     const gone =
-      /^warning: the service no longer knows the task of op_\w+ \(.*\)\. It may have been charged/m;
+      /^warning: The service no longer knows the task of op_\w+ \(.*\)\. It may have been charged/m;
     expect(await at.leadpipe(toFile)).toMatchObject(ending(0, gone, 'This is a new purchase'));
     expect((await at.leadpipe(toFile)).stderr).not.toContain('no longer');
     expect(creations()).toHaveLength(3);

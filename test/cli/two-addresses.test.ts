@@ -24,7 +24,7 @@ it('the ID of a search is sent only to where the search was made; the names of i
   const one = await found('ls_one', '{"name":"A"}');
   const two = await found('ls_two', '{"name":"A"}', '{"name":"B"}');
   const at = createMachine(one.url);
-  expect((await at.leadpipe('search company x')).code).toBe(0);
+  expect((await at.leadpipe('search company x --list company')).code).toBe(0);
   moveTo(at, two);
   expect((await at.leadpipe('search company x --only-new -f jsonl')).stdout).toBe('{"name":"B"}\n');
   expect(posted(two)).toMatchObject([{ dedup_custom_leads: ['A'] }]);

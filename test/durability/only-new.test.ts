@@ -166,7 +166,7 @@ it('leads of a search that was killed before they were counted for their list ar
     const { limit } = JSON.parse(body);
     return searchFrames([all.slice(5 - limit, 5 - limit + 2), all.slice(7 - limit)]);
   });
-  const args = ['search', 'company', 'x', '--limit', '5', '-q', '-o', 'leads.jsonl'];
+  const args = ['search', 'company', 'x', '--list', 'ours', '--limit', '5', '-q', '-o', 'leads.jsonl'];
   /** The machine on which it was killed at this boundary, and how many leads it knows of then. */
   const killed = async (at: number) => {
     const machine = createMachine(cuts.url);

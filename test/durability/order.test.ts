@@ -31,12 +31,14 @@ interface Kind {
 const people = ['Ada', 'Bo', 'Cy'];
 const answers = /\w+@example\.com/g;
 const leads = /\w+\/\d+/g;
-const search = ['search', 'company', 'shops', '--limit', String(limit)];
+const search = ['search', 'company', 'shops', '--list', 'company', '--limit', String(limit)];
 const task = [
   'task',
   'run',
   'company',
   'shops',
+  '--list',
+  'company',
   '--limit',
   String(limit),
   '--num',

@@ -184,7 +184,7 @@ it('what goes through a pipe is bought anew, and names what it could go on with'
   expect(await leadpipe(args)).toMatchObject(
     ending(
       0,
-      /^You started this before and did not finish it \(\S+ \S+\)\. This run buys everything again\. To finish the old one instead: leadpipe resume op_/m,
+      /^You started a list from this file at \S+ \S+ and did not finish it: contact email list\.txt, \d answers?\. This run buys everything again, at a price that is not known\. To finish that one instead: leadpipe resume op_/m,
     ),
   );
 });

@@ -743,13 +743,40 @@ describe('a limit on credits', () => {
     const args = await limited(119);
     write('list.txt', many);
     expect(await contacts('--input', 'list.txt', ...args)).toMatchObject(
-      ending(5, 'this can cost 120 credits'),
+      ending(5, 'this can cost 120 credits', 'or buy what fits with --first 59.'),
     );
     expect(service.charged.size).toBe(0);
     // What was refused was never begun: nothing buys it later.
     const resumed = await leadpipe(['resume']);
     expect(resumed).toMatchObject({ code: 0, stderr: 'There is nothing to resume.\n' });
     expect(service.charged.size).toBe(0);
+  });
+
+  it('says in one line what of it is used, what the rest costs and what would fit, and that can be bought', async () => {
+    await leadpipe(['config', 'set', 'price.contact.email', '10']);
+    // Two rows ask for the same, and one can't be sent.
+    write('list.csv', `objective\np0\np1\np0\n${'x'.repeat(5000)}\np2\np3\np4\np5\np6\n`);
+    const limit = ['--max-credits', '60'];
+    const args = ['--input', 'list.csv', ...limit, '--concurrency', '1', '-o', 'out.jsonl'];
+    expect((await contacts(...args, '--first', '1')).code).toBe(0);
+    const [operation = ''] = readdirSync(operationsFolder());
+    for (const line of [
+      ['contact', 'email', ...args],
+      ['resume', operation, ...limit],
+    ]) {
+      const { code, stderr } = await leadpipe(line);
+      expect({ code, lines: stderr.split('\n').slice(0, 2) }).toEqual({
+        code: 5,
+        lines: [
+          'error: 10 of the limit of 60 credits are used, and the rest can cost 60; nothing was bought',
+          'To allow it: --max-credits 70, or buy what fits with --first 8.',
+        ],
+      });
+    }
+    expect(service.charged.size).toBe(1);
+    expect((await leadpipe(['resume', operation, ...limit, '--first', '8'])).code).toBe(3);
+    expect(paid()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
+    expect(await leadpipe(['resume', operation, ...limit])).toMatchObject(ending(5, '60 of the limit of 60'));
   });
 
   it('holds at every row of standard input, and a higher one goes on', async () => {

@@ -173,8 +173,8 @@ describe('only what is new', () => {
     const { service, env } = await startLedger({});
     const { ask } = await startAgent({ env });
     const fresh = { ...search, limit: 3, only_new: true };
-    const first = namesOf(await ask('search', { ...search, limit: 3 }));
-    const second = namesOf(await ask('search', fresh));
+    const first = namesOf(await ask('search', fresh));
+    const second = namesOf(await ask('search', { ...fresh, again: true }));
     expect(new Set([...first, ...second]).size).toBe(6);
     expect(service.spent()).toBe(6);
     const stored = await ask('search', fresh);

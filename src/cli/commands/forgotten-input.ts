@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
 import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
-import { confirm } from '../ask.ts';
+import { canAsk, confirm } from '../ask.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { isInput } from '../options/inputs.ts';
 
@@ -17,7 +17,7 @@ export async function checkNotForgotten(context: Context, argument: string, what
   if (isNamed && !(await hasTable(file))) return;
   const found = isNamed ? `${file} has a table in it` : `${argument} is a file`;
   const hint = `To look up each row of the file: --input ${shellWord(file)}`;
-  if (context.stdin.isTerminal && context.stderr.isTerminal) {
+  if (canAsk(context)) {
     const question = isNamed ? 'Send the whole file as one text?' : `Look up the text "${argument}" itself?`;
     if (await confirm(context, `${found}. ${question}`)) return;
   }

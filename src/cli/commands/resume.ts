@@ -5,7 +5,6 @@ import { type LeadpipeError, UsageError } from '../../errors.ts';
 import { isSameFile } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { findNamed } from '../../operations/earlier.ts';
-import type { OperationEvent, Resuming } from '../../operations/events.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { rowRequestOf } from '../../operations/kinds/row-request.ts';
@@ -13,16 +12,15 @@ import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
 import type { Order } from '../../operations/run.ts';
-import { countOf } from '../../operations/wording.ts';
-import { confirm } from '../ask.ts';
+import type { AskOptions } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { checkNotDropped, toName } from '../messages/earlier-runs.ts';
+import { checkNotDropped } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
-import { type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+import { firstOption, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
@@ -39,14 +37,10 @@ interface ResumeOptions
     RecordOptions,
     Pick<FollowOptions, 'pollInterval' | 'waitTimeout'>,
     Pick<PaidOptions, 'maxCredits'>,
-    Pick<RowsOptions, 'retryUnknown'> {
-  readonly yes?: true;
-}
+    Pick<RowsOptions, 'first' | 'retryUnknown'>,
+    AskOptions {}
 
-type Resumed = Pick<Shown, 'on' | 'earlier' | 'reader'>;
-
-/** The person does not want to buy the rest. */
-class Declined extends Error {}
+type Resumed = Pick<Shown, 'earlier' | 'reader'>;
 
 export const createCommand = defineCommand({
   name: 'resume',
@@ -63,6 +57,7 @@ export const createCommand = defineCommand({
     createMaxCreditsOption(
       'do not start if the rest could cost more than n credits; for a list, if all of it could',
     ),
+    firstOption,
     retryUnknownOption,
     ...waitingOptions,
   ],
@@ -88,16 +83,10 @@ async function runResume(context: Context, given: string | undefined, options: R
       : await readKnown(context, given, reader.journals);
   if (operation === undefined) return;
   checkNotDropped(operation);
-  const { say } = createNotes(context, options);
   // A search in doubt may have leads that its journal has not counted.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
-  try {
-    await resume(context, operation, options, reader);
-  } catch (error) {
-    if (!(error instanceof Declined)) throw error;
-    say('Nothing was bought.');
-  }
+  await resume(context, operation, options, reader);
 }
 
 /** The latest unfinished operation; undefined where there is none. Throws where one can't be read: it may be the one that is meant. */
@@ -174,10 +163,10 @@ async function resume(
   const facts = { is: 'resume_elsewhere', operationId } as const;
   const shown = (order: Order): Resumed => ({
     reader,
-    on: (event) => ask(context, given, event),
     earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
   });
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
     const buyer: Buyer = toBuyer(context, options, connection);
@@ -272,22 +261,4 @@ async function resumeList(
   const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
   const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
-}
-
-/** Asks on a terminal before the rest is bought. Throws Declined where the person does not want it. */
-async function ask(context: Context, { yes }: ResumeOptions, event: OperationEvent): Promise<void> {
-  if (event.is !== 'resuming' || yes || event.resuming.credits === 0) return;
-  if (!context.stdin.isTerminal || !context.stderr.isTerminal) return;
-  if (!(await confirm(context, toQuestion(event.resuming)))) throw new Declined();
-}
-
-/** Pure: what is unfinished, how far it is, and what the rest costs. */
-function toQuestion({ credits, operation, rest: left = 0, rows, stored }: Resuming): string {
-  const leads = stored === undefined ? '' : `, ${stored} of ${countOf(stored + left)}`;
-  const far = rows === undefined ? leads : `, ${rows.done} of ${countOf(rows.all, 'row')}`;
-  const rest =
-    credits === undefined
-      ? 'The price of the rest is not known. Buy it?'
-      : `Buy the rest, for at most ${countOf(credits, 'credit')}?`;
-  return `Unfinished: ${toName(operation)}${far}. ${rest}`;
 }

@@ -157,7 +157,7 @@ export function toNothingNew(
   leads: number,
   { name, size = 0 }: NonNullable<Listed['list']>,
 ): string | undefined {
-  if (leads > 0 || size === 0) return undefined;
+  if (leads > 0 || size === 0 || name === undefined) return undefined;
   return `No new leads: the service found none, or only leads that are already in your list "${name}" (${countOf(size)}). To see ${plural(size, 'it', 'them')}: leadpipe history lists ${shellWord(name)}`;
 }
 

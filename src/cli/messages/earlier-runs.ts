@@ -2,47 +2,94 @@ import { basename } from 'node:path';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import type { EarlierRuns, LeftBehind, Resuming } from '../../operations/events.ts';
-import { isTask, rowsOf } from '../../operations/kinds/kinds.ts';
+import type { EarlierRun, OperationEvent, Resuming } from '../../operations/events.ts';
+import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { readHistoryRecord, toCommandWords, toSubject } from '../../operations/report/history.ts';
 import { countOf } from '../../operations/wording.ts';
+import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
-/** Says what the user should know about earlier runs before something is bought. A run that is resumed says so elsewhere. */
-export function tellEarlier(context: Context, options: ReportOptions, runs: EarlierRuns): void {
-  const { say, warn } = createNotes(context, options);
-  const { same, left, recent } = runs;
-  if (left !== undefined) warn(toLeft(left, context));
-  if (same !== undefined) {
-    say(
-      `You started this before and did not finish it (${timeOf(context, same)}${toReceived(same)}). This run buys everything again. To finish the old one instead: leadpipe resume ${same.operationId}`,
-    );
-  } else if (recent !== undefined && context.stderr.isTerminal) {
-    const time = timeOf(context, recent);
-    const what =
-      rowsOf(recent.intent.command) === undefined
-        ? `You already bought this at ${time}. This run will be charged again.`
-        : `You already bought a list from this file at ${time}. Rows that were in it are charged again.`;
-    say(`${what} To print that one, for free: leadpipe history show ${recent.operationId}`);
+/** What is told of an earlier run: what it was, what buying it again means, and what is cheaper. */
+interface Told {
+  readonly was: string;
+  readonly means: string;
+  readonly cheaper?: string;
+}
+
+/** What is told of an earlier run whose order is about to be bought again. */
+async function toTold({ operation, why }: EarlierRun, context: Pick<Context, 'zone'>): Promise<Told> {
+  const { intent, operationId, progress } = operation;
+  const time = timeOf(context, operation);
+  const which = `${operationId} (${time})`;
+  // The rows of a list may be others by now.
+  const what = rowsOf(intent.command) === undefined ? 'this' : 'a list from this file';
+  const name = `${toName(operation)}${await toReceived(operation)}`;
+  const cost = intent.origin === 'local' ? '' : ' It may have been charged; check `leadpipe balance`.';
+  const means = 'This is a new purchase';
+  switch (why) {
+    case 'complete':
+      return {
+        was: `You already bought ${what} at ${time}: ${name}.`,
+        means: 'This run will be charged again',
+        cheaper:
+          kindOf(intent.command)?.keeps === 'nothing'
+            ? `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`
+            : `To print that one, for free: leadpipe history show ${operationId}`,
+      };
+    case 'unfinished':
+      return {
+        was: `You started ${what} at ${time} and did not finish it: ${name}.`,
+        means: 'This run buys everything again',
+        cheaper: `To finish that one instead: leadpipe resume ${operationId}`,
+      };
+    case 'lost':
+      return { was: `The same request was sent by ${which}, and its answer was lost.${cost}`, means };
+    case 'gone':
+      return { was: `The service no longer knows the task of ${which}.${cost}`, means };
+    case 'in_doubt':
+      return { was: `The search ${which} was stopped before any lead arrived.${cost}`, means };
+    default: {
+      const reason = why === 'not_kept' ? 'are no longer stored' : `can't be read: ${why.message}`;
+      return { was: `The leads of ${which} ${reason}.`, means: 'All of them are charged again' };
+    }
   }
 }
 
-function toLeft({ operation, why }: LeftBehind, context: Context): string {
-  const which = `${operation.operationId} (${timeOf(context, operation)})`;
-  const isFree = operation.intent.origin === 'local';
-  const cost = isFree ? '' : ' It may have been charged; check `leadpipe balance`.';
-  if (why === 'lost')
-    return `${which} sent the same request, and its answer was lost.${cost} This is a new purchase`;
-  if (why === 'gone')
-    return `the service no longer knows the task of ${which}.${cost} This is a new purchase`;
-  if (why === 'in_doubt') {
-    return `the search ${which} was stopped before any lead arrived.${cost} A new search starts now; it is a new purchase`;
-  }
-  const reason = why === 'not_kept' ? 'are no longer stored' : `can't be read: ${why.message}`;
-  return `the leads of ${which} ${reason}. A new search starts now${isFree ? '' : ', and all its leads are charged again'}`;
+/** Asks on a terminal before the same order is bought again, and tells it elsewhere. Throws Declined. */
+export async function confirmAgain(
+  context: Context,
+  options: ReportOptions & AskOptions,
+  { before, credits }: Extract<OperationEvent, { is: 'again' }>,
+): Promise<void> {
+  const { was, means, cheaper } = await toTold(before, context);
+  const { say, warn } = createNotes(context, options);
+  const tell = cheaper === undefined ? warn : say;
+  if (before.operation.intent.origin === 'local') return tell(was);
+  const price = toPrice(credits);
+  const question = `${was}${cheaper === undefined ? '' : ` ${cheaper}.`} Buy it again${price}?`;
+  const isAsked = await confirmPurchase(context, options, credits, question);
+  if (!isAsked) tell(`${was} ${means}${price}${cheaper === undefined ? '' : `. ${cheaper}`}`);
+}
+
+/** Asks on a terminal before the rest of an operation is bought. Throws Declined. */
+export async function confirmRest(
+  context: Context,
+  options: AskOptions,
+  { credits: known, operation, rest: left = 0, rows, stored }: Resuming,
+): Promise<void> {
+  const credits = known ?? null;
+  const leads = stored === undefined ? '' : `, ${stored} of ${countOf(stored + left)}`;
+  const far = rows === undefined ? leads : `, ${rows.done} of ${countOf(rows.all, 'row')}`;
+  const question = `Unfinished: ${toName(operation)}${far}. Buy the rest${toPrice(credits)}?`;
+  await confirmPurchase(context, options, credits, question);
+}
+
+/** Pure: the most that something costs, behind what it is. */
+function toPrice(credits: number | null): string {
+  return credits === null ? ', at a price that is not known' : `, for at most ${countOf(credits, 'credit')}`;
 }
 
 /** Pure: what is resumed, what is stored of it, and what the rest can cost. `isNamed`: the user has asked for this operation. */
@@ -77,9 +124,12 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
   return `${begins} ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
 }
 
-/** Pure: how many leads of a search or a task have arrived, where there are any. */
-function toReceived({ progress: { delivered } }: Operation): string {
-  return delivered === 0 ? '' : `, ${countOf(delivered)} so far`;
+/** How many leads, items or answers of a list have arrived, where there are any. */
+async function toReceived(operation: Operation): Promise<string> {
+  const { command } = operation.intent;
+  const { leads } = await readHistoryRecord(operation);
+  const unit = rowsOf(command) !== undefined ? 'answer' : command === 'extract' ? 'item' : 'lead';
+  return leads === null || leads === 0 ? '' : `, ${countOf(leads, unit)}`;
 }
 
 /** Pure: the command of a run with its subject: `contact email rows.csv`, `search company "dental clinics"`. */

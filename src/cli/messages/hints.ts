@@ -264,11 +264,20 @@ function toLines(
   return `${unit}${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
-/** How to ask for fewer, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
+/** How to ask for fewer leads or rows, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
 function toFewer(
-  { worst, left }: { readonly worst?: number | undefined; readonly left?: number | undefined },
+  {
+    first,
+    worst,
+    left,
+  }: {
+    readonly first?: number | undefined;
+    readonly worst?: number | undefined;
+    readonly left?: number | undefined;
+  },
   { args, has, isRest, options }: Ran,
 ): string {
+  if (first) return `, or buy what fits with --first ${first}`;
   if (isRest || !has('--limit') || args[0] === 'web2list' || left === 0) return '';
   const { default: defaultLimit } = has('--enrich-fields') ? limits.entityLimit : limits.extractLimit;
   const { limit = defaultLimit } = options;

@@ -44,7 +44,7 @@ const onlyMissingOption = withFacts(
   { common: true },
 );
 
-const firstOption = option(
+export const firstOption = option(
   '--first <n>',
   'buy only n rows; `leadpipe resume` buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),

@@ -30,6 +30,8 @@ export interface PaidOptions {
   /** Credits. */
   readonly maxCredits?: number;
   readonly dryRun?: true;
+  /** Buys without a question. */
+  readonly yes?: true;
   /** False: this machine stores the cost alone. */
   readonly history: boolean;
 }
@@ -75,6 +77,7 @@ const paidOptions = under(groups.buying, [
   ),
   createMaxCreditsOption('refuse if it could cost more than n credits'),
   withFacts(new Option('--dry-run', 'show what it would cost at most; buy nothing'), { common: true }),
+  new Option('--yes', 'buy again without a question; it is only asked on a terminal'),
   new Option(
     '--no-history',
     "store only the cost on this machine; the result can't be shown again or resumed",

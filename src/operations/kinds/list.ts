@@ -33,9 +33,10 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   const others = answers.filter(({ operationId }) => operationId !== operation?.operationId);
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
-  const isCounted = isLimited || operation !== undefined || order.isPreview === true;
-  const known = await countBefore(run, rows, others, isCounted);
-  const { rest, sent } = known;
+  // Who is about to be asked, or to see a preview, wants to know what all of it can cost.
+  const isToTell = (operation ?? run.before) !== undefined || order.isPreview === true;
+  const known = await countBefore(run, rows, others, isLimited || isToTell);
+  const { fits, rest, sent } = known;
   const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, run.reader);
   if (operation !== undefined && !run.mayStartOver && known.hasRow === false) throw toGone(operation);
   // What may have been sent can cost from now on, too: it is not known whether it was.
@@ -43,7 +44,7 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   const { clock, zone } = buyer.context;
   const isOfToday = operation && dayOf(new Date(operation.countedAt), zone) === dayOf(clock.now(), zone);
   const again = isOfToday === false ? known.inDoubt : 0;
-  const costs = { is: 'rows', each: rows.worst, sent, rest, again, limit } as const;
+  const costs = { is: 'rows', each: rows.worst, sent, rest, again, fits, limit } as const;
   return {
     costs,
     intent: { row_request: toRowRequestText(order.body as RowRequest) },
@@ -69,6 +70,8 @@ interface KnownBefore {
   readonly rest: number | undefined;
   /** Requests besides these that may have been sent and have no answer: they are sent again with their keys, and are counted already. */
   readonly inDoubt: number;
+  /** How many rows of the input the limit of the run covers, if not all: so many `--first` may ask for. */
+  readonly fits?: number | undefined;
   /** Undefined where they can't be counted. */
   readonly rows?: CountedRows;
   /** Whether the input has a row that the operation has sent; undefined where it has sent none. */
@@ -76,7 +79,7 @@ interface KnownBefore {
 }
 
 async function countBefore(
-  { operation, order: { isPreview = false }, warn }: Run,
+  { buyer: { spending }, operation, order: { isPreview = false }, warn }: Run,
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
@@ -91,11 +94,15 @@ async function countBefore(
     await openOthers(others, opened);
     const all = [own, ...opened];
     const counted = new Set<bigint>();
-    let [rest, inDoubt, flawed, kept] = [0, 0, 0, 0];
+    let [rest, inDoubt, flawed, kept, wanted] = [0, 0, 0, 0, 0];
+    const room =
+      spending === undefined ? Number.POSITIVE_INFINITY : spending.limit / rows.worst.credits - sent;
+    let fits: number | undefined;
     let first: CountedRows['first'];
     // After a preview, no one takes the rows.
     for await (const row of requestedRows(rows, isPreview ? rows.source.take() : rows.source.look())) {
       if (row.is === 'kept') kept++;
+      else if (row.is === 'sendable' || rows.isKept === undefined) wanted++;
       if (row.is === 'flawed' && flawed++ < maxNamed && isPreview) warn(row.flaw);
       if (row.is !== 'sendable' || counted.has(row.digest)) continue;
       counted.add(row.digest);
@@ -103,10 +110,10 @@ async function countBefore(
       if (known?.isFinal) continue;
       first ??= row.request;
       if (known?.isOwn && known.state === 'sent') inDoubt++;
-      else rest++;
+      else if (++rest > room) fits ??= rest === 1 ? 0 : wanted - 1;
     }
     const done = counted.size - rest - inDoubt;
-    return { sent, rest, inDoubt, rows: { done, all: counted.size, flawed, kept, first }, hasRow };
+    return { sent, rest, inDoubt, fits, rows: { done, all: counted.size, flawed, kept, first }, hasRow };
   } finally {
     await Promise.all([own, ...opened].map((one) => one?.close()));
   }

@@ -21,7 +21,8 @@ import {
 
 /** The list that a run belongs to, and what is left out of what arrives. */
 export interface RunOfList {
-  readonly name: string;
+  /** Undefined where its leads count for no list. */
+  readonly name?: string | undefined;
   /** What earlier runs have delivered, where that is left out. */
   readonly delivered: Known;
   /** How many leads the list has, if they are left out. */
@@ -35,7 +36,7 @@ export interface Listed {
   readonly list?: Pick<RunOfList, 'name' | 'size'> | undefined;
 }
 
-/** A search whose leads count for a list, and whether only leads that are new there are wanted. */
+/** A search, the list that its leads count for, and whether only leads that are new there are wanted. */
 interface Wanted<Body> {
   readonly body: Body;
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
@@ -51,12 +52,16 @@ export async function excludeKnown<
   Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
 >(
   buyer: Buyer,
-  { body, list: { name = body.entity_type, onlyNew = false } = {} }: Wanted<Body>,
+  { body, list: { name: given, onlyNew = false } = {} }: Wanted<Body>,
   reader: Reader,
   warn: Damaged,
   own: readonly Identity[] = [],
 ): Promise<{ readonly body: Body; readonly list: RunOfList; readonly intent: Partial<Intent> }> {
-  if (!onlyNew) return { body, list: { name, delivered: createKnown(own), own }, intent: { list: name } };
+  if (!onlyNew) {
+    const list = { name: given, delivered: createKnown(own), own };
+    return { body, list, intent: given === undefined ? {} : { list: given } };
+  }
+  const name = given ?? body.entity_type;
   const { withExclusions } = await import('./exclusions.ts');
   const lines = await readLines(buyer, name, warn);
   const { connection } = buyer;
@@ -145,8 +150,8 @@ export async function openFilter(
   own: Pick<Journal, 'operationId' | 'confirm'>,
 ): Promise<LeadFilter> {
   const { operationId } = own;
-  if (list === undefined || operationId === undefined) return createFilter(list?.delivered ?? nothingKnown);
-  const { name, delivered, own: stored = [] } = list;
+  const { name, delivered = nothingKnown, own: stored = [] } = list ?? {};
+  if (name === undefined || operationId === undefined) return createFilter(delivered);
   const { connection, context } = buyer;
   const { origin } = connection;
   const folder = folderOfList(context.directories.state, name, origin);

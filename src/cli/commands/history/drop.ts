@@ -7,7 +7,7 @@ import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
 import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
 import { countOf, plural } from '../../../operations/wording.ts';
-import { confirm } from '../../ask.ts';
+import { canAsk, confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
@@ -40,10 +40,7 @@ async function runHistoryDrop(context: Context, id: string, options: ReportOptio
   const subject = record.subject === null ? '' : `: ${record.subject}`;
   say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
   say(toLoss(record, operation.intent));
-  const { stderr, stdin } = context;
-  if (stdin.isTerminal && stderr.isTerminal && !(await confirm(context, 'Drop it?'))) {
-    return say('Nothing was changed.');
-  }
+  if (canAsk(context) && !(await confirm(context, 'Drop it?'))) return say('Nothing was changed.');
   await dropOperation(context, id);
   say('Dropped.');
 }

@@ -66,7 +66,7 @@ async function runHistoryLists(
   if (name === undefined) {
     const lists = (await readLists(directories.state, warn)).map((one) => zoned(one, 'last_run', zone));
     await printRecords(context, options, { shape: 'list', layout: listsLayout }, lists);
-    if (lists.length === 0) say('No search or task of this machine has delivered leads yet.');
+    if (lists.length === 0) say('No search or task with --only-new or --list has delivered leads yet.');
     return;
   }
   const leads = await readListedLeads(directories.state, name, warn);
