@@ -168,6 +168,30 @@ describe('many rows in a call', () => {
   });
 });
 
+describe('rows whose answers were lost', () => {
+  it.each([
+    [['lost', 'gone'], 'maybe', 2],
+    [['Ada', 'lost'], 'yes', 1],
+    [['Ada', 'refused'], 'yes', 1],
+    [['refused'], 'no', 1],
+  ])('of a call for %j: %s', async (rows, charged, failed) => {
+    const { env } = await serving((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(9)));
+      if (body.includes('Ada'))
+        return void socket.write(jsonAnswer(contactResult('email', 'Ada', 'a@b.example')));
+      if (body.includes('refused')) return void socket.write(errorAnswer('422 X', 'invalid', 'no'));
+      socket.destroy();
+    });
+    const { ask } = await startAgent({ env });
+    const result = await ask('contact', { contact_type: 'email', rows });
+    expect(result).toMatchObject({ charged, failed, complete: false });
+    const costs = result.rows.map(
+      (row: { charged?: string; error?: { charged: string } }) => row.charged ?? row.error?.charged,
+    );
+    expect(costs).toEqual(rows.map((row) => ({ Ada: 'yes', refused: 'no' })[row] ?? 'maybe'));
+  });
+});
+
 describe('only what is new', () => {
   it('is bought, and the same call gives the same leads again', async () => {
     const { service, env } = await startLedger({});
