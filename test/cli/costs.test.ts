@@ -3,7 +3,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
-import { cutting, jsonAnswer, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import {
+  cutting,
+  errorAnswer,
+  jsonAnswer,
+  searchFrames,
+  streamStart,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
@@ -144,6 +151,33 @@ describe('a bug of leadpipe behind a request that was sent', () => {
     const run = await there.leadpipe('search company x --limit 4 --json-errors', { context });
     expect({ code: run.code, ...JSON.parse(run.stderr).error }).toMatchObject({ code: 1, charged: 'yes' });
     expect(await there.history()).toMatchObject([{ state: 'partial', charged: 'yes', leads: 2 }]);
+  });
+});
+
+describe('whether a purchase was charged is the same in the history and the totals', () => {
+  const none = { success: false, answer: { answer: 'No result generated' } };
+  const text = wholeAnswer('200 OK', 'application/json', '<paid for>');
+  it.each<[string, string, string, 'no' | 'maybe' | 'yes' | null]>([
+    ['an answer', 'contact email a', jsonAnswer(contactResult('email', 'a', 'a@b.example')), 'yes'],
+    ['an answer that can not be read', 'contact email a', text, 'yes'],
+    [
+      'a contact that was not found',
+      'contact email a',
+      jsonAnswer(contactResult('email', 'a', null)),
+      'maybe',
+    ],
+    ['an answer without a result', 'research a', jsonAnswer(none), 'maybe'],
+    ['a creation that was lost', 'task create company x', '', 'maybe'],
+    ['a task that goes on', 'task create company x', jsonAnswer({ leads_search_id: 'ls_1' }), null],
+    ['a search that was lost', 'search company x', '', 'maybe'],
+    ['a refusal', 'contact email a', errorAnswer('422 X', 'invalid', 'no'), 'no'],
+  ])('%s', async (_, line, answer, charged) => {
+    const there = await machineWith(answer);
+    await there.leadpipe(line);
+    expect(await there.history()).toMatchObject([{ charged }]);
+    expect(await there.history('totals')).toMatchObject([
+      { charged: Number(charged === 'yes'), maybe_charged: Number(charged === 'maybe' || charged === null) },
+    ]);
   });
 });
 
