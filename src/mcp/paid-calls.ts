@@ -169,7 +169,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   function begin(call: ToolCall, asker: Caller | undefined): Run {
     const { clock, directories, ids, pid, random, zone } = context;
     const stop = new AbortController();
-    if (isClosed) stop.abort('interrupted');
+    if (isClosed || context.signal.aborted) stop.abort('interrupted');
     const listeners = new Set<Report>();
     const report: Report = (message, leads) => {
       for (const one of listeners) one(message, leads);

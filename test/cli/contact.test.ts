@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { runAnswered } from '../helpers/answered.ts';
+import { jsonAnswer } from '../helpers/fault-server.ts';
 import { fileOf } from '../helpers/local-service.ts';
+import { machineWith } from '../helpers/machine.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 describe('contact', () => {
   function toBody(result: string): string {
@@ -48,6 +51,14 @@ describe('contact', () => {
       });
     },
   );
+
+  it('may be charged, in the history and for a day, where it was not found', async () => {
+    const at = await machineWith(jsonAnswer(toBody(missing[0] ?? '')));
+    writeSettings(at.env, { 'price.contact.email': 3, max_credits_per_day: 5 });
+    expect((await at.leadpipe('contact email x')).code).toBe(0);
+    expect(await at.history()).toMatchObject([{ state: 'complete', charged: 'maybe', credits_at_most: 3 }]);
+    expect((await at.leadpipe('contact email y')).code).toBe(5);
+  });
 
   it.each([
     [found[0], 'email      a@b.example\nreference  https://b.example\nobjective  x\n'],

@@ -1,8 +1,16 @@
+import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
-import { cutting, jsonAnswer } from '../helpers/fault-server.ts';
+import {
+  cutting,
+  errorAnswer,
+  jsonAnswer,
+  searchFrames,
+  streamStart,
+  wholeAnswer,
+} from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
@@ -98,6 +106,78 @@ describe('an error of a paid command where nothing was sent', () => {
     expect(JSON.parse(stderr).error.hint).toMatch(
       /^With an account, run: leadpipe auth login; in a script, set: .*[^ ]$/,
     );
+  });
+});
+
+describe('a bug of leadpipe behind a request that was sent', () => {
+  const price = { 'price.contact.email': 3, max_credits_per_day: 100 };
+  // The first answer is lost, and then something fails that never should.
+  const broken = { random: () => JSON.parse('no number') };
+
+  it.each([
+    ['a look-up', 'contact email a', 3],
+    ['a search', 'search company x --limit 4', 4],
+    ['a task', 'task run company x --limit 5', 5],
+    ['a row of a list', 'contact email --input none.csv', 3],
+  ])('may be charged, and counts: %s', async (_, line, credits) => {
+    const there = await machineWith((socket) => void socket.destroy());
+    writeSettings(there.env, price);
+    there.write('none.csv', 'objective\na\n');
+    const run = await there.leadpipe(`${line} --json-errors --summary s.json`, { context: broken });
+    expect({ code: run.code, sent: there.requests.length }).toEqual({ code: 1, sent: 1 });
+    expect(JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '').error).toMatchObject({
+      type: 'bug',
+      charged: 'maybe',
+    });
+    expect(JSON.parse(there.read('s.json'))).toMatchObject({ charged: 'maybe', credits_at_most: credits });
+    expect(await there.history()).toMatchObject([
+      { state: 'unknown', charged: 'maybe', credits_at_most: credits },
+    ]);
+    const left = `${100 - credits} are left`;
+    expect((await there.leadpipe('search company y --limit 100 --dry-run')).stderr).toContain(left);
+  });
+
+  it('is told as charged where leads of a search had arrived', async () => {
+    const there = await machineWith((socket) => {
+      const [first = '', second = ''] = searchFrames([['{"name":"A"}'], ['{"name":"B"}']]);
+      socket.write(streamStart([first, second]));
+    });
+    const stream = new Writable({
+      write: () => {
+        throw new TypeError('no stream');
+      },
+    });
+    const context = { stdout: { stream, isTerminal: false, columns: undefined } };
+    const run = await there.leadpipe('search company x --limit 4 --json-errors', { context });
+    expect({ code: run.code, ...JSON.parse(run.stderr).error }).toMatchObject({ code: 1, charged: 'yes' });
+    expect(await there.history()).toMatchObject([{ state: 'partial', charged: 'yes', leads: 2 }]);
+  });
+});
+
+describe('whether a purchase was charged is the same in the history and the totals', () => {
+  const none = { success: false, answer: { answer: 'No result generated' } };
+  const text = wholeAnswer('200 OK', 'application/json', '<paid for>');
+  it.each<[string, string, string, 'no' | 'maybe' | 'yes' | null]>([
+    ['an answer', 'contact email a', jsonAnswer(contactResult('email', 'a', 'a@b.example')), 'yes'],
+    ['an answer that can not be read', 'contact email a', text, 'yes'],
+    [
+      'a contact that was not found',
+      'contact email a',
+      jsonAnswer(contactResult('email', 'a', null)),
+      'maybe',
+    ],
+    ['an answer without a result', 'research a', jsonAnswer(none), 'maybe'],
+    ['a creation that was lost', 'task create company x', '', 'maybe'],
+    ['a task that goes on', 'task create company x', jsonAnswer({ leads_search_id: 'ls_1' }), null],
+    ['a search that was lost', 'search company x', '', 'maybe'],
+    ['a refusal', 'contact email a', errorAnswer('422 X', 'invalid', 'no'), 'no'],
+  ])('%s', async (_, line, answer, charged) => {
+    const there = await machineWith(answer);
+    await there.leadpipe(line);
+    expect(await there.history()).toMatchObject([{ charged }]);
+    expect(await there.history('totals')).toMatchObject([
+      { charged: Number(charged === 'yes'), maybe_charged: Number(charged === 'maybe' || charged === null) },
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult } from '../helpers/bodies.ts';
@@ -183,7 +183,8 @@ it('refuses a preview of what it would refuse', async () => {
 
 describe('counts nothing', () => {
   it('of a purchase that was refused, by the service or before', async () => {
-    for (const _ of [1, 2, 3]) expect((await at.leadpipe('contact email nobody -q')).code).toBe(2);
+    for (const more of ['', ' --no-history', ''])
+      expect((await at.leadpipe(`contact email nobody -q${more}`)).code).toBe(2);
     expect((await at.leadpipe('contact email a -q --max-credits 1')).code).toBe(5);
     at.write('some.txt', 'a\nnobody\nb\n');
     expect((await at.leadpipe('contact email --input some.txt -q')).code).toBe(3);
@@ -217,6 +218,72 @@ describe('counts nothing', () => {
     const left = (100 - Number(credits_at_most)) / 2;
     await bought(`${list(left)} --dry-run`);
     await refused(`${list(left + 1)} --dry-run`);
+  });
+});
+
+describe('what is sent again with its key', () => {
+  const again = 'contact email lost --idempotency-key k';
+  const clock = { ...machineClock, now: () => new Date(Date.now() + 86_400_000) };
+
+  it('is counted already on the day on which it was sent, and counts on another one', async () => {
+    service = await startRowService({ lost: new Set(['lost']) });
+    at = createMachine(service.url);
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 2 });
+    const sent = async (line: string, context = {}) => {
+      const before = service.requests();
+      const { code } = await at.leadpipe(line, { context });
+      return { code, sent: service.requests() - before };
+    };
+    // Its first attempt was charged, and the second one is told so.
+    expect(await sent(again)).toEqual({ code: 8, sent: 2 });
+    expect(await sent('contact email other')).toEqual({ code: 5, sent: 0 });
+    expect(await sent(`${again} --dry-run`)).toEqual({ code: 0, sent: 0 });
+    expect(await sent(again)).toEqual({ code: 8, sent: 1 });
+    writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 1 });
+    expect(await sent(`${again} --dry-run`, { clock })).toEqual({ code: 5, sent: 0 });
+    expect(await sent(again, { clock })).toEqual({ code: 5, sent: 0 });
+  });
+});
+
+it('holds where nothing can be written down, with --no-history too', async () => {
+  at.write('file', '');
+  const env = { LEADPIPE_STATE_DIR: at.pathOf('file/state') };
+  const line = 'contact email a --no-history';
+  expect(await at.leadpipe(line, { env })).toMatchObject(ending(74, 'Nothing was sent', 'charged: no'));
+  expect(service.requests()).toBe(0);
+  await bought('config unset max_credits_per_day');
+  expect(await at.leadpipe(line, { env })).toMatchObject({ code: 0 });
+});
+
+describe('a purchase that it refuses', () => {
+  it.each([
+    'search company x --limit 11 -o x.csv',
+    'contact phone a',
+    'task run company x --limit 11 -o x.csv',
+  ])('leaves nothing: %s', async (line) => {
+    await bought('config set price.contact.phone 11');
+    await refused(line);
+    expect(await at.history()).toEqual([]);
+    expect((await at.leadpipe('resume')).stderr).toContain('There is nothing to resume.');
+    expect(at.files()).toEqual([]);
+    expect(readdirSync(join(at.state, 'operations'))).toEqual([]);
+  });
+
+  it('is the rest of a search, which stays as it was', async () => {
+    const there = await machineWith(cutting);
+    const line = 'search company x --limit 8 -o x.csv';
+    expect((await there.leadpipe(line)).code).toBe(3);
+    const before = await there.history();
+    writeSettings(there.env, { max_credits_per_day: 10 });
+    const sent = there.requests.length;
+    expect((await there.leadpipe(line)).code).toBe(5);
+    expect((await there.leadpipe('resume')).code).toBe(5);
+    expect(await there.history()).toEqual(before);
+    expect(there.requests.length).toBe(sent);
+    writeSettings(there.env, { max_credits_per_day: 14 });
+    expect((await there.leadpipe('resume')).stderr).toMatch(
+      /^Resuming op_.* 2 leads stored\. Buying up to 6 more/,
+    );
   });
 });
 

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { ending, failing } from '../helpers/ending.ts';
 import { cutting, searchFrames, wholeStream } from '../helpers/fault-server.ts';
-import { machineWith } from '../helpers/machine.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
+import { createGate, startRowService } from '../helpers/row-service.ts';
+import { until } from '../helpers/run.ts';
+import { writeSettings } from '../helpers/settings.ts';
 import { type Step, startTaskServer } from '../helpers/task-server.ts';
 
 /** What was left before its end, and nobody wants. */
@@ -59,6 +63,26 @@ describe('history drop', () => {
     expect((await at.leadpipe('resume')).stderr).toContain('There is nothing to resume.');
     expect((await at.leadpipe(run)).stderr).not.toContain('Resuming');
     expect(at.count('create')).toBe(2);
+  });
+
+  it.each(['SIGKILL', 'SIGINT'] as const)('keeps what a list has cost (%s)', async (signal) => {
+    const { gate, open } = createGate('Cy');
+    const service = await startRowService({ gate });
+    const at = createMachine(service.url);
+    writeSettings(at.env, { 'price.contact.email': 3, max_credits_per_day: 20 });
+    at.write('rows.txt', 'Ada\nBo\nCy\n');
+    const child = at.start('contact email --input rows.txt -o out.csv --concurrency 1');
+    await until(() => service.requests() === 3);
+    child.kill(signal);
+    if (signal === 'SIGINT') open();
+    await once(child, 'close');
+    const [left] = await at.history();
+    const leads = signal === 'SIGINT' ? 3 : 2;
+    expect(left).toMatchObject({ state: 'interrupted', charged: 'yes', leads, credits_at_most: 9 });
+    expect((await at.leadpipe(`history drop ${left?.operation_id}`)).code).toBe(0);
+    expect(await at.history()).toEqual([{ ...left, state: 'dropped' }]);
+    expect((await at.leadpipe('search company x --limit 12 --dry-run')).stderr).toContain('11 are left');
+    open();
   });
 
   it('leaves alone what is complete, or unknown', async () => {

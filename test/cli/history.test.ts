@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -420,6 +421,21 @@ describe('retention', () => {
     expect([pruned.length > 0, taken.length > 0]).toEqual([true, true]);
     expect([...pruned, ...taken].sort()).toEqual(ids.sort());
     for (const id of taken) expect(readdirSync(join(state, 'operations', id))).toHaveLength(5);
+  });
+
+  it('leaves the others in the order in which they were written down', async () => {
+    const at = createMachine();
+    for (const days of [40, 2, 5, 1, 3]) await kept(at.state, days);
+    const context = keepingIn(at.state, () => now);
+    const names = async () => (await at.history()).map(({ operation_id }) => operation_id);
+    const written = ['op_2', 'op_5', 'op_1', 'op_3'];
+    expect(await names()).toEqual(['op_40', ...written]);
+    await prune(context, new Set(), unexpected, async () => {});
+    expect(await names()).toEqual(written);
+    await kept(at.state, 4);
+    // And so they are where the index has to be made again.
+    rmSync(join(at.state, 'index'), { recursive: true });
+    expect(await names()).toEqual([...written, 'op_4']);
   });
 
   it('by itself once a day', async () => {

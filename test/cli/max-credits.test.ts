@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { answerKindRows } from '../helpers/answer-kinds.ts';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { ending, silently } from '../helpers/ending.ts';
-import { type Answer, errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import {
+  type Answer,
+  cutting,
+  errorAnswer,
+  jsonAnswer,
+  searchFrames,
+  wholeStream,
+} from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { writeSettings } from '../helpers/settings.ts';
@@ -267,6 +274,102 @@ describe('--dry-run', () => {
     const at = await machineWith(answering);
     const { stderr } = await at.leadpipe('research x --dry-run', { stderrIsTerminal: true });
     expect(stderr.replace(/\s+/g, ' ')).toContain('leadpipe config set price.research <credits>');
+  });
+});
+
+describe('what a refusal advises is not refused again', () => {
+  const items = jsonAnswer({ success: true, data: [{ id: 1 }] });
+  const leads = wholeStream(searchFrames([['{"name":"A"}']]));
+  const service = (available: number): Answer => {
+    return (socket, { path }) => {
+      if (path.endsWith('balance')) return void socket.end(jsonAnswer(creditBalance(available)));
+      if (path.endsWith('extract')) return void socket.end(items);
+      socket.end(path.endsWith('contact-search') ? contact : leads);
+    };
+  };
+  const fields = '--enrich-fields a';
+  const list = 'contact email --input rows.csv -o out.csv';
+
+  it.each<[line: string, limit: string, settings: object, advised: string[], available?: number]>([
+    ['search company x --limit 50', '--max-credits 7', {}, ['--max-credits 50', '--limit 7']],
+    ['search company x', '--max-credits 7', {}, ['--max-credits 100', '--limit 7']],
+    [
+      `search company x --limit 50 ${fields}`,
+      '--max-credits 7',
+      { 'price.search': 3 },
+      ['--max-credits 150', '--limit 2'],
+    ],
+    [
+      'extract x_followers y',
+      '--max-credits 7',
+      { 'price.extract': 0.4 },
+      ['--max-credits 40', '--limit 17'],
+    ],
+    [
+      'extract x_followers y --limit 9',
+      '--max-credits 2',
+      { 'price.extract': 0.4 },
+      ['--max-credits 4', '--limit 5'],
+    ],
+    // It has no limit that could be lowered, nor has one look-up, or what not even one lead fits into.
+    [
+      'extract web2list https://a.example --instruction y',
+      '--max-credits 7',
+      { 'price.extract': 1 },
+      ['--max-credits 100'],
+    ],
+    ['contact email x', '--max-credits 4', { 'price.contact.email': 5 }, ['--max-credits 5']],
+    [`search company x --limit 9 ${fields}`, '--max-credits 2', { 'price.search': 3 }, ['--max-credits 27']],
+    ['search company x --limit 9', '--max-credits 0', {}, ['--max-credits 9']],
+    // Rows that were bought before count for the limit, too.
+    [list, '--max-credits 12', { 'price.contact.email': 5 }, ['--max-credits 15']],
+    ['search company x --limit 50', '', { max_credits: 7 }, ['config set max_credits', '--limit 7']],
+    [
+      'search company x --limit 50',
+      '',
+      { max_credits_per_day: 7 },
+      ['config set max_credits_per_day', '--limit 7'],
+    ],
+    ['search company x --limit 50', '--max-credits 50', {}, ['--limit 7'], 7],
+    ['search company x --limit 50', '--max-credits 50', {}, [], 0],
+  ])('%s %s with %j', async (line, limit, settings, advised, available = 1000) => {
+    const at = priced(await machineWith(service(available)), settings);
+    at.write('rows.csv', 'objective\na\nb\nc\n');
+    if (line === list) expect((await at.leadpipe(`${list} --first 1`)).code).toBe(0);
+    const { code, stderr } = await at.leadpipe(`${line} ${limit}`);
+    const advices = /--max-credits [\d.]*\d|--limit \d+|config set max_\w+/g;
+    expect({ code, advised: stderr.match(advices) ?? [] }).toEqual({ code: 5, advised });
+    const bought = async (one: string) => {
+      const number = Number(one.split(' ').at(-1));
+      const given = one.startsWith('--max') ? line : `${line} ${limit}`;
+      const option = one.split(' ')[0] ?? '';
+      const words = given.includes(`${option} `)
+        ? given.replace(RegExp(`${option} \\S+`), one)
+        : `${given} ${one}`;
+      if (Number.isNaN(number)) writeSettings(at.env, { ...settings, [one.split(' ').at(-1) ?? '']: 100 });
+      return (await at.leadpipe(number ? words : line)).code;
+    };
+    // What is one less, or one more, would be refused.
+    const beyond = advised.find((one) => one.startsWith('--limit'));
+    if (beyond) expect(await bought(beyond.replace(/\d+$/, (most) => String(Number(most) + 1)))).toBe(5);
+    for (const one of advised.toReversed())
+      expect({ one, code: await bought(one) }).toEqual({ one, code: 0 });
+  });
+
+  it('for the rest of a search, of which no fewer can be asked for', async () => {
+    const at = await machineWith((socket, request) =>
+      request.path.endsWith('balance') ? service(1000)(socket, request) : cutting(socket, request),
+    );
+    const line = 'search company x --limit 8 -o x.csv';
+    expect((await at.leadpipe(line)).code).toBe(3);
+    for (const again of [line, 'resume']) {
+      const { code, stderr } = await at.leadpipe(`${again} --max-credits 5`);
+      expect({ code, advised: stderr.match(/--(?:max-credits|limit) \d+/g) }).toEqual({
+        code: 5,
+        advised: ['--max-credits 6'],
+      });
+    }
+    expect((await at.leadpipe('resume --max-credits 6')).stderr).toContain('Buying up to 6 more');
   });
 });
 

@@ -236,6 +236,8 @@ describe('a search that was killed', () => {
     const says = 'was stopped before any lead arrived. It may have been charged';
     expect(await into()).toMatchObject(ending(0, `The search ${id} (`, says));
     expect(at.read('leads.jsonl')).toBe(lines(...rest));
+    // That one is complete: what was left before it is not thought of again.
+    expect((await into()).stderr).not.toContain(id);
   });
 
   it('is what resume takes, and says', async () => {

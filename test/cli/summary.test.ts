@@ -122,6 +122,17 @@ describe('a run that ends by itself', () => {
       { state: 'interrupted', exit: 5, rows: 1, credits_at_most: 3, charged: 'yes', resume: null },
       price,
     ],
+    [
+      'a list of which an answer was lost: only --retry-unknown buys it again',
+      'contact email --input lost.txt -o out.csv',
+      { state: 'partial', exit: 3, rows: 1, rows_failed: 1, charged: 'maybe', resume: null },
+      price,
+    ],
+    [
+      'a search that is refused',
+      'search company refused -o x.csv',
+      { ...free, state: 'failed', exit: 2, resume: null, operation_id: expect.stringMatching(/^op_/) },
+    ],
     ['the balance', 'balance', { ...nothing, command: 'balance', state: 'complete', exit: 0 }],
     [
       'the balance that is too low',
@@ -165,6 +176,7 @@ describe('a run that ends by itself', () => {
     writeSettings(machine.env, settings);
     machine.write('two.txt', 'a\nb\n');
     machine.write('three.txt', 'a\nb\nrefused\n');
+    machine.write('lost.txt', 'lost\n');
     machine.write(file, 'of yesterday');
     const { name: _name, ...wanted } = expected as { name?: string };
     const { code } = await machine.leadpipe([...wordsOf(line), '--summary', file], { stdin: 'a\nb\n' });
@@ -172,6 +184,14 @@ describe('a run that ends by itself', () => {
     expect(summary).toMatchObject(wanted);
     expect(summary.exit).toBe(code);
     expect(summary.error === null).toBe(code === 0);
+    // What it says to run goes on with it.
+    if (summary.resume !== null) {
+      const again = await machine.leadpipe(`${summary.resume.replace('leadpipe ', '')} --wait-timeout 0.01`);
+      expect({ code: again.code, stderr: again.stderr }).toEqual({
+        code: expect.toSatisfy((one: number) => one !== 2 && one !== 6),
+        stderr: expect.toSay(/^Resuming op_/m),
+      });
+    }
   });
 
   it('a search that is cut, and its rest', async () => {

@@ -215,6 +215,24 @@ describe('task run', () => {
     expect(await task.leadpipe(`${taskRun} --wait-timeout 0.2`)).toMatchObject(ending(75, says));
   });
 
+  it.each(['interrupted', 'reader_closed'] as const)(
+    'that is left before its first lead (%s) may be charged: it goes on at the service',
+    async (reason) => {
+      const stop = new AbortController();
+      const task = await answering(() => stop.abort(reason));
+      const context = { signal: stop.signal };
+      const { stderr } = await task.leadpipe(`${taskRun} --limit 5 --json-errors --summary s.json`, {
+        context,
+      });
+      if (reason === 'interrupted')
+        expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.charged).toBe('maybe');
+      expect(JSON.parse(task.read('s.json'))).toMatchObject({ charged: 'maybe', credits_at_most: 5 });
+      // Nothing but the service knows what a task costs that it still works on.
+      const charged = reason === 'interrupted' ? null : 'maybe';
+      expect(await task.history()).toMatchObject([{ charged, credits_at_most: 5 }]);
+    },
+  );
+
   it('sends what it was told, once, and --dry-run buys nothing', async () => {
     const task = await startTaskServer({ steps: [['done', 0]] });
     const line =

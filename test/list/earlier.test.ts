@@ -112,6 +112,23 @@ describe('resume of a list', () => {
   });
 });
 
+it('of several lists of one file the last one is gone on with, of those that have sent rows of it', async () => {
+  const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one];
+  for (const from of [0, 20]) {
+    write('list.txt', lines(people(from, from + 10)));
+    await stopped(args, 2, 'SIGINT');
+  }
+  const [first = '', second = ''] = operations();
+  const all = [...people(0, 2), ...people(20, 22)];
+  write('list.txt', lines(all));
+  const { code, stderr } = await leadpipe(args);
+  expect({ code, stderr }).toMatchObject(ending(0, RegExp(`^Resuming ${second} `, 'm')));
+  expect(stderr).not.toContain(first);
+  // What the first one has bought is its own.
+  expect(paid().filter((name) => all.includes(name))).toEqual([...people(0, 2), ...all].sort());
+  expect(read('out.csv')).toBe(csvOf(all));
+});
+
 describe('a list that adds rows to a file, stopped and run again', () => {
   const all = people(0, 12);
   const args = ['contact', 'email', '--input', '-', '-o', 'out.csv', '--append', ...one];

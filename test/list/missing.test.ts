@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerKinds, toOwners } from '../helpers/answer-kinds.ts';
-import { recordsIn } from '../helpers/fake-context.ts';
-import { contacts, cwd, ending, leadpipe, paid, read, serve, service, write } from '../helpers/lists.ts';
+import { historyOf, recordsIn } from '../helpers/fake-context.ts';
+import { contacts, cwd, ending, env, leadpipe, paid, read, serve, service, write } from '../helpers/lists.ts';
 import { makeWorkbook } from '../helpers/workbooks.ts';
 
 /** The commands whose answer becomes a part of its row. */
@@ -52,7 +52,11 @@ describe('--only-missing', () => {
     expect(dry.stderr).toContain(`${sent.length} row${sent.length === 1 ? '' : 's'} would be sent`);
     const { code, stderr } = await leadpipe([...args, '-o', 'out.csv']);
     expect({ code, paid: paid() }).toEqual({ code: 0, paid: sent });
-    expect(stderr).toContain(`${lines.length - 1 - sent.length} row`);
+    const left = lines.length - 1 - sent.length;
+    expect(stderr).toContain(`${left} row${left === 1 ? ' left as it was' : 's left as they were'}`);
+    // What is passed on was not bought.
+    expect(stderr).toMatch(RegExp(`out\\.csv: ${sent.length} (?:emails? found|answers?) · `));
+    expect((await historyOf(env)).records.at(-1)).toMatchObject({ leads: sent.length });
     expect(onDisk('out.csv')).toEqual(lines);
     // Nothing is missing any more, but what only lacks a field.
     expect((await leadpipe([...words, '--input', 'out.csv', '--only-missing', '--dry-run'])).stderr).toMatch(

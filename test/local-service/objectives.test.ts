@@ -163,23 +163,6 @@ it.each(rowsOf(most))('where nothing has all of it, %s: %s', async (type, object
 });
 
 describe('scores', () => {
-  const numbersOf = (leads: readonly Found[]) => leads.map(({ score }) => Number(score.score));
-
-  it.each<[EntityType, string]>([
-    ['company', 'seed-stage fintech in Berlin'],
-    ['company', 'dental clinics in Vienna'],
-    ['person', 'female founders in Lisbon'],
-    ['instagram_creator', 'vegan recipes'],
-    ['shopify_store', 'running shoes'],
-    ['wechat', 'skincare'],
-  ])('of %s: %s are spread, the best first', async (type, objective) => {
-    const scores = numbersOf(await find(type, objective));
-    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-    expect(Math.max(...scores)).toBeLessThan(1);
-    expect(Math.max(...scores) - Math.min(...scores)).toBeGreaterThan(0.1);
-    expect(new Set(scores).size).toBeGreaterThan(Math.min(4, scores.length / 2));
-  });
-
   it('are lower for what is missing than for what is there, and a place weighs less than a kind', async () => {
     const leads = await find('company', 'law firms in London');
     const kinds = leads.map(({ facts }) => facts.industry === 'law firm');

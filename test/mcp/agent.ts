@@ -28,7 +28,7 @@ interface AgentOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What the person answers; a client that can't ask when it is not given. */
-  readonly answer?: (question: string) => 'accept' | 'decline';
+  readonly answer?: (question: string) => 'accept' | 'decline' | 'cancel';
   /** In what ways it can ask. */
   readonly elicitation?: Record<string, Record<string, never>>;
 }

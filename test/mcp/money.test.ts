@@ -1,7 +1,10 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { faultyWith } from '../durability/faulty-run.ts';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
-import { bareEnvironment, run } from '../helpers/run.ts';
+import { bareEnvironment, run, temporaryFolder } from '../helpers/run.ts';
 import { withSettings } from '../helpers/settings.ts';
 import { type Agent, serving, startAgent, startLedger } from './agent.ts';
 
@@ -24,7 +27,7 @@ const namesOf = ({ leads }: { leads: { name: string }[] }): string[] => leads.ma
 describe('an agent that repeats, cancels, loses and dies', () => {
   it('buys everything once', async () => {
     const lost = { operation: 'contactSearch', fault: 'lost_response', count: 1 };
-    const { service, env } = await startLedger({ batch_size: 2, batch_pause_ms: 60 }, [lost]);
+    const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 60 }, [lost]);
     let agent = await startAgent({ env });
 
     // The same call ten times, and one of them cancelled in the middle: the others wait on for the one purchase.
@@ -77,14 +80,28 @@ describe('an agent that repeats, cancels, loses and dies', () => {
     const ledger = await service.close();
     expect(new Set(keys).size).toBe(5);
     expect(keys.filter((key) => !ledger.has(key))).toEqual([]);
-    // Two contacts, five searches: what was sent to a client that had gone is charged too, a batch of it.
+    // Two contacts, five searches: what was sent to a client that had gone is charged too, two leads of each.
     const settled = [...ledger.values()];
     expect(settled).toHaveLength(7);
     expect(settled.filter((credits) => credits === 5)).toHaveLength(2);
     const leads = settled.reduce((sum, credits) => sum + credits, 0) - 10;
     expect(leads).toBeGreaterThanOrEqual(63);
-    expect(leads).toBeLessThanOrEqual(63 + 8);
+    expect(leads).toBeLessThanOrEqual(63 + 4);
   });
+});
+
+it('leads for which the disk has no room are all in the answer: they are paid for', async () => {
+  const { service, env } = await startLedger({ batch_size: 10 });
+  const full = { ...env, ...faultyWith({ mode: 'ENOSPC', at: 2, on: 'received.jsonl' }) };
+  const { ask } = await startAgent({ env: full });
+  const result = await ask('search', { ...search, limit: 30, show: 3 });
+  expect(result).toMatchObject({
+    count: 30,
+    charged: 'yes',
+    warnings: [expect.stringContaining('no space')],
+  });
+  expect(new Set(namesOf(result)).size).toBe(30);
+  expect(service.spent()).toBe(30);
 });
 
 describe('many rows in a call', () => {
@@ -168,6 +185,30 @@ describe('many rows in a call', () => {
   });
 });
 
+describe('rows whose answers were lost', () => {
+  it.each([
+    [['lost', 'gone'], 'maybe', 2],
+    [['Ada', 'lost'], 'yes', 1],
+    [['Ada', 'refused'], 'yes', 1],
+    [['refused'], 'no', 1],
+  ])('of a call for %j: %s', async (rows, charged, failed) => {
+    const { env } = await serving((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(9)));
+      if (body.includes('Ada'))
+        return void socket.write(jsonAnswer(contactResult('email', 'Ada', 'a@b.example')));
+      if (body.includes('refused')) return void socket.write(errorAnswer('422 X', 'invalid', 'no'));
+      socket.destroy();
+    });
+    const { ask } = await startAgent({ env });
+    const result = await ask('contact', { contact_type: 'email', rows });
+    expect(result).toMatchObject({ charged, failed, complete: false });
+    const costs = result.rows.map(
+      (row: { charged?: string; error?: { charged: string } }) => row.charged ?? row.error?.charged,
+    );
+    expect(costs).toEqual(rows.map((row) => ({ Ada: 'yes', refused: 'no' })[row] ?? 'maybe'));
+  });
+});
+
 describe('only what is new', () => {
   it('is bought, and the same call gives the same leads again', async () => {
     const { service, env } = await startLedger({});
@@ -242,6 +283,32 @@ describe('limits', () => {
     expect(await ask('contact', rows)).toMatchObject({ complete: true, charged: 'yes' });
   });
 
+  it('has all of it again where nothing was sent, and what was sent counts once', async () => {
+    const { env: bare } = await serving((socket, { body, method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(100)));
+      else if (body.includes('refused')) socket.write(errorAnswer('422 X', 'invalid', 'no'));
+      else socket.write(jsonAnswer(contactResult('email', 'x', 'y')));
+    });
+    const state = join(temporaryFolder(), 'state');
+    const env = { ...bare, ...withSettings({ 'price.contact.email': 5 }), LEADPIPE_STATE_DIR: state };
+    const { ask } = await startAgent({ args: ['--max-credits', '10'], env });
+    const left = async () => (await ask('balance')).session;
+    writeFileSync(state, 'no folder');
+    const unkept = { type: 'local_io', exit: 74, charged: 'no' };
+    for (const _ of [1, 2, 3]) expect((await ask('contact', contact)).error).toMatchObject(unkept);
+    rmSync(state);
+    expect((await ask('contact', { ...contact, objective: 'refused' })).error).toMatchObject({
+      charged: 'no',
+    });
+    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 0, under_way: 0 });
+    expect(await ask('contact', contact)).toMatchObject({ charged: 'yes' });
+    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 5, under_way: 0 });
+    expect(await ask('contact', { ...contact, objective: 'Bo' })).toMatchObject({ charged: 'yes' });
+    expect((await ask('contact', { ...contact, objective: 'Cy' })).error).toMatchObject({
+      type: 'over_limit',
+    });
+  });
+
   it('what was bought is there for nothing, also behind a call that bought it again and was refused', async () => {
     let asked = 0;
     const { env } = await serving((socket, { method }) => {
@@ -281,7 +348,7 @@ describe('limits', () => {
       const unavailable = { type: 'confirmation_unavailable', charged: 'no', exit: 5 };
       expect((await mute.ask('search', args)).error).toMatchObject(unavailable);
       const questions: string[] = [];
-      let says: 'accept' | 'decline' = 'decline';
+      let says: 'accept' | 'decline' | 'cancel' = 'decline';
       const answer = (question: string) => {
         questions.push(question);
         return says;
@@ -289,14 +356,15 @@ describe('limits', () => {
       const byLink = await startAgent({ ...where, answer, elicitation: { url: {} } });
       expect((await byLink.ask('search', args)).error).toMatchObject(unavailable);
       const { ask } = await startAgent({ ...where, answer });
-      expect((await ask('search', args)).error).toMatchObject({ type: 'declined', charged: 'no' });
+      for (says of ['decline', 'cancel'] as const)
+        expect((await ask('search', args)).error).toMatchObject({ type: 'declined', charged: 'no' });
       expect(service.spent() - before).toBe(bought);
       says = 'accept';
       expect(await ask('search', args)).toMatchObject({ complete: true, charged: 'yes' });
       // What is stored is given without a question.
       expect((await ask('search', args)).stored).toBe(true);
-      expect(questions).toHaveLength(2);
-      expect(questions[1]).toContain(`It costs at most ${args.limit} credits.`);
+      expect(questions).toHaveLength(3);
+      expect(questions[2]).toContain(`It costs at most ${args.limit} credits.`);
       bought += args.limit;
       expect(service.spent() - before).toBe(bought);
     }

@@ -141,6 +141,30 @@ it('the rest of a search that was cut costs what it can bring; dropped by the pe
   expect(bodies[1]).toBe(bodies[0]);
 });
 
+describe('an answer that is stored', () => {
+  /** A clock so many minutes ahead. */
+  const ahead = (minutes: number) => ({
+    NODE_OPTIONS: `--import ${join(import.meta.dirname, '../soak/clock-preload.mjs')}`,
+    CLOCK_AHEAD_MS: String(minutes * 60_000),
+  });
+
+  it.each([
+    ['is given for ten minutes', 0, 9, true],
+    ['is bought again later', 0, 11, false],
+    // It took long to come.
+    ['is as old as it is here, and not as its question is', -30, 0, true],
+  ])('%s', async (_, asked, later, isStored) => {
+    const { service, env } = await startLedger({});
+    const contact = { contact_type: 'email', objective: 'Lena Weber' };
+    const first = await startAgent({ env: { ...env, ...ahead(asked) } });
+    expect(await first.ask('contact', contact)).toMatchObject({ charged: 'yes' });
+    await first.close();
+    const second = await startAgent({ env: { ...env, ...ahead(later) } });
+    const { stored = false } = await second.ask('contact', contact);
+    expect({ stored, spent: service.spent() }).toEqual({ stored: isStored, spent: isStored ? 5 : 10 });
+  });
+});
+
 describe('what came to nothing', () => {
   it('is an error to the client, and costs nothing when it is given again', async () => {
     const none = { success: false, answer: { answer: 'No result generated from deep search' } };

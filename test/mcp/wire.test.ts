@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAgentJson } from '../../src/mcp/agent-json.ts';
@@ -205,6 +206,30 @@ describe('a client that misbehaves', () => {
     expect((await runInProcess('mcp', options)).stdout).toContain('"stored":true');
   });
 
+  it('gets nothing bought once the server has been told to end', async () => {
+    const posts: string[] = [];
+    const { env } = await serving((socket, { method, body }) => {
+      if (method === 'GET') return void socket.write(credits);
+      posts.push(JSON.parse(body).query);
+    });
+    const call = (id: number, query: string) =>
+      message(id, 'tools/call', { name: 'research', arguments: { query } });
+    const stream = new PassThrough();
+    const stop = new AbortController();
+    const context = { stdin: { stream, isTerminal: false }, signal: stop.signal };
+    const ended = runInProcess('mcp', { env, context });
+    stream.write(initialize + call(2, 'A'));
+    await until(() => posts.length === 1);
+    stop.abort('terminated');
+    stream.write(call(3, 'B'));
+    const { code, stdout } = await ended;
+    stream.end();
+    expect({ code, posts }).toEqual({ code: 143, posts: ['A'] });
+    const lines = stdout.trimEnd().split('\n');
+    const answers = new Map(lines.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
+    expect(answers.get(3).result.structuredContent.error).toMatchObject({ charged: 'no' });
+  });
+
   it('does not hold the server by reading nothing', async () => {
     const child = serve();
     const lists = Array.from({ length: 100 }, (_, id) => message(id + 2, 'tools/list', {}));
@@ -230,12 +255,11 @@ describe('a yes', () => {
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
     };
-    const inputResponses = { buy: { action: 'accept', content: {} } };
     let calls = 0;
-    /** What a call comes to; with the state of a question, the person has said yes to that. */
-    const call = async (args: object, requestState?: string) => {
-      const yes = requestState === undefined ? {} : { inputResponses, requestState };
-      const params = { name: 'research', arguments: args, ...yes, _meta };
+    /** What a call comes to; with the state of a question, the person has said this to that. */
+    const call = async (args: object, requestState?: string, action = 'accept') => {
+      const said = { inputResponses: { buy: { action, content: {} } }, requestState };
+      const params = { name: 'research', arguments: args, ...(requestState && said), _meta };
       child.stdin.write(message(++calls, 'tools/call', params));
       return JSON.parse((await answers.next()).value).result;
     };
@@ -254,6 +278,13 @@ describe('a yes', () => {
     });
     // Nor does it buy a second time.
     expect(await call({ query: 'A', again: true }, first.requestState)).toMatchObject(question);
+    expect(posts).toEqual(['A']);
+    // A question that is put away is no yes.
+    for (const no of ['decline', 'cancel', 'made-up']) {
+      const { requestState } = await call({ query: 'C' });
+      const { error } = (await call({ query: 'C' }, requestState, no)).structuredContent;
+      expect({ no, ...error }).toMatchObject({ no, type: 'declined', charged: 'no' });
+    }
     expect(posts).toEqual(['A']);
     child.stdin.end();
     child.stdout.resume();

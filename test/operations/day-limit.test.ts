@@ -234,6 +234,20 @@ describe('what counts for the day', () => {
       [],
     ],
     [
+      'is not known of a rest',
+      [search(yesterday, of(20), spent(of(20)), rest(today, unpriced(16)))],
+      {},
+      0,
+      [16],
+    ],
+    [
+      'is set for a rest that has ended, where the first part had one',
+      [search(yesterday, of(20), spent(of(20)), rest(today, unpriced(16)), ended(unpriced(4, 20)))],
+      { [email]: 3 },
+      12,
+      [],
+    ],
+    [
       'of yesterday does not matter for a rest that has one',
       [search(yesterday, unpriced(20), spent(unpriced(20)), rest(today, of(16)), ended(unpriced(20, 9)))],
       {},

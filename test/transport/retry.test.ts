@@ -8,7 +8,7 @@ import { createLeapingClock } from '../helpers/clock.ts';
 async function tryOut(
   name: EndpointName,
   faults: readonly (Fault | RequestError)[],
-  options: { random?: number; budgetMs?: number; mostAttempts?: number } = {},
+  options: { random?: number; budgetMs?: number; mostAttempts?: number; stopAfter?: number } = {},
 ): Promise<{ tries: number; waits: readonly number[]; error: RequestError }> {
   const clock = createLeapingClock();
   const endpoint = endpoints[name];
@@ -18,8 +18,10 @@ async function tryOut(
     random: () => options.random ?? 1,
     retryBudgetMs: options.budgetMs ?? Number.POSITIVE_INFINITY,
     retryAttempts: options.mostAttempts ?? 1000,
+    waits: () => void (tries === options.stopAfter && stop.abort()),
   };
-  const error = await withRetries(retrying, endpoint, new AbortController().signal, async () => {
+  const stop = new AbortController();
+  const error = await withRetries(retrying, endpoint, stop.signal, async () => {
     const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | RequestError;
     throw fault instanceof RequestError ? fault : new RequestError(fault, endpoint, fault);
   }).catch((thrown: RequestError) => thrown);
@@ -98,14 +100,26 @@ describe('doubt', () => {
     ['gateway', 'already_exists', 'unknown', 'maybe'],
     ['internal_error', 'already_exists', 'unknown', 'maybe'],
     ['lost', 'lost', 'unknown', 'maybe'],
-    ['lost', 'no_credits', 'credits', 'no'],
-    ['lost', 'invalid', 'usage', 'no'],
+    ['lost', 'no_credits', 'credits', 'maybe'],
+    ['lost', 'invalid', 'usage', 'maybe'],
     ['unsent', 'unauthenticated', 'authentication', 'no'],
     ['busy', 'already_exists', 'unknown', 'no'],
   ];
   it.each(cases)('%s, then %s: %s, charged %s', async (first, last, outcome, charged) => {
     const { error } = await tryOut('contactSearch', [first, last]);
     expect({ outcome: error.outcome, charged: error.details.charged }).toEqual({ outcome, charged });
+  });
+
+  it.each([
+    [['lost'], 'maybe'],
+    [['busy'], 'no'],
+    [['lost', 'busy'], 'maybe'],
+  ] as const)('stays where it is stopped before another attempt, after %j: %s', async (faults, charged) => {
+    const { error } = await tryOut('contactSearch', faults, { stopAfter: faults.length });
+    expect({ outcome: error.outcome, charged: error.details.charged }).toEqual({
+      outcome: 'interrupted',
+      charged,
+    });
   });
 
   it('does not arise from free reads', async () => {

@@ -95,9 +95,10 @@ const hints: Hints = {
     setting === undefined
       ? `It counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
       : `Set the price, and it counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+  // The option takes whole credits.
   over_limit: (facts, ran) =>
     facts.setting === undefined
-      ? `To allow it: --max-credits ${facts.needs}${toFewer(facts, ran)}.`
+      ? `To allow it: --max-credits ${Math.ceil(facts.needs)}${toFewer(facts, ran)}.`
       : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
   price_unknown: ({ setting }, { options: { profile } }) =>
     `The service does not show its prices. Set yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
