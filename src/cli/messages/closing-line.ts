@@ -124,7 +124,8 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
-    const now = exact(credits - costBefore);
+    // What earlier runs had sent counted with its worst case until it ended.
+    const now = exact(Math.max(0, credits - costBefore));
     const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
