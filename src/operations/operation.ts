@@ -7,6 +7,7 @@ import type { EntryOf, Intent, JournalEntry } from './journal/entries.ts';
 import type { Entries } from './journal/journal-file.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Cost, nothing, sumOf, times } from './prices.ts';
+import { countOf } from './wording.ts';
 
 /**
  * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is stored here, but its file is
@@ -318,6 +319,16 @@ function toPart(entry: Intent | EntryOf<'rest'>): Part {
     outcome: undefined,
     charged: undefined,
   };
+}
+
+/** Pure: how many leads, items or answers an operation has received; undefined where it has none. */
+export function toReceived(
+  { intent: { command }, progress }: Pick<Operation, 'intent' | 'progress'>,
+  count = progress.delivered,
+): string | undefined {
+  if (kindOf(command)?.prints === 'single') return progress.isAnswered ? countOf(1, 'answer') : undefined;
+  const unit = rowsOf(command) !== undefined ? 'answer' : command === 'extract' ? 'item' : 'lead';
+  return count === 0 ? undefined : countOf(count, unit);
 }
 
 /**

@@ -12,7 +12,7 @@ import { creditsOf } from '../prices.ts';
 import { shortened } from '../wording.ts';
 
 /**
- * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
+ * The state of a purchase. `partial`: it ended, and there is more. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
  * same, but it is not resumed. `lost`: the service no longer knows its task. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
@@ -181,7 +181,8 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   interrupted: 'interrupted',
   terminated: 'interrupted',
   hung_up: 'interrupted',
-  reader_closed: 'interrupted',
+  // It had what it wanted.
+  reader_closed: 'partial',
 };
 
 /** The command with its subject, as the user gave it. */
