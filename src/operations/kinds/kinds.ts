@@ -5,7 +5,8 @@ import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { isPerson } from '../../columns/record-parts.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
-import { type JsonText, objectMembers, stringOf } from '../../json/text.ts';
+import type { Charged } from '../../errors.ts';
+import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 import type { Request } from '../../transport/call.ts';
 import { contact } from './contact.ts';
 import { enrich } from './enrich.ts';
@@ -168,6 +169,12 @@ export function isTask(name: string): boolean {
 }
 
 const longestReason = 500;
+
+/** Pure: whether an answer was charged: the interface does not say it of one without a result. */
+export function chargedFor(name: AnswerKind, answer: JsonText): Charged {
+  const { mayBeFree }: Kind = kinds[name];
+  return failureOf(name, answer) !== undefined || mayBeFree?.(new JsonView(answer)) ? 'maybe' : 'yes';
+}
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {
