@@ -233,6 +233,16 @@ describe('task run', () => {
     },
   );
 
+  it('that the service no longer knows may have been charged', async () => {
+    const task = await answering(missing);
+    const { stderr } = await task.leadpipe(`${taskRun} --limit 5 --json-errors`);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error).toMatchObject({
+      type: 'not_found',
+      charged: 'maybe',
+    });
+    expect(await task.history()).toMatchObject([{ charged: 'maybe', credits_at_most: 5 }]);
+  });
+
   it('sends what it was told, once, and --dry-run buys nothing', async () => {
     const task = await startTaskServer({ steps: [['done', 0]] });
     const line =
