@@ -3,12 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'rolldown';
 
 const require = createRequire(import.meta.url);
 const root = join(import.meta.dirname, '..');
 const out = join(root, 'dist');
+/** Without types, and with larger files: for `npm run faults`, which builds for each fault. */
+const isQuick = process.env.LEADPIPE_QUICK_BUILD === 'yes';
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 // cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
@@ -108,7 +110,8 @@ for (const [name, text] of Object.entries(await require(prepared).prepare(versio
   writeFileSync(join(out, name), text);
 rmSync(prepared);
 const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
+if (!isQuick)
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 const wasm = 'sqlite3.wasm';
 cpSync(require.resolve(`@sqlite.org/sqlite-wasm/${wasm}`), join(out, 'chunks', wasm));
 const leads = join(root, 'src/local-service/demonstration');
@@ -116,7 +119,9 @@ mkdirSync(join(out, 'chunks/demonstration'));
 for (const file of readdirSync(leads))
   writeFileSync(
     join(out, 'chunks/demonstration', `${file}.br`),
-    brotliCompressSync(readFileSync(join(leads, file))),
+    brotliCompressSync(readFileSync(join(leads, file)), {
+      params: { [constants.BROTLI_PARAM_QUALITY]: isQuick ? 1 : constants.BROTLI_MAX_QUALITY },
+    }),
   );
 // Which files of src are in which file of the build, for the test of what a command loads; it is not published.
 const sources = output.map(({ fileName, moduleIds = [] }) => [

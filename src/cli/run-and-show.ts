@@ -83,7 +83,7 @@ export async function show<T>(
   operation: Running<T>,
   shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'earlier'>,
 ): Promise<T> {
-  const { patience, signal, stderr, stdout } = context;
+  const { clock, patience, signal, stderr, stdout } = context;
   const { say, warn } = createNotes(context, options);
   const { label: first = '', limit, on, toProgress } = shown;
   const labels: Readonly<Record<Stage, string>> = {
@@ -98,6 +98,7 @@ export async function show<T>(
   const held = createWarnings(maxHeld);
   const warnLater = isHeld ? held.add : warn;
   const previousMs = patience?.ms ?? 0;
+  let stoppingAt: number | undefined;
   let stage: Stage | undefined;
   let label = '';
   let leads = 0;
@@ -148,11 +149,12 @@ export async function show<T>(
         break;
       }
       case 'stopping':
+        stoppingAt = clock.monotonic();
         if (patience !== undefined) patience.ms = previousMs + 1000 * event.seconds;
         // If the reader of the output went away, no one may be there to read this.
         if (stoppedBy(signal) === 'reader_closed') break;
         say(
-          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')} that ${plural(event.answers, 'is', 'are')} paid for; press Ctrl-C again to stop at once`,
+          `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')}${options.local ? '' : ` that ${plural(event.answers, 'is', 'are')} paid for`}; press Ctrl-C again to stop at once`,
         );
         break;
       case 'ended':
@@ -175,7 +177,9 @@ export async function show<T>(
         }),
     );
   } finally {
-    if (patience !== undefined) patience.ms = previousMs;
+    // What was waited for is not taken from the time in which the end is told.
+    if (patience !== undefined && stoppingAt !== undefined)
+      patience.ms = previousMs + clock.monotonic() - stoppingAt;
     for (const line of held.all()) warn(line);
   }
 }

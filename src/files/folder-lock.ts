@@ -181,9 +181,7 @@ export function claimLock(path: string, pid: number) {
         return true;
       };
       while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EPERM', 'EACCES'])) {
-        if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false) throw inTheWay(path);
-        for (const other of entriesOf(path)) {
-          if (!isOwner(other)) throw inTheWay(path, other);
+        for (const other of ownersAt(path)) {
           if (!isDead(other)) return other;
           rmSync(join(path, other), { force: true });
         }
@@ -220,6 +218,11 @@ export function lockedError(folder: string, what: string): LeadpipeError | undef
   const path = join(folder, 'lock');
   const owner = orElse(() => entriesOf(path), []).find((one) => isAlive(one, folder));
   return owner === undefined ? undefined : isTaken(path, owner, what);
+}
+
+/** Throws LocalIoError where no lock can be at this path, since something else is there. */
+export function checkLockPath(path: string): void {
+  ownersAt(path);
 }
 
 /** Whether a living process has the lock of a folder. */
@@ -370,6 +373,15 @@ function clearDeadClaims(path: string): void {
     orElse(() => rmSync(join(folder, name, owner), { force: true }), undefined);
     orElse(() => rmdirSync(join(folder, name)), undefined);
   }
+}
+
+/** The owners in the folder of a lock, living or dead. Throws LocalIoError where this is no such folder. */
+function ownersAt(path: string): string[] {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false) throw inTheWay(path);
+  const owners = entriesOf(path);
+  const other = owners.find((name) => !isOwner(name));
+  if (other !== undefined) throw inTheWay(path, other);
+  return owners;
 }
 
 /** Throws where the folder can't be read: if it seemed empty, a process would wait for it without end. */

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type Addition, addToFile } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
-import { withLock } from '../files/folder-lock.ts';
+import { checkLockPath, withLock } from '../files/folder-lock.ts';
 import {
   type Announce,
   isThere,
@@ -78,6 +78,7 @@ export async function createFileSink(path: string, context: SinkContext, options
   const named = target === resolve(path) ? `${path}${own.path.slice(target.length)}` : own.path;
   try {
     if (existing !== undefined) await checkReplaceable(path, target, existing, own.handle);
+    if (appending !== undefined) checkLockPath(lockOf(target));
     // A disk without any room lets files be made, and refuses their first byte.
     await own.handle.appendFile('\n');
     await own.handle.truncate(0);
@@ -118,7 +119,7 @@ export async function createFileSink(path: string, context: SinkContext, options
   }
 
   async function add(rows: Appending, placing: Placing): Promise<readonly string[]> {
-    await withLock(`${target}.lock`, context, path, async (lock) => {
+    await withLock(lockOf(target), context, path, async (lock) => {
       if (await rows.isNothing(own.handle, target)) return;
       const whole = await makeBeside(path, target, existing, announce);
       try {
@@ -203,6 +204,11 @@ async function makeBeside(
   });
   if (existing !== undefined) await takeRights(own.handle, existing);
   return own;
+}
+
+/** The lock of the step that adds rows to a file. */
+function lockOf(target: string): string {
+  return `${target}.lock`;
 }
 
 function moved(named: string, path: string): LocalIoError {

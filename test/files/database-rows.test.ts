@@ -19,7 +19,7 @@ import { type Addition, isAdded } from '../../src/files/addition.ts';
 import { checkDatabase, folderOfDatabases, hasNote, writeDatabase } from '../../src/files/database-rows.ts';
 import { openRows } from '../../src/output/open-rows.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
-import { execute, rowsOf } from '../helpers/databases.ts';
+import { execute, journalNaming, rowsOf } from '../helpers/databases.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 const rows = '["leads"]\n["name","Name","n"]\n["Ada","x",1]\n["Bob",null,2]\n';
@@ -268,20 +268,6 @@ describe('what is there already', () => {
     expect(existsSync(databases) ? readdirSync(databases) : []).toEqual([]);
   });
 });
-
-/** A journal of SQLite that names a file, which SQLite then looks for, and removes. */
-function journalNaming(name: string): Buffer {
-  const magic = Buffer.from('d9d505f920a163d7', 'hex');
-  const numbers = (...all: number[]) => {
-    const bytes = Buffer.alloc(4 * all.length);
-    for (const [at, one] of all.entries()) bytes.writeUInt32BE(one, 4 * at);
-    return bytes;
-  };
-  const head = Buffer.concat([magic, numbers(0, 0, 3, 512, 4096)], 512);
-  const text = Buffer.from(name);
-  const sum = text.reduce((all, byte) => all + byte, 0);
-  return Buffer.concat([head, numbers((1 << 30) / 4096 + 1), text, numbers(text.length, sum), magic]);
-}
 
 describe('no file beside a database is opened by SQLite, written or removed', () => {
   const inUse = {

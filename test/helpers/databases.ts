@@ -21,3 +21,17 @@ export function execute(path: string, statements: string): void {
     database.close();
   }
 }
+
+/** A journal of SQLite that names a file, which SQLite then looks for, and removes. */
+export function journalNaming(name: string): Buffer {
+  const magic = Buffer.from('d9d505f920a163d7', 'hex');
+  const numbers = (...all: number[]) => {
+    const bytes = Buffer.alloc(4 * all.length);
+    for (const [at, one] of all.entries()) bytes.writeUInt32BE(one, 4 * at);
+    return bytes;
+  };
+  const head = Buffer.concat([magic, numbers(0, 0, 3, 512, 4096)], 512);
+  const text = Buffer.from(name);
+  const sum = text.reduce((all, byte) => all + byte, 0);
+  return Buffer.concat([head, numbers((1 << 30) / 4096 + 1), text, numbers(text.length, sum), magic]);
+}

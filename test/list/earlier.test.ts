@@ -122,7 +122,7 @@ it('of several lists of one file the last one is gone on with, of those that hav
   const all = [...people(0, 2), ...people(20, 22)];
   write('list.txt', lines(all));
   const { code, stderr } = await leadpipe(args);
-  expect({ code, stderr }).toMatchObject(ending(0, RegExp(`^Resuming ${second} `, 'm')));
+  expect({ code, stderr }).toMatchObject(ending(0, RegExp(`^Resuming ${second}: `, 'm')));
   expect(stderr).not.toContain(first);
   // What the first one has bought is its own.
   expect(paid().filter((name) => all.includes(name))).toEqual([...people(0, 2), ...all].sort());

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, jsonAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal } from '../helpers/pty.ts';
@@ -161,11 +161,15 @@ describe('rows without a result', () => {
   it.each([
     ['email', ['Ada', 'nobody', 'nobody'], 0, '1 email found, 2 not found · 1 duplicate row, bought once'],
     ['phone', ['Ada', 'Bo', 'nobody'], 0, '2 phone numbers found, 1 not found · charged'],
-    ['email', ['nobody', 'nobody2'], 7, '2 not found · charged'],
-    ['email', ['nobody', 'broken'], 3, '1 not found, 1 failed · charged'],
+    ['email', ['nobody', 'nobody2'], 7, '2 not found · may be charged; price unknown'],
+    ['email', ['nobody', 'broken'], 3, '1 not found, 1 failed · may be charged; price unknown'],
   ])('of a contact were not found: %s of %j', async (type, rows, code, came) => {
-    const result = await withRows(`contact ${type}`, rows, '--exit-status');
+    const summary = file('summary.json');
+    const result = await withRows(`contact ${type}`, rows, '--exit-status', '--summary', summary);
     expect(result).toMatchObject({ code, stderr: expect.stringContaining(came) });
+    const charged = came.includes('may be') ? 'maybe' : 'yes';
+    expect(JSON.parse(read('summary.json'))).toMatchObject({ charged });
+    expect((await historyOf(env)).records).toMatchObject([{ charged }]);
   });
 });
 

@@ -592,6 +592,22 @@ describe('a list that is stopped says of each row', () => {
   });
 });
 
+it('a list that is stopped has as long to tell how it ended, however long it waited for answers', async () => {
+  const { gate, open } = createGate();
+  await serve({ gate });
+  write('list.txt', 'Ada\n');
+  const stop = new AbortController();
+  const patience = { ms: 900 };
+  const ended = runInProcess('contact email --input list.txt -o out.csv', {
+    ...{ env, cwd, context: { signal: stop.signal, patience } },
+    heard: (_, text) => text.includes('1 pending answer') && open(),
+  });
+  await until(() => service.requests() === 1);
+  stop.abort('interrupted');
+  expect(await ended).toMatchObject(ending(130, 'Stopped by Ctrl-C. 1 row is done'));
+  expect(patience.ms).toBeGreaterThan(900);
+});
+
 it('a service that has no room for more is asked for less at once', async () => {
   await serve({ latencyMs: 20, mostAtOnce: 3 });
   write('list.txt', Array.from({ length: 60 }, (_, at) => `p${at}`).join('\n'));

@@ -52,6 +52,18 @@ describe('two servers for one person', () => {
   });
 });
 
+const atOnce = process.env.LEADPIPE_EXHAUSTIVE === undefined ? 120 : 500;
+it(`one server answers ${atOnce} calls at once, and each buys`, async () => {
+  const { service, env } = await startLedger({});
+  const agent = await startAgent({ env });
+  const calls = Array.from({ length: atOnce }, (_, nth) =>
+    agent.ask('contact', { contact_type: 'email', objective: `Lena Weber ${nth}` }),
+  );
+  const answers = await Promise.all(calls);
+  expect(answers.filter(({ error }) => error !== undefined)).toEqual([]);
+  expect((await service.close()).size).toBe(atOnce);
+});
+
 describe('a purchase whose answer was lost', () => {
   it('goes on as the same purchase after a kill', async () => {
     const item = { login: 'lena' };

@@ -122,8 +122,8 @@ export async function liveWithOutputs(
     for (const order of open(world)) await bringToItsEnd(world, order);
     for (const order of world.all)
       if (order.isStored) await checkKept(world, order, [], service.purchases.length);
-    for (const [name, { owners }] of world.parts)
-      if ([...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
+    for (const [name, { bytes, owners }] of world.parts)
+      if (bytes.length > 0 && [...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
         fail(`${name} is left at the end`);
   } catch (error) {
     const { message, stack } = error as Error;
@@ -602,7 +602,8 @@ async function checkKept(world: World, order: Order, runs: readonly Ended[], bef
   const hasStopped = run?.signal !== undefined || run?.result.code === null;
   const arrived = kind === 'task' || hasStopped ? [] : news.flatMap(({ sent }) => sent);
   // What is stored nowhere else is in the file, which others may replace once it is there.
-  const mayBeReplaced = !isStored && hasEnded && run === undefined;
+  const isAlone = runs.every((one) => one === run || one.output !== run?.output);
+  const mayBeReplaced = !isStored && hasEnded && !(run !== undefined && isAlone);
   if (!mayBeReplaced) {
     for (const one of [...order.kept, ...arrived])
       if (!now.has(one)) fail(`${one} of a ${kind} was paid for, and is nowhere`);

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { FaultServer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
 import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
-import { pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { screenOf } from '../helpers/screen.ts';
 import { startFixedService } from './fixed-service.ts';
 import { settled } from './settled.ts';
@@ -55,6 +55,30 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
       expect(transcript).not.toContain('\x1b[?25');
     });
   });
+
+  it.each([60, 80, 120])(
+    'says at Ctrl-C how a list of the local service ended, which is not paid for: %i columns',
+    async (columns) => {
+      const cwd = temporaryFolder();
+      const rows = Array.from({ length: 60 }, (_, at) => `person ${at} at Nordlicht Pay`);
+      writeFileSync(join(cwd, 'rows.csv'), `objective\n${rows.join('\n')}\n`);
+      const line = 'contact email --input rows.csv --local --concurrency 1';
+      const terminal = inTerminal(line, { columns, cwd, env: bareEnvironment(cwd) });
+      await terminal.waitFor(/sent for row 1/);
+      terminal.type('\x03');
+      const { code, transcript } = await terminal.ended;
+      const { text, ready } = await screenOf(settled(transcript), columns);
+      const said = text.replace(/\s+/g, ' ');
+      expect({ code, ready, said }).toEqual({
+        code: 130,
+        ready: true,
+        said: expect.stringMatching(
+          /Stopped by Ctrl-C\. \d+ rows? (?:is|are) done\. To resume, run `leadpipe resume op_0+`\. Rows that are already bought are not bought again\. operation op_0+ $/,
+        ),
+      });
+      expect(said).not.toContain('paid for');
+    },
+  );
 
   it('may be resized while rows arrive', async () => {
     const terminal = run('search company slow', { columns: 120 });

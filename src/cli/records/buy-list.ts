@@ -28,7 +28,7 @@ import { checkColumns } from './chosen-columns.ts';
 import { toFilling } from './filling.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
-import { csvLike, namesIn, openRows, type RowInput, toUnused } from './rows-input.ts';
+import { csvLike, namesIn, openRowsInput, type RowInput, toUnused } from './rows-input.ts';
 import { createErrors, createReceived, toProgress, toSummary } from './rows-report.ts';
 
 type Options = PurchaseOptions & RowsOptions & { readonly input: string };
@@ -49,7 +49,7 @@ export async function buyList(
   const request = { ...asked, template: options.template };
   const list = toListOf(request);
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
-  const input = await openRows(context, options, list);
+  const input = await openRowsInput(context, options, list);
   const notes = createNotes(context, options);
   tellOfInput(notes, input);
   return await withConnection(context, options, async (connection) => {

@@ -61,7 +61,11 @@ export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimite
 type InputOptions = RowsOptions & Pick<RecordOptions, 'columns' | 'csvRaw'> & { readonly input: string };
 
 /** Opens the rows of a list. Throws UsageError where there would be nothing to send for any of them. */
-export async function openRows(context: Context, options: InputOptions, list: ListOf): Promise<RowInput> {
+export async function openRowsInput(
+  context: Context,
+  options: InputOptions,
+  list: ListOf,
+): Promise<RowInput> {
   const template = options.template === undefined ? undefined : toTemplate(options.template, '--template');
   const textIn = (record: JsonText): string => {
     if (template !== undefined) return template.fill(record);

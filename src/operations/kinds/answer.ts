@@ -1,7 +1,7 @@
 import { endpoints } from '../../contract/endpoints.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
-import { type JsonText, JsonView } from '../../json/text.ts';
+import type { JsonText } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
@@ -9,8 +9,7 @@ import { storeGarbled } from '../journal/received.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import type { Kind } from './kind.ts';
-import { type AnswerKind, type BodyOf, failureOf, kinds, recordsOf } from './kinds.ts';
+import { type AnswerKind, type BodyOf, chargedFor, failureOf, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
   /** As the service sent it. */
@@ -87,8 +86,7 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
       await run.end(...toFailedEntries(error, repetition)).catch(() => undefined);
       throw await keepGarbled(folder, error, journal);
     });
-    const { mayBeFree }: Kind = kinds[kind];
-    const charged = mayBeFree?.(new JsonView(text)) ? 'maybe' : 'yes';
+    const charged = chargedFor(kind, text);
     bought = { text, ids: { idempotencyKey, requestId, operationId }, records: 0, charged };
     // Store it first: reading it may take a while.
     if (received !== undefined) {
@@ -101,14 +99,9 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
     if (isStored || folder === undefined) {
-      const end =
-        failure === undefined
-          ? ({ outcome: 'complete', charged } as const)
-          : ({ outcome: 'no_result', charged: 'maybe' } as const);
+      const outcome = failure === undefined ? 'complete' : 'no_result';
       const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
-      yield* keep(() =>
-        run.end(entry.answered(requestId), entry.terminal(end.outcome, { charged: end.charged, ...leads })),
-      );
+      yield* keep(() => run.end(entry.answered(requestId), entry.terminal(outcome, { charged, ...leads })));
     }
     if (failure !== undefined) throw toNoResult(failure);
     if (refusal !== undefined) throw refusal.with({ facts: toFacts(bought) });

@@ -9,15 +9,9 @@ import type {
   ExtractionType,
   ExtractRequest,
 } from '../../contract/types.ts';
+import type { Charged } from '../../errors.ts';
 import { createYielder } from '../../event-loop.ts';
-import {
-  eachItem,
-  isFilled,
-  type JsonText,
-  type JsonView,
-  objectMembers,
-  stringOf,
-} from '../../json/text.ts';
+import { eachItem, isFilled, type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 import type { Request } from '../../transport/call.ts';
 import type { Kind } from './kind.ts';
 
@@ -239,6 +233,12 @@ export function isTask(name: string): boolean {
 }
 
 const longestReason = 500;
+
+/** Pure: whether an answer was charged: the interface does not say it of one without a result. */
+export function chargedFor(name: AnswerKind, answer: JsonText): Charged {
+  const { mayBeFree }: Kind = kinds[name];
+  return failureOf(name, answer) !== undefined || mayBeFree?.(new JsonView(answer)) ? 'maybe' : 'yes';
+}
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
 export function failureOf(name: AnswerKind, answer: JsonText): string | undefined {

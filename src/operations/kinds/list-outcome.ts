@@ -5,28 +5,26 @@ import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import type { OutputTerms } from '../operation.ts';
 import { nothing } from '../prices.ts';
 import { countOf, plural } from '../wording.ts';
-import { type AnswerKind, failureOf } from './kinds.ts';
+import { type AnswerKind, chargedFor, failureOf } from './kinds.ts';
 import type { ListRows } from './list-rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
 export interface RowResult {
   readonly state: RowEnd['state'] | 'flawed' | 'kept';
+  readonly charged: Charged;
   readonly outcome?: RowOutcome;
 }
 
 /** Pure: from the end of its request. */
 export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly outcome: RowOutcome } {
   const { state, requestId } = end;
-  if (state !== 'answered')
-    return { state, outcome: { failure: { message: end.message, requestId, charged: end.charged } } };
-  const { answer } = end;
-  const message = failureOf(kind, answer);
-  // The interface does not say whether an answer without a result is charged.
-  return {
-    state,
-    outcome: message === undefined ? { answer } : { failure: { message, requestId, charged: 'maybe' } },
-  };
+  const { answer, charged, message } =
+    end.state === 'answered'
+      ? { ...end, charged: chargedFor(kind, end.answer), message: failureOf(kind, end.answer) }
+      : { answer: '', ...end };
+  const outcome = message === undefined ? { answer } : { failure: { message, requestId, charged } };
+  return { state, charged, outcome };
 }
 
 /** How the rows of a run ended. */
@@ -55,10 +53,10 @@ export interface ListEnd {
   /** Only of what this run has sent. */
   readonly cost: {
     readonly sent: number;
-    /** How many of the sent requests may have been charged. */
-    readonly bought: number;
     readonly charged: Charged;
   };
+  /** Of what all runs have sent. */
+  readonly charged: Charged;
   /** Where the first rows are that can't be sent. */
   readonly flawedLines: readonly Place[];
   readonly stop: LeadpipeError | undefined;
@@ -79,7 +77,7 @@ export function toLastEntry(
   if (outcome === undefined) return entry.spent(nothing, sent_rows);
   return entry.terminal(outcome, {
     leads: done - failed - kept,
-    charged: isFree ? 'no' : chargedIn(stored, end.counts),
+    charged: isFree ? 'no' : stored.unseen() > 0 ? 'yes' : end.charged,
     sent_rows,
   });
 }
@@ -92,9 +90,9 @@ function outcomeOf({ counts, hasMore, stop }: ListEnd, isFirst: boolean): Outcom
   return hasMore || isFirst ? undefined : counts.failed > 0 ? 'partial' : 'complete';
 }
 
-function chargedIn(stored: StoredRows, { withoutResult }: ListCounts): Charged {
-  if (stored.sent() === 0) return 'no';
-  return stored.answered() > withoutResult ? 'yes' : 'maybe';
+/** Pure: whether something was charged, of which these parts were. */
+export function chargedOfBoth(one: Charged, other: Charged): Charged {
+  return one === 'yes' || other === 'no' ? one : other;
 }
 
 /** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` has the rows if they are not in place. */

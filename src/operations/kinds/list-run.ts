@@ -9,7 +9,7 @@ import { type Cost, nothing, sumOf, times } from '../prices.ts';
 import { type Costs, toCounted, toOverLimit } from '../reservation.ts';
 import type { Run } from '../run-state.ts';
 import { kinds } from './kinds.ts';
-import { type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
+import { chargedOfBoth, type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
 import {
   findKnown,
   type Known,
@@ -89,8 +89,8 @@ export async function* workThrough(
           stop.because(error);
         }
       } else if (hasEnded(work)) {
-        const { counts, cost, flawedLines, hasMore } = work;
-        return { counts, cost, flawedLines, hasMore, stop: stop.error };
+        const { charged, cost, counts, flawedLines, hasMore } = work;
+        return { charged, cost, counts, flawedLines, hasMore, stop: stop.error };
       } else await changes.next();
     }
   } finally {
@@ -138,7 +138,8 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     isAtLimit: false,
     /** What `ListEnd` says. */
     counts: { ...noRows },
-    cost: { sent: 0, bought: 0, charged: 'no' as Charged },
+    cost: { sent: 0, charged: 'no' as Charged },
+    charged: 'no' as Charged,
     flawedLines: [] as Place[],
     hasMore: false,
   };
@@ -224,8 +225,8 @@ async function readAhead(work: Work): Promise<void> {
 async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   const { counts, inProgress, rows } = work;
   if (row.is === 'flawed')
-    return { state: 'flawed', outcome: { failure: { message: row.flaw, charged: 'no' } } };
-  if (row.is !== 'sendable') return { state: 'kept' };
+    return { state: 'flawed', charged: 'no', outcome: { failure: { message: row.flaw, charged: 'no' } } };
+  if (row.is !== 'sendable') return { state: 'kept', charged: 'no' };
   const { digest } = row;
   const sameNow = inProgress.get(digest);
   if (sameNow !== undefined) {
@@ -236,7 +237,9 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   if (known?.isFinal) {
     if (known.rows.see(digest)) counts.duplicates++;
     else if (known.state === 'answered') counts.earlier++;
-    return toResult(rows.kind, await known.rows.endOf(digest));
+    const result = toResult(rows.kind, await known.rows.endOf(digest));
+    if (known.isOwn) work.charged = chargedOfBoth(work.charged, result.charged);
+    return result;
   }
   // No await before this: another row may ask for the same.
   const bought = buyWithinLimit(work, row, known).finally(() => inProgress.delete(digest));
@@ -257,7 +260,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
   let charged: Charged = 'maybe';
   try {
     const result = toResult(work.rows.kind, await work.purchases.buy(row, known, keyBefore));
-    charged = result.outcome.failure?.charged ?? 'yes';
+    charged = result.charged;
     return result;
   } catch (error) {
     if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
@@ -312,9 +315,10 @@ async function extend(work: Work): Promise<boolean> {
 }
 
 /** Counts what a row has cost. What it did not cost can be spent for others. */
-function countCost({ changes, cost, isFree, limit, rows }: Work, charged: Charged): void {
-  if (charged !== 'no') cost.bought++;
-  if (charged !== 'no' && cost.charged !== 'yes' && !isFree) cost.charged = charged;
+function countCost(work: Work, charged: Charged): void {
+  const { changes, cost, isFree, limit, rows } = work;
+  if (!isFree) cost.charged = chargedOfBoth(cost.charged, charged);
+  work.charged = chargedOfBoth(work.charged, charged);
   limit?.settle(rows.worst.credits, charged === 'no' ? 0 : undefined);
   changes.tell();
 }
