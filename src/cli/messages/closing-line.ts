@@ -1,8 +1,8 @@
 import type { Context, RunFacts } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
+import { balanceMs } from '../../operations/events.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { exact } from '../../operations/prices.ts';
-import { balanceMs } from '../../operations/run.ts';
 import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
