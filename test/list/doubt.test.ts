@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { errorAnswer, jsonAnswer, wholeAnswer } from '../helpers/fault-server.ts';
@@ -46,6 +47,17 @@ it.each([
   expect(JSON.parse(stderr).error).toMatchObject({ charged });
   expect(await at.history()).toMatchObject([{ charged }]);
   expect((await at.leadpipe('contact email y --dry-run')).code).toBe(used === 0 ? 0 : 5);
+});
+
+it('a list whose file can not be put in its place is charged for what it bought', async () => {
+  const at = await machineWith((socket) => {
+    mkdirSync(at.pathOf('out.jsonl/full'), { recursive: true });
+    socket.write(answers.found);
+  });
+  at.write('rows.txt', 'x\n');
+  const { code, stderr } = await at.leadpipe(list);
+  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  expect({ code, ...error }).toMatchObject({ code: 74, charged: 'yes' });
 });
 
 it('a row for which there is no room ends alone where others are answered', async () => {
