@@ -23,6 +23,8 @@ const {
   FAULTS_ROOMS: inRooms = 'yes',
   FAULTS_WRITE: isWritten = 'no',
 } = process.env;
+/** Tests that need all of the package. */
+const others = ['--exclude', 'test/client/programs.test.ts', '--exclude', 'test/package.test.ts'];
 /** Seconds: a run of tests that takes longer hangs. */
 const longest = 1800;
 
@@ -150,7 +152,17 @@ function roomsOf(name) {
 async function test(copy, tests) {
   const output = join(copy, 'tests.json');
   rmSync(output, { force: true });
-  const options = ['--bail', '1', '--maxWorkers', '1', '--reporter', 'json', '--outputFile', output];
+  const options = [
+    '--bail',
+    '1',
+    '--maxWorkers',
+    '1',
+    ...others,
+    '--reporter',
+    'json',
+    '--outputFile',
+    output,
+  ];
   const { code, text } = await run(copy, ['node_modules/vitest/vitest.mjs', 'run', ...tests, ...options]);
   if (code === 0) return undefined;
   let found;
