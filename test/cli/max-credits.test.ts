@@ -356,6 +356,19 @@ describe('what a refusal advises is not refused again', () => {
       expect({ one, code: await bought(one) }).toEqual({ one, code: 0 });
   });
 
+  it.each([
+    [3, true],
+    [0, false],
+  ])('by the service, with %i credits left and an unknown price', async (left, isLimit) => {
+    const at = await machineWith((socket, request) =>
+      request.path.endsWith('balance')
+        ? service(left)(socket, request)
+        : void socket.write(errorAnswer('402 X', 'insufficient_credits', 'no')),
+    );
+    const { code, stderr } = await at.leadpipe(`search company x ${fields}`);
+    expect({ code, isLimit: stderr.includes('--limit') }).toEqual({ code: 5, isLimit });
+  });
+
   it('for the rest of a search, of which no fewer can be asked for', async () => {
     const at = await machineWith((socket, request) =>
       request.path.endsWith('balance') ? service(1000)(socket, request) : cutting(socket, request),

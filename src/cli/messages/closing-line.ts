@@ -1,8 +1,8 @@
 import type { Context, RunFacts } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
+import { balanceMs } from '../../operations/events.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { exact } from '../../operations/prices.ts';
-import { balanceMs } from '../../operations/run.ts';
 import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
@@ -72,6 +72,17 @@ export function close(
   // People use the operation ID. In a log, all IDs are needed.
   const ids = toIds(closing, !context.stderr.isTerminal, options.verbose === true);
   if (ids !== '') notes.quote(ids);
+}
+
+/** Says on a terminal what a run has brought whose reader went away, as `head` does: it had what it wanted. */
+export function closeUnread(context: Context, options: Partial<ConnectionOptions>): void {
+  const { cost, costBefore, operationId, received: what } = factsOf(context);
+  if (cost === undefined || !context.stderr.isTerminal) return;
+  const charged = what === undefined ? 'maybe' : 'yes';
+  const known = { cost, costBefore, charged, isLocal: options.local === true } as const;
+  const line = toClosingLine({ ...known, isPaid: true, ...(what === undefined ? {} : { what }) });
+  const show = operationId && ` To print all of it, for free: leadpipe history show ${operationId}`;
+  createNotes(context, options).say(`${line}.${show ?? ''}`);
 }
 
 /** Pure: what the run knows by its last line. */
