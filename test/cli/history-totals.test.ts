@@ -25,7 +25,7 @@ describe('history totals', () => {
     await at.run('config set price.contact.email 5');
     for (const line of [
       'search company fintech --limit 7',
-      'search company fintech --limit 3',
+      'search company fintech --limit 3 --list berlin',
       'contact email "CTO of Nordlicht Pay" --max-credits 5',
       'research "fintech in Berlin"',
     ]) {
@@ -60,12 +60,12 @@ describe('history totals', () => {
     expect(await shown(at, 'history --command search', 120)).not.toContain('balance');
   });
 
-  it('by profile, and by list: what is no search is on none', async () => {
+  it('by profile, and by list: what was run without --list or --only-new is on none', async () => {
     const ofAll = { profile: 'default', purchases: 5, credits_at_most: 15 };
     expect(await at.history('totals', '--by', 'profile')).toMatchObject([ofAll]);
     expect(await at.history('totals', '--by', 'list')).toMatchObject([
-      { list: 'company', purchases: 2, credits_at_most: 10 },
-      { list: null, purchases: 3, credits_at_most: 5 },
+      { list: null, purchases: 4, credits_at_most: 12 },
+      { list: 'berlin', purchases: 1, credits_at_most: 3 },
     ]);
   });
 
@@ -111,7 +111,7 @@ describe('what was bought with --local', () => {
     const [record = {}] = recordsIn((await at.run('history')).stdout);
     expect(record).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
     const members = Object.keys(record);
-    expect(members.at(-1)).toBe('stop_reason');
+    expect(members.at(-1)).toBe('rows_total');
     expect((await at.run('history -f csv')).stdout.split('\r\n')[0]).toBe(members.join(','));
     for (const columns of [60, 120]) {
       const text = await shown(at, 'history', columns);
