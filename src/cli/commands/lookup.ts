@@ -1,12 +1,12 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
+import { foundIn } from '../../operations/kinds/kinds.ts';
 import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import type { Closing } from '../messages/closing-line.ts';
 import { inputNames, readInput, readTextArgument } from '../options/inputs.ts';
 import type { RowsOptions, Source } from '../options/rows-options.ts';
 import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
-import { createReceived } from '../records/rows-report.ts';
 import { checkNotForgotten } from './forgotten-input.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
@@ -39,9 +39,7 @@ export async function lookUp(
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
   bought.close(toSummary(new JsonView(bought.text), bought));
-  const received = createReceived(one);
-  received.add(bought.text, []);
-  return { found: received.found, ids: bought.ids };
+  return { found: foundIn(one.kind, bought.text), ids: bought.ids };
 }
 
 /** The text of an argument. A target is never a file: `@nasa` is a handle. Throws UsageError for what looks like a forgotten `--input`. */

@@ -136,7 +136,8 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
     const now = exact(credits - costBefore);
-    const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
+    // What is left can turn out to cost less than it could.
+    const part = costBefore === 0 || now < 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
   const isCharged =

@@ -36,6 +36,7 @@ export const extract = {
     units: type === 'web2list' ? web2listLimit : (limit ?? limits.extractLimit.default),
   }),
   recordsOf: itemsOf,
+  foundIn: (answer) => arrayItems(answer.member('data') ?? '[]').length,
   reasonIn: (found) => objectMembers(found).get('data') ?? 'null',
   layout: () => itemsLayout,
   // Each item is a line of its own, with its row's type and target.
@@ -43,7 +44,6 @@ export const extract = {
     field: 'target',
     toText: createTargetText(request.type),
     toBody: (target, names) => toExtractRequest({ ...request, target }, names),
-    isFound: (answer) => arrayItems(answer.member('data') ?? '[]').length > 0,
     into: 'extract',
     records: 'items',
     join: () => ({

@@ -170,10 +170,16 @@ export function isTask(name: string): boolean {
 
 const longestReason = 500;
 
-/** Pure: whether an answer was charged: the interface does not say it of one without a result. */
+/** Pure: how many items an answer has; of other kinds, 1 where something was found. */
+export function foundIn(name: AnswerKind, answer: JsonText): number {
+  if (failureOf(name, answer) !== undefined) return 0;
+  const { foundIn: count }: Kind = kinds[name];
+  return count?.(new JsonView(answer)) ?? 1;
+}
+
+/** Pure: whether an answer was charged: the interface does not say it of one that has found nothing. */
 export function chargedFor(name: AnswerKind, answer: JsonText): Charged {
-  const { mayBeFree }: Kind = kinds[name];
-  return failureOf(name, answer) !== undefined || mayBeFree?.(new JsonView(answer)) ? 'maybe' : 'yes';
+  return foundIn(name, answer) > 0 ? 'yes' : 'maybe';
 }
 
 /** Pure: what the service says instead of a result; undefined when there is one. */
