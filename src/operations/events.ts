@@ -49,11 +49,12 @@ export type OperationEvent =
   /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /**
-   * The run is over: what its operation has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
+   * The run is over: what its operation has received in words, if anything, what it has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
    * it; `after` is undefined where the service did not answer at once.
    */
   | {
       readonly is: 'settled';
+      readonly received: string | undefined;
       readonly cost: Cost;
       readonly earlier: Cost;
       readonly balance: { readonly before: number; readonly after: number | undefined } | undefined;
@@ -125,6 +126,9 @@ export interface BoughtTask {
 
 /** An operation: a generator of events that returns its result. */
 export type Running<T, Event = OperationEvent> = AsyncGenerator<Event, T, void>;
+
+/** How long the end of a run may wait for the balance, in milliseconds. */
+export const balanceMs = 300;
 
 /**
  * Runs an operation to its end and waits for `show` at each event. What `show` throws is thrown at the operation's `yield`. Throws what the

@@ -6,7 +6,14 @@ import { type Buyer, checkSameBuyer } from './buyer.ts';
 import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
-import { type BoughtTask, type EarlierRun, type LeftBehind, type Running, warningsOf } from './events.ts';
+import {
+  type BoughtTask,
+  balanceMs,
+  type EarlierRun,
+  type LeftBehind,
+  type Running,
+  warningsOf,
+} from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
@@ -28,7 +35,7 @@ import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
 import { openOperation, readSpent } from './known-operations.ts';
-import { costOf, fold, type Operation } from './operation.ts';
+import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
 import { type NewIntent, withDigests } from './order-digests.ts';
 import { type Cost, creditsOf, nothing, times } from './prices.ts';
@@ -56,9 +63,6 @@ export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, Fi
 }
 
 export type Runnable = keyof Results;
-
-/** How long the end of a run may wait for the balance, in milliseconds. */
-export const balanceMs = 300;
 
 /**
  * The one way to buy. It looks for an earlier run of the same order, reserves what this one can cost, and writes down what will be sent before its
@@ -367,10 +371,12 @@ async function writeEnd(run: Building, entries: readonly JournalEntry[]): Promis
   await run.journal.end(...whole);
 }
 
-/** What the operation has cost at most, and what of that it had cost before this run. */
-function toSettled({ entries, operation }: Building): { readonly cost: Cost; readonly earlier: Cost } {
+/** What the operation has received, what it has cost at most, and what of that it had cost before this run. */
+function toSettled({ entries, operation }: Building) {
+  const settled = fold('', entries as unknown as Entries);
   return {
-    cost: costOf(fold('', entries as unknown as Entries)),
+    received: toReceived(settled),
+    cost: costOf(settled),
     earlier: operation === undefined ? nothing : costOf(operation),
   };
 }

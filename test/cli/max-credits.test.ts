@@ -201,12 +201,12 @@ describe('the balance of --max-credits', () => {
   );
 
   it('afterwards does not hold up the end of a run', async () => {
-    // The second one never comes.
+    // The second one never comes: a free request waits 15 s for its headers.
     const at = priced(await machineWith(afterwards(() => {})));
     const started = performance.now();
     expect((await at.leadpipe(limited)).code).toBe(0);
     expect(at.requests).toHaveLength(3);
-    expect(performance.now() - started).toBeLessThan(2900);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it('is in the history of a purchase that failed', async () => {

@@ -282,7 +282,7 @@ describe('a run that is stopped', () => {
     await inShell(line, { env: machine.env, cwd: machine.cwd });
     expect(summaryOf(machine)).toMatchObject({
       ...free,
-      state: 'interrupted',
+      state: 'partial',
       exit: 141,
       error: { exit: 141 },
     });

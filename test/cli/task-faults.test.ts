@@ -356,6 +356,20 @@ describe('task fetch', () => {
     expect(task.count('status')).toBe(0);
   });
 
+  it.each([
+    ['', '--pts 10'],
+    ['-o all.jsonl --append', '--pts 5 -o all.jsonl --append'],
+  ])('that is cut, with "%s", says how all leads are read', async (output, again) => {
+    const pages = paging((pts) => someEntities.slice(pts, pts + 5), ['running', 40]);
+    const task = await answering((socket, request) => {
+      if (request.path.includes('pts=10')) socket.end(missing);
+      else if (typeof pages === 'function') pages(socket, request);
+    });
+    expect(await task.leadpipe(`task fetch ${taskId} --pts 5 --num 5 ${output}`)).toMatchObject({
+      stderr: expect.stringContaining(`To resume: leadpipe task fetch ls_task ${again}\n`),
+    });
+  });
+
   it('puts leads_search_id and position in front, and leaves the rest to the byte', async () => {
     const task = await fetching([' { "a" : 1.10 }', '{}'], 3, 500, ['done', 5]);
     expect((await task.leadpipe(`task fetch ${taskId} --pts 3 --positions`)).stdout).toBe(
