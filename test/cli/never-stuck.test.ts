@@ -282,6 +282,22 @@ it.each([
   expect({ code, isTold: stderr.includes(`leadpipe resume ${id}`) }).toEqual({ code: 0, isTold });
 });
 
+it('rows that are in a file are not added again where an earlier try to add them has failed', async () => {
+  const there = await machineWith(wholeStream(searchFrames([['{"name":"A"}']])));
+  there.write('leads.jsonl', lines(old));
+  const line = 'search company x --limit 1 -o leads.jsonl --append';
+  expect((await there.leadpipe(line)).code).toBe(0);
+  const [operation] = (await readOperations(there.state)).operations;
+  const path = join(there.state, 'operations', operation?.operationId ?? '', 'journal.jsonl');
+  // Killed before it said that they are in place; before that, the file had changed between both.
+  const entries = (operation?.entries ?? []).filter(({ type }) => type !== 'terminal' && type !== 'placed');
+  const tries = entries.flatMap((one) => (one.type === 'adding' ? [{ ...one, at: one.at + 1 }, one] : [one]));
+  writeFileSync(path, tries.map(toLine).join(''));
+  rmSync(join(there.state, 'index'), { recursive: true });
+  expect((await there.leadpipe('resume')).code).toBe(0);
+  expect(there.read('leads.jsonl')).toBe(lines(old, '{"name":"A"}'));
+});
+
 it('a search and a task run into the same file leave the rows of each other alone', async () => {
   await leave();
   // This service knows no tasks: the run is left.
