@@ -10,6 +10,7 @@ import {
   searchFrames,
   streamStart,
   wholeAnswer,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -203,6 +204,20 @@ describe('whether a purchase was charged is the same in the history and the tota
 });
 
 describe('"You already bought this"', () => {
+  it.each([
+    ['of leads', 'search company x', 'x', true],
+    ['not by --only-new', 'search company x --only-new', 'x', false],
+    ['not of what was refused', 'search company x', 'refused', false],
+  ])('is said %s', async (_, line, what, isSaid) => {
+    const there = await machineWith((socket, { method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(9)));
+      else if (what === 'refused') socket.write(errorAnswer('422 X', 'invalid', 'no'));
+      else socket.write(wholeStream(searchFrames([['{"name":"A"}']])));
+    });
+    await there.leadpipe(line);
+    expect((await there.leadpipe(line)).stderr.includes('You already bought')).toBe(isSaid);
+  });
+
   const terminal = { stderrIsTerminal: true, columns: 200 };
   const told = 'You already bought';
   it.each([

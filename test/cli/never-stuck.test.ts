@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
-import { entry, toLine } from '../../src/operations/journal/entries.ts';
+import { entry, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
@@ -291,7 +291,9 @@ it('rows that are in a file are not added again where an earlier try to add them
   const path = join(there.state, 'operations', operation?.operationId ?? '', 'journal.jsonl');
   // Killed before it said that they are in place; before that, the file had changed between both.
   const entries = (operation?.entries ?? []).filter(({ type }) => type !== 'terminal' && type !== 'placed');
-  const tries = entries.flatMap((one) => (one.type === 'adding' ? [{ ...one, at: one.at + 1 }, one] : [one]));
+  const tries = entries.flatMap((one): JournalEntry[] =>
+    one.type === 'adding' ? [{ ...one, at: one.at + 1 }, one] : [one],
+  );
   writeFileSync(path, tries.map(toLine).join(''));
   rmSync(join(there.state, 'index'), { recursive: true });
   expect((await there.leadpipe('resume')).code).toBe(0);
