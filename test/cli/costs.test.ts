@@ -242,11 +242,19 @@ describe('"You already bought this"', () => {
       false,
     ],
     ['not with --local', 'search company fintech --local', 'search company fintech --local', false],
+    ['not of standard input', 'contact email --input - -o x.csv', 'contact email --input - -o y.csv', false],
+    [
+      'not where the key is the same',
+      'contact email a --idempotency-key k',
+      'contact email a --idempotency-key k',
+      false,
+    ],
   ])('%s', async (_, first, second, isSaid) => {
     at.write('rows.csv', 'objective\na\n');
-    expect((await at.leadpipe(first)).code).toBe(0);
+    expect((await at.leadpipe(first, { stdin: 'objective\na\n' })).code).toBe(0);
     writeSettings(at.env, { 'price.contact.email': 3 });
-    expect((await at.leadpipe(second, terminal)).stderr.includes(told)).toBe(isSaid);
+    const again = await at.leadpipe(second, { ...terminal, stdin: 'objective\na\n' });
+    expect(again.stderr.includes(told)).toBe(isSaid);
   });
 
   it.each([

@@ -292,7 +292,7 @@ it('rows that are in a file are not added again where an earlier try to add them
   // Killed before it said that they are in place; before that, the file had changed between both.
   const entries = (operation?.entries ?? []).filter(({ type }) => type !== 'terminal' && type !== 'placed');
   const tries = entries.flatMap((one): JournalEntry[] =>
-    one.type === 'adding' ? [{ ...one, at: one.at + 1 }, one] : [one],
+    one.type === 'adding' ? [{ ...one, at: one.at + 1, ino: one.ino + 1 }, one] : [one],
   );
   writeFileSync(path, tries.map(toLine).join(''));
   rmSync(join(there.state, 'index'), { recursive: true });
