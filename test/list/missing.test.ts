@@ -440,6 +440,14 @@ describe('--first', () => {
     expect(stderr).not.toContain('finished');
   });
 
+  it('says nothing of answers behind the first rows: they are of this list', async () => {
+    write('list.txt', 'Ada\nBo\nCy\n');
+    const line = ['--input', 'list.txt', '-o', 'out.csv'];
+    expect((await contacts(...line, '--first', '2')).code).toBe(0);
+    const { code, stderr } = await contacts(...line, '--first', '1');
+    expect({ code, isTold: stderr.includes('no longer has') }).toEqual({ code: 0, isTold: false });
+  });
+
   it('finds a list that has sent other rows than the first ones', async () => {
     write('list.csv', 'objective\nCy\n');
     await contacts('--input', 'list.csv', '-o', 'out.csv', '--errors', 'e.csv');
