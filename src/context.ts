@@ -57,6 +57,8 @@ export interface RunFacts {
   leads?: number;
   excluded?: number;
   stopReason?: string;
+  /** What all runs of its operation have received, in words. */
+  received?: string;
   charged?: 'no' | 'maybe' | 'yes';
   /** The most that its operation costs, over all of its runs; null where that is not known. */
   creditsAtMost?: number | null;

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { stoppedBy } from '../errors.ts';
+import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
 import type { Earlier } from '../operations/earlier.ts';
@@ -10,6 +10,7 @@ import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
 import { type AskOptions, Declined } from './ask.ts';
 import { toWaitReason } from './connect.ts';
+import { closeUnread } from './messages/closing-line.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
@@ -70,6 +71,7 @@ export async function runAndShow<Kind extends Runnable>(
   try {
     return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
   } catch (error) {
+    if (error instanceof LeadpipeError && error.outcome === 'reader_closed') closeUnread(context, options);
     if (!(error instanceof Declined)) throw error;
     createNotes(context, options).say('Nothing was bought.');
     return undefined;

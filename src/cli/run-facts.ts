@@ -54,8 +54,9 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
       break;
     }
     case 'settled': {
-      const { balance, cost, earlier } = event;
+      const { balance, cost, earlier, received } = event;
       note(context, {
+        received,
         cost,
         costBefore: earlier.credits,
         creditsAtMost: creditsOf(cost),

@@ -99,16 +99,16 @@ function toSummary(facts: RunFacts, command: string, exit: number): Summary {
   };
 }
 
-const stopped: readonly number[] = (['hung_up', 'interrupted', 'reader_closed', 'terminated'] as const).map(
+const stopped: readonly number[] = (['hung_up', 'interrupted', 'terminated'] as const).map(
   (outcome) => exitCodes[outcome].code,
 );
 
 /** Pure: the state in the words of the history. */
 function toState(exit: number, { isFinished, resume, rows }: RunFacts): (typeof states)[number] {
-  const { complete, no_result, partial, unknown } = exitCodes;
+  const { complete, no_result, partial, reader_closed, unknown } = exitCodes;
   // Nothing found is an end like any other, also with --exit-status.
   if (exit === complete.code || (exit === no_result.code && isFinished)) return 'complete';
-  if (exit === partial.code) return 'partial';
+  if (exit === partial.code || exit === reader_closed.code) return 'partial';
   if (exit === unknown.code) return 'unknown';
   // A list that has rows was left, even where only the same command resumes it.
   return stopped.includes(exit) || (resume ?? rows) !== undefined ? 'interrupted' : 'failed';

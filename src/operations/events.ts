@@ -49,11 +49,12 @@ export type OperationEvent =
   /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /**
-   * The run is over: what its operation has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
+   * The run is over: what its operation has received in words, if anything, what it has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
    * it; `after` is undefined where the service did not answer at once.
    */
   | {
       readonly is: 'settled';
+      readonly received: string | undefined;
       readonly cost: Cost;
       readonly earlier: Cost;
       readonly balance: { readonly before: number; readonly after: number | undefined } | undefined;

@@ -3,10 +3,11 @@ import { limits } from '../contract/limits.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Charged, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
-import type { EntryOf, Intent, JournalEntry } from './journal/entries.ts';
+import type { EndOfRun, EntryOf, Intent, JournalEntry } from './journal/entries.ts';
 import type { Entries } from './journal/journal-file.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Cost, nothing, sumOf, times } from './prices.ts';
+import { countOf } from './wording.ts';
 
 /**
  * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is stored here, but its file is
@@ -110,8 +111,9 @@ export function fold(folder: string, entries: Entries) {
   let end: End | undefined;
   let failed: Failed | undefined;
   let creditsAfter: number | undefined;
-  /** Of a list: how many rows were sent when its last run ended, and whether a run has not ended. */
+  /** Of a list: how many rows were sent when its last run ended, how that ended, and whether a run has not ended. */
   let sentRows = 0;
+  let endOfRun: EndOfRun = {};
   let isOpen = true;
   let countedAt = intent.time;
   const files: string[] = [];
@@ -188,11 +190,13 @@ export function fold(folder: string, entries: Entries) {
       // What this can cost is added up by the index.
       case 'reserved':
         isOpen = true;
+        endOfRun = {};
         countedAt = entry.time;
         break;
       case 'spent':
         isOpen = false;
         sentRows = entry.sent_rows ?? sentRows;
+        endOfRun = entry;
         break;
       case 'terminal':
         takeEnd(entry, part);
@@ -206,6 +210,7 @@ export function fold(folder: string, entries: Entries) {
     const { charged, dropped, excluded = progress.excluded, leads, outcome } = entry;
     isOpen = false;
     sentRows = entry.sent_rows ?? sentRows;
+    endOfRun = entry;
     if (part !== undefined) Object.assign(part, { outcome, charged });
     // The rest was refused: what came before is as it was.
     if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
@@ -280,8 +285,9 @@ export function fold(folder: string, entries: Entries) {
     /** Rows that its runs have added to files, or were about to. */
     additions: additions as readonly Addition[],
     isSearch,
-    /** Of a list: how many rows had been sent when its last run ended that has said so; and whether a later one was killed, or is active. */
+    /** Of a list: how many rows had been sent when its last run ended that has said so, and how that ended; and whether a later one was killed, or is active. */
     sentRows,
+    endOfRun,
     isRunOpen: isList && isOpen,
     /** When what it can cost was counted for the last time. */
     countedAt,
@@ -318,6 +324,16 @@ function toPart(entry: Intent | EntryOf<'rest'>): Part {
     outcome: undefined,
     charged: undefined,
   };
+}
+
+/** Pure: how many leads, items or answers an operation has received; undefined where it has none. */
+export function toReceived(
+  { intent: { command }, progress }: Pick<Operation, 'intent' | 'progress'>,
+  count = progress.delivered,
+): string | undefined {
+  if (kindOf(command)?.prints === 'single') return progress.isAnswered ? countOf(1, 'answer') : undefined;
+  const unit = rowsOf(command) !== undefined ? 'answer' : command === 'extract' ? 'item' : 'lead';
+  return count === 0 ? undefined : countOf(count, unit);
 }
 
 /**

@@ -35,7 +35,7 @@ import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
 import { openOperation, readSpent } from './known-operations.ts';
-import { costOf, fold, type Operation } from './operation.ts';
+import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
 import { type NewIntent, withDigests } from './order-digests.ts';
 import { type Cost, creditsOf, nothing, times } from './prices.ts';
@@ -371,10 +371,12 @@ async function writeEnd(run: Building, entries: readonly JournalEntry[]): Promis
   await run.journal.end(...whole);
 }
 
-/** What the operation has cost at most, and what of that it had cost before this run. */
-function toSettled({ entries, operation }: Building): { readonly cost: Cost; readonly earlier: Cost } {
+/** What the operation has received, what it has cost at most, and what of that it had cost before this run. */
+function toSettled({ entries, operation }: Building) {
+  const settled = fold('', entries as unknown as Entries);
   return {
-    cost: costOf(fold('', entries as unknown as Entries)),
+    received: toReceived(settled),
+    cost: costOf(settled),
     earlier: operation === undefined ? nothing : costOf(operation),
   };
 }

@@ -129,7 +129,7 @@ describe('signals', () => {
       hint: expect.toSay('check `leadpipe balance`', 'a new run is a new purchase'),
     });
     expect(files()).toEqual([]);
-    expect(await run(again)).toMatchObject(ending(0, `the search ${error.operation_id} (`));
+    expect(await run(again)).toMatchObject(ending(0, `The search ${error.operation_id} (`));
     // Then the last run is one of which all is known.
     expect((await run(again)).stderr).not.toContain('may or may not have been charged');
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerKinds, toOwners } from '../helpers/answer-kinds.ts';
-import { historyOf, recordsIn } from '../helpers/fake-context.ts';
+import { historyOf, recordsIn, runInProcess } from '../helpers/fake-context.ts';
 import { contacts, cwd, ending, env, leadpipe, paid, read, serve, service, write } from '../helpers/lists.ts';
 import { makeWorkbook } from '../helpers/workbooks.ts';
 
@@ -373,9 +373,13 @@ describe('--first', () => {
       expect(onDisk('out.csv').slice(1)).toEqual(['Ada,ada@example.com,,', 'Bo,bo@example.com,,']);
       expect(paid()).toEqual(['Ada', 'Bo']);
     }
-    expect(recordsIn((await leadpipe(['history', '-f', 'jsonl'])).stdout)).toMatchObject([
-      { state: 'interrupted', leads: 2, credits_at_most: null },
-    ]);
+    const of = { state: 'partial', leads: 2, credits_at_most: null, rows_done: 2 };
+    expect((await historyOf(env)).records).toMatchObject([{ ...of, rows_total: null }]);
+    expect((await shown()).stdout).toContain('2 rows so far');
+    // On a terminal the rows are counted, for its progress.
+    await runInProcess(['contact', 'email', ...args, '--first', '2'], { env, cwd, stderrIsTerminal: true });
+    expect((await historyOf(env)).records).toMatchObject([{ ...of, rows_total: 5 }]);
+    expect((await shown()).stdout).toContain('2 of 5 rows');
     expect(await contacts(...args, '--first', '3')).toMatchObject(ending(0, '2 already bought'));
     expect(await contacts(...args)).toMatchObject(ending(0, 'Resuming op_', 'out.csv: 5 emails found'));
     expect({ paid: paid(), requests: service.requests() }).toEqual({ paid: rows, requests: 5 });
@@ -385,6 +389,14 @@ describe('--first', () => {
     expect((await contacts('--input', 'list.csv', '-o', 'all.csv', '--first', '5')).stderr).not.toContain(
       'not finished',
     );
+    expect((await historyOf(env)).records).toMatchObject([
+      {},
+      { state: 'complete', rows_done: 5, rows_total: 5 },
+    ]);
+
+    function shown() {
+      return runInProcess('history', { env, stdoutIsTerminal: true, columns: 120 });
+    }
   });
 
   it.each([

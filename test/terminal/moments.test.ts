@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { FaultServer } from '../helpers/fault-server.ts';
+import { type FaultServer, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import { machineWith } from '../helpers/machine.ts';
 import { needs } from '../helpers/parts.ts';
-import { inTerminal, type TerminalOptions } from '../helpers/pty.ts';
-import { bareEnvironment, pointedAt, temporaryFolder } from '../helpers/run.ts';
+import { inTerminal, openTerminal, type TerminalOptions } from '../helpers/pty.ts';
+import { bareEnvironment, command, pointedAt, temporaryFolder } from '../helpers/run.ts';
 import { screenOf } from '../helpers/screen.ts';
 import { startFixedService } from './fixed-service.ts';
 import { settled } from './settled.ts';
@@ -77,6 +78,32 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
         ),
       });
       expect(said).not.toContain('paid for');
+    },
+  );
+
+  it.each([60, 80, 120])(
+    'is told what a search has brought whose reader had enough of it: %i columns',
+    async (columns) => {
+      const [leads = ''] = searchFrames([['{"name":"A"}', '{"name":"B"}', '{"name":"C"}']]);
+      const machine = await machineWith((socket, { method }) => {
+        if (method === 'POST') socket.write(streamStart(leads));
+      });
+      // The stream never ends: nothing but the reader's end can end this run.
+      const script = `"$0" "$1" search company x --limit 60 | head -2; exit "\${PIPESTATUS[0]}"`;
+      const words = ['bash', '-c', script, process.execPath, command];
+      const { code, transcript } = await openTerminal(words, { columns, cwd: machine.cwd, env: machine.env })
+        .ended;
+      const { text, ready } = await screenOf(settled(transcript), columns);
+      expect({ code, ready, text: text.replace(/(?: ·)?\s+/g, ' ') }).toEqual({
+        code: 141,
+        ready: true,
+        text: '{"name":"A"} {"name":"B"} 3 leads cost at most 60 credits. To print all of it, for free: leadpipe history show op_00000000000000 ',
+      });
+      expect(await machine.history()).toMatchObject([{ state: 'partial', leads: 3, credits_at_most: 60 }]);
+      expect(await machine.leadpipe('resume --yes')).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('There is nothing to resume.'),
+      });
     },
   );
 

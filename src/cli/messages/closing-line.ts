@@ -74,6 +74,17 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
+/** Says on a terminal what a run has brought whose reader went away, as `head` does: it had what it wanted. */
+export function closeUnread(context: Context, options: Partial<ConnectionOptions>): void {
+  const { cost, costBefore, operationId, received: what } = factsOf(context);
+  if (cost === undefined || !context.stderr.isTerminal) return;
+  const charged = what === undefined ? 'maybe' : 'yes';
+  const known = { cost, costBefore, charged, isLocal: options.local === true } as const;
+  const line = toClosingLine({ ...known, isPaid: true, ...(what === undefined ? {} : { what }) });
+  const show = operationId && ` To print all of it, for free: leadpipe history show ${operationId}`;
+  createNotes(context, options).say(`${line}.${show ?? ''}`);
+}
+
 /** Pure: what the run knows by its last line. */
 function toKnown({ before, charged, excluded, ids, leads, stopReason }: Closing) {
   const { leadsSearchId, operationId, requestId } = ids;
@@ -124,7 +135,8 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
-    const now = exact(credits - costBefore);
+    // What earlier runs had sent counted with its worst case until it ended.
+    const now = exact(Math.max(0, credits - costBefore));
     const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }

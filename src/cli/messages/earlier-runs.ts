@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { EarlierRun, OperationEvent, Resuming } from '../../operations/events.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
-import type { Operation } from '../../operations/operation.ts';
+import { type Operation, toReceived } from '../../operations/operation.ts';
 import { readHistoryRecord, toCommandWords, toSubject } from '../../operations/report/history.ts';
 import { countOf } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
@@ -26,7 +26,7 @@ async function toTold({ operation, why }: EarlierRun, context: Pick<Context, 'zo
   const which = `${operationId} (${time})`;
   // The rows of a list may be others by now.
   const what = rowsOf(intent.command) === undefined ? 'this' : 'a list from this file';
-  const name = `${toName(operation)}${await toReceived(operation)}`;
+  const name = `${toName(operation)}${await receivedBy(operation)}`;
   const cost = intent.origin === 'local' ? '' : ' It may have been charged; check `leadpipe balance`.';
   const means = 'This is a new purchase';
   switch (why) {
@@ -125,11 +125,10 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
 }
 
 /** How many leads, items or answers of a list have arrived, where there are any. */
-async function toReceived(operation: Operation): Promise<string> {
-  const { command } = operation.intent;
+async function receivedBy(operation: Operation): Promise<string> {
   const { leads } = await readHistoryRecord(operation);
-  const unit = rowsOf(command) !== undefined ? 'answer' : command === 'extract' ? 'item' : 'lead';
-  return leads === null || leads === 0 ? '' : `, ${countOf(leads, unit)}`;
+  const received = leads === null ? undefined : toReceived(operation, leads);
+  return received === undefined ? '' : `, ${received}`;
 }
 
 /** Pure: the command of a run with its subject: `contact email rows.csv`, `search company "dental clinics"`. */

@@ -16,8 +16,8 @@ import { factsOf, learnError } from '../run-facts.ts';
 import { type Ran, toHint, toResume } from './hints.ts';
 
 /**
- * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. If the reader of the output went
- * away, nothing is printed: no one may be there to read it.
+ * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. A reader of the output that went away is
+ * no error.
  */
 export function reportError(
   context: Context,

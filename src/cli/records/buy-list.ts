@@ -55,14 +55,14 @@ export async function buyList(
   return await withConnection(context, options, async (connection) => {
     const joined = toJoined(options, list, input);
     const received = createReceived(list);
-    const rows = toRows(options, connection, list, input, shard, joined, received);
+    const isCounted = context.stderr.isTerminal && input.source.isRepeatable && options.dryRun !== true;
+    const total = isCounted ? await countRows(input.source, shard) : undefined;
+    const rows = { ...toRows(options, connection, list, input, shard, joined, received), total };
     await checkColumns(options, joined.layout);
     const format = toFormat(options, context.stdout.isTerminal, connection.settings.format);
     const terms = toListTerms(options, format, request, joined.into, shard);
     const isPreview = options.dryRun === true;
     const order = { kind: `${list.kind} list`, body: request, keep: true, isPreview, terms, rows } as const;
-    const isCounted = context.stderr.isTerminal && rows.source.isRepeatable && !isPreview;
-    const total = isCounted ? await countRows(rows) : undefined;
     const csv = csvLike(input);
     const errors = createErrors(context, options.errors, joined.base, namesIn(input), csv);
     const shown: Shown = {
@@ -193,7 +193,7 @@ function toRestHint(options: Options, operationId: string): string {
 }
 
 /** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
-async function countRows({ source, shard }: ListRows): Promise<number> {
+async function countRows(source: ListRows['source'], shard: Shard | undefined): Promise<number> {
   let count = 0;
   for await (const { number } of source.look()) {
     if (shard === undefined || number % shard.of === shard.index) count++;

@@ -72,6 +72,13 @@ export interface Intent {
   readonly reserved?: Cost;
 }
 
+/** How the run of a list ended by itself, and how many rows of its input had ended then; `all_rows` is null where they were not counted. */
+export interface EndOfRun {
+  readonly outcome?: Outcome;
+  readonly done_rows?: number;
+  readonly all_rows?: number | null;
+}
+
 /** A line of the journal. The names are those of the interface. */
 export type JournalEntry =
   | Intent
@@ -110,7 +117,7 @@ export type JournalEntry =
       /** What can be paid in addition, from this time on. `moved` was counted before, and is sent again. */
       | { type: 'reserved'; time: string; cost: Cost; moved?: Cost; number?: number }
       /** What the operation has cost so far, while it can be resumed. For a list, with the number of rows that may have been charged. */
-      | { type: 'spent'; spent: Cost; sent_rows?: number }
+      | ({ type: 'spent'; spent: Cost; sent_rows?: number } & EndOfRun)
       /**
        * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
        * answer again.
@@ -148,8 +155,10 @@ export type JournalEntry =
           leads?: number;
           excluded?: number;
           stop_reason?: string | null;
-          /** For a list: how many rows were sent that may have been charged, over all its runs. */
+          /** For a list: how many rows were sent that may have been charged, over all its runs; and how many have ended, of how many. */
           sent_rows?: number;
+          done_rows?: number;
+          all_rows?: number | null;
           /** What the operation has cost at most, over all its runs. */
           spent?: Cost;
           /** The user does not want the rest: it is not resumed. */
@@ -200,10 +209,11 @@ export const entry = {
     cost,
     ...(moved && { moved }),
   }),
-  spent: (spent: Cost, sentRows?: number): EntryOf<'spent'> => ({
+  spent: (spent: Cost, sentRows?: number, end: EndOfRun = {}): EntryOf<'spent'> => ({
     type: 'spent',
     spent,
     ...(sentRows === undefined ? {} : { sent_rows: sentRows }),
+    ...end,
   }),
   failed: (failed: Content<'failed'>): EntryOf<'failed'> => ({ type: 'failed', ...failed }),
   balance: (credits: number): EntryOf<'balance'> => ({ type: 'balance', credits }),

@@ -1,4 +1,4 @@
-import { type Charged, type ErrorDetails, isStop, LeadpipeError, type Outcome } from '../../errors.ts';
+import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { Place } from '../../files/reading.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
@@ -66,28 +66,27 @@ export interface ListEnd {
 
 /** What the journal says at the end of a run: how the list ended, or that it can be resumed. */
 export function toLastEntry(
-  { first }: Pick<ListRows, 'first'>,
+  { first, total }: Pick<ListRows, 'first' | 'total'>,
   stored: StoredRows,
   end: ListEnd,
   isFree: boolean,
 ): JournalEntry {
-  const { done, failed, kept } = end.counts;
+  const { counts, hasMore, stop } = end;
+  const { done, failed, kept } = counts;
   const sent_rows = stored.sent();
-  const outcome = outcomeOf(end, first !== undefined);
-  if (outcome === undefined) return entry.spent(nothing, sent_rows);
+  // The reader of the output had what it wanted.
+  if (stop !== undefined && stop.outcome !== 'reader_closed') return entry.spent(nothing, sent_rows);
+  const rows = { done_rows: done, all_rows: stop !== undefined || hasMore ? (total ?? null) : done };
+  // A row that the service answered without a result has an answer. The next run of the list buys it again.
+  const outcome = stop?.outcome ?? (hasMore || failed > 0 ? 'partial' : 'complete');
+  // Only the first rows were wanted, and the same command buys the rest.
+  if (stop === undefined && first !== undefined) return entry.spent(nothing, sent_rows, { outcome, ...rows });
   return entry.terminal(outcome, {
     leads: done - failed - kept,
     charged: isFree ? 'no' : stored.unseen() > 0 ? 'yes' : end.charged,
     sent_rows,
+    ...rows,
   });
-}
-
-/** Pure: how a list has ended; undefined where it has not. With `isFirst`, only its first rows were wanted, and the same command buys the rest. */
-function outcomeOf({ counts, hasMore, stop }: ListEnd, isFirst: boolean): Outcome | undefined {
-  // The reader of the output had what it wanted.
-  if (stop !== undefined) return stop.outcome === 'reader_closed' ? stop.outcome : undefined;
-  // A row that the service answered without a result has an answer. The next run of the list buys it again.
-  return hasMore || isFirst ? undefined : counts.failed > 0 ? 'partial' : 'complete';
 }
 
 /** Pure: whether something was charged, of which these parts were. */

@@ -33,6 +33,8 @@ export interface ListRows {
   readonly isKept?: ((record: JsonText) => boolean) | undefined;
   /** How many rows are wanted for now; with `isKept`, how many that can be bought. Undefined: all. */
   readonly first?: number | undefined;
+  /** How many rows there are, of the shard; undefined where they were not counted. */
+  readonly total?: number | undefined;
   /** The most that a row can cost. */
   readonly worst: Cost;
   /** The name of a run. Rows that it has bought are not bought again, on any machine. */

@@ -12,7 +12,7 @@ import { creditsOf } from '../prices.ts';
 import { shortened } from '../wording.ts';
 
 /**
- * The state of a purchase. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
+ * The state of a purchase. `partial`: it ended, and there is more. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
  * same, but it is not resumed. `lost`: the service no longer knows its task. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
@@ -50,6 +50,8 @@ const damaged = {
   credits_at_most: null,
   service: null,
   stop_reason: null,
+  rows_done: null,
+  rows_total: null,
 } as const;
 type Damaged = { readonly operation_id: string } & typeof damaged;
 
@@ -117,7 +119,7 @@ function toHistoryRecord(
   isRunning: boolean,
   stored: Awaited<ReturnType<typeof countStored>>,
 ) {
-  const { creditsAfter, end, failed, intent, isDropped, isSent, operationId, progress } = operation;
+  const { creditsAfter, end, endOfRun, failed, intent, isDropped, isSent, operationId, progress } = operation;
   const ofTask = isTask(intent.command);
   const excluded = Math.max(progress.excluded, stored.excluded);
   const delivered = Math.max(progress.delivered, stored.delivered);
@@ -135,6 +137,8 @@ function toHistoryRecord(
       const none = end.outcome === 'unknown' ? 'unknown' : 'failed';
       return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : none);
     }
+    // Only its first rows were wanted.
+    if (endOfRun.done_rows !== undefined) return states[endOfRun.outcome ?? 'partial'] ?? 'partial';
     if (progress.isNamed || received > 0) return 'interrupted';
     return !wasSent && !ofTask ? 'interrupted' : 'unknown';
   }
@@ -172,6 +176,9 @@ function toHistoryRecord(
     /** The address of the service, or `local`, which costs nothing. */
     service: intent.origin,
     stop_reason: progress.stopReason ?? null,
+    /** Of a list: the rows of its input that have ended, and all of them. */
+    rows_done: endOfRun.done_rows ?? null,
+    rows_total: endOfRun.all_rows ?? null,
   };
 }
 
@@ -181,7 +188,8 @@ const states: { readonly [End in Outcome]?: PurchaseState } = {
   interrupted: 'interrupted',
   terminated: 'interrupted',
   hung_up: 'interrupted',
-  reader_closed: 'interrupted',
+  // It had what it wanted.
+  reader_closed: 'partial',
 };
 
 /** The command with its subject, as the user gave it. */

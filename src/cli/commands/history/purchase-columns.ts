@@ -17,7 +17,14 @@ export const purchaseColumns: readonly TableColumn[] = [
     text: (record) => toWhat(memberText(record, 'command'), record),
     short: (record) => toWhat(memberText(record, 'command').replace(/ .*/, ''), record),
   },
-  { ...memberColumn('state', { min: 5, max: 11, tone: toneOfState }), long: toSummary },
+  {
+    ...memberColumn('state', {
+      min: 5,
+      max: 18,
+      tone: (text) => toneOfState(text.replace(/.* rows.*/, 'partial')),
+    }),
+    ...{ text: stateOf, long: toSummary },
+  },
   { ...memberColumn('leads', { min: 5, max: 7 }), ...inRowsOnly },
   {
     ...{ header: 'credits', min: 7, max: 14, ...inRowsOnly },
@@ -45,6 +52,14 @@ function toWhat(command: string, record: JsonView): string {
   return subject === '' ? command : `${command}: ${subject}`;
 }
 
+/** For example `3 of 50 rows`, where only the first rows of a list were wanted. */
+function stateOf(record: JsonView): string {
+  const [done, all] = [memberText(record, 'rows_done'), memberText(record, 'rows_total')];
+  if (memberText(record, 'state') !== 'partial' || done === '' || done === all)
+    return memberText(record, 'state');
+  return all === '' ? `${done} rows so far` : `${done} of ${all} rows`;
+}
+
 /** What was bought from the local service is free. */
 function isFree(record: JsonView): boolean {
   return memberText(record, 'service') === 'local';
@@ -67,7 +82,7 @@ function chargedOf(record: JsonView): string {
 function toSummary(record: JsonView): string {
   const labelled = (label: string, fact: string): string => (fact === '' ? '' : `${label} ${fact}`);
   const facts = [
-    memberText(record, 'state'),
+    stateOf(record),
     labelled('leads', memberText(record, 'leads')),
     isFree(record) ? 'free' : labelled('credits', creditsOf(record)),
     labelled('charged', chargedOf(record)),
