@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'rolldown';
 
@@ -123,6 +123,12 @@ for (const file of readdirSync(leads))
       params: { [constants.BROTLI_PARAM_QUALITY]: isQuick ? 1 : constants.BROTLI_MAX_QUALITY },
     }),
   );
+// Which files of src are in which file of the build, for the test of what a command loads; it is not published.
+const sources = output.map(({ fileName, moduleIds = [] }) => [
+  fileName,
+  moduleIds.map((id) => relative(root, id)).filter((id) => id.startsWith('src')),
+]);
+writeFileSync(join(out, 'sources.json'), JSON.stringify(Object.fromEntries(sources)));
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences([...output, ...library.output]));
 
 /** The licence texts of every package of which a part is in the bundle. */

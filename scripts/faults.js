@@ -1,10 +1,11 @@
 /**
- * `npm run faults -- [file] [word …]`: do the tests notice small faults? Each fault of the list (test/faults.json) that has one of the words in its name, kind or
- * file is put into a scratch copy of the project, and the tests run there: first those that the list names for it, then those of its room. It prints
- * who noticed it, or that no one did; the exit code is 1 where a fault passed.
+ * `npm run faults -- [file] [word …]`: do the tests notice small faults? Each fault of the list (test/faults.json) that has one of the words in its
+ * name, kind or file is put into a copy of the project, and the tests run there: first those that the list names for it, then those of its room. It
+ * prints who noticed it, or that no one did; the exit code is 1 where a fault passed.
  *
- * FAULTS_JOBS is how many copies are worked in at once (2). FAULTS_TOGETHER is how many faults are tried together (1): more is quicker where most pass. FAULTS_ROOMS=no runs only the tests that the list names. FAULTS_WRITE=yes writes the test that has
- * noticed a fault into the list, so that it is asked first the next time.
+ * FAULTS_JOBS is how many copies are worked in at once (2), FAULTS_TOGETHER how many faults are tried together (1): more is quicker where most pass.
+ * FAULTS_ROOMS=no runs only the tests that the list names. FAULTS_WRITE=yes writes the test that has noticed a fault into the list, so that it is
+ * asked first the next time; `npm run format` then puts it into its form.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,15 +14,17 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const [file = 'test/faults.json', ...words] = process.argv.slice(2);
+const args = process.argv.slice(2);
+const file = args[0]?.endsWith('.json') ? args.shift() : 'test/faults.json';
+const words = args;
 const {
   FAULTS_JOBS: jobs = '2',
   FAULTS_TOGETHER: together = '1',
   FAULTS_ROOMS: inRooms = 'yes',
   FAULTS_WRITE: isWritten = 'no',
-  FAULTS_MORE: moreText = '',
 } = process.env;
-const more = moreText.split(' ').filter(Boolean);
+/** Tests that need all of the package. */
+const others = ['--exclude', 'test/client/programs.test.ts', '--exclude', 'test/package.test.ts'];
 /** Seconds: a run of tests that takes longer hangs. */
 const longest = 1800;
 
@@ -149,7 +152,17 @@ function roomsOf(name) {
 async function test(copy, tests) {
   const output = join(copy, 'tests.json');
   rmSync(output, { force: true });
-  const options = ['--bail', '1', '--maxWorkers', '1', '--reporter', 'json', '--outputFile', output, ...more];
+  const options = [
+    '--bail',
+    '1',
+    '--maxWorkers',
+    '1',
+    ...others,
+    '--reporter',
+    'json',
+    '--outputFile',
+    output,
+  ];
   const { code, text } = await run(copy, ['node_modules/vitest/vitest.mjs', 'run', ...tests, ...options]);
   if (code === 0) return undefined;
   let found;

@@ -15,7 +15,6 @@ import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
 import { checkColumns } from './records/chosen-columns.ts';
-import { printPreview } from './records/preview.ts';
 import { openOutput, type Printed } from './records/record-output.ts';
 import { learn } from './run-facts.ts';
 
@@ -144,7 +143,7 @@ export async function show<T>(
         warn(event.line);
         break;
       case 'preview':
-        printPreview(context, options, event);
+        (await import('./records/preview.ts')).printPreview(context, options, event);
         break;
       case 'rows': {
         const { counts } = event;

@@ -1,13 +1,22 @@
+import { objectMembers } from '../json/text.ts';
 import { membersOf, unique } from './columns.ts';
-import type { Column, Layout } from './layout.ts';
+import type { Column, Layout, LayoutOf } from './layout.ts';
 import { namePartColumns } from './name-parts.ts';
-import { enriched, score } from './record-parts.ts';
+import { enriched, isPerson, score } from './record-parts.ts';
 
 /** Leads of a search, with the requested enrich fields. Of people, both parts of the name can be chosen. */
 export function entityLayout(enrichFields: readonly string[] = [], type?: string): Layout {
   const offered = type === 'person' ? namePartColumns('name') : [];
   return { columns: entityColumns(enrichFields), offered, records: 'leads', enrichFields };
 }
+
+/** The columns of leads whose enrich fields only they themselves show: somebody else may have created their task. */
+export const foundLayout: LayoutOf = (records) => {
+  const fields = records.flatMap((record) => [
+    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
+  ]);
+  return entityLayout([...new Set(fields)], records.some(isPerson) ? 'person' : undefined);
+};
 
 function entityColumns(enrichFields: readonly string[]): Column[] {
   const columns: Column[] = [

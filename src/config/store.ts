@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
-import { withFolderLock } from '../files/folder-lock.ts';
-import { syncFolder } from '../files/private-folder.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 
@@ -53,6 +51,11 @@ export async function changeStore(
 ): Promise<void> {
   const folder = context.directories.config;
   const path = paths[name](folder);
+  // Nearly all runs only read it.
+  const [{ withFolderLock }, { syncFolder }] = await Promise.all([
+    import('../files/folder-lock.ts'),
+    import('../files/private-folder.ts'),
+  ]);
   try {
     await withFolderLock(folder, context, 'the settings', async () => {
       if ((await lstat(path).catch(() => undefined))?.isSymbolicLink()) {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { entityTypes } from '../contract/types.ts';
-import { openFileRecords } from '../files/file-records.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
 import { allMembers, type JsonText, objectOf, stringOf } from '../json/text.ts';
@@ -57,6 +56,8 @@ async function* leadsOf(
   { isKnown, hasName, nameOf }: LeadColumns = nameAlone,
 ): AsyncGenerator<FoundLead> {
   const reading = { extension, field: 'name', wanted: ['name'], isKnown, what: path, path };
+  // An index is read in place of the file from the second time on.
+  const { openFileRecords } = await import('../files/file-records.ts');
   const { columns, rows, note, warnings = [], noteAtEnd } = await openFileRecords(piecesOf(content), reading);
   for (const line of [...(note === undefined ? [] : [note]), ...warnings]) tell(line);
   if (columns !== undefined && columns.length > 0 && !hasName(columns)) {

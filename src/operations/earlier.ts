@@ -11,11 +11,10 @@ import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
 import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
-import { toRowRequestText } from './kinds/row-request.ts';
 import { readOperation } from './known-operations.ts';
 import type { Failed, Operation } from './operation.ts';
 import type { Order } from './order.ts';
-import { digestsOf, type OrderDigests, type Ordered } from './order-digests.ts';
+import { digestsOf, type OrderDigests, type Ordered, toRowRequestText } from './order-digests.ts';
 
 export type Earlier =
   /** It is bought, though it may have been run before. */

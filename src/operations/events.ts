@@ -127,6 +127,9 @@ export interface BoughtTask {
 /** An operation: a generator of events that returns its result. */
 export type Running<T, Event = OperationEvent> = AsyncGenerator<Event, T, void>;
 
+/** How long the end of a run may wait for the balance, in milliseconds. */
+export const balanceMs = 300;
+
 /**
  * Runs an operation to its end and waits for `show` at each event. What `show` throws is thrown at the operation's `yield`. Throws what the
  * operation throws.

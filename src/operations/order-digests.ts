@@ -1,8 +1,9 @@
 import { digestOf } from '../digest.ts';
 import { targetOf } from '../files/target.ts';
 import type { Indexed, Intent } from './journal/entries.ts';
-import { isTask, rowsOf } from './kinds/kinds.ts';
-import { rowRequestOf, toRowRequestText } from './kinds/row-request.ts';
+import type { Kind } from './kinds/kind.ts';
+import { isTask, kinds, rowsOf } from './kinds/kinds.ts';
+import type { RowRequest } from './kinds/layouts.ts';
 
 /** What identifies an order: everything that decides what is bought and where it goes. */
 export type Ordered = Pick<
@@ -35,10 +36,8 @@ export async function digestsOf(order: Ordered) {
 
 /** Pure: the request as a text, which is the same for requests that buy the same. */
 function requestOf(order: Ordered): string {
-  const { requested, body = '{}', command, list } = order;
-  if (rowsOf(command) !== undefined) {
-    return toRowRequestText(rowRequestOf(order));
-  }
+  const { requested, body = '{}', command, list, row_request = '{}' } = order;
+  if (rowsOf(command) !== undefined) return toRowRequestText(JSON.parse(row_request));
   if (command === 'search') {
     // The number of leads and the exclusions may change each day: it is the same search.
     const { entity_type, objective, enrich_fields = [] } = JSON.parse(requested ?? body);
@@ -48,6 +47,13 @@ function requestOf(order: Ordered): string {
   // The leads that are excluded change from day to day, and don't make it another order.
   const counts = command === 'task run' ? (list ?? JSON.parse(body).entity_type) : null;
   return JSON.stringify([requested ?? body, requested !== undefined, counts]);
+}
+
+/** Pure: the same text for row requests that send the same. */
+export function toRowRequestText(request: RowRequest): string {
+  const { sentOf }: Kind = kinds[request.kind];
+  const sent = sentOf === undefined ? request : sentOf(request as never);
+  return JSON.stringify(Object.fromEntries(Object.entries(sent).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /** An intent before the journal has it. */

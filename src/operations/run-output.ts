@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { digestOf } from '../digest.ts';
 import { ConfigurationError } from '../errors.ts';
-import { type Addition, isAdded } from '../files/addition.ts';
+import type { Addition } from '../files/addition.ts';
 import { statOrNothing, targetOf } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
@@ -151,6 +151,7 @@ export function createOutput(
 
 /** Whether these rows are in their file. */
 async function isIn(addition: Addition, stateDir: string): Promise<boolean> {
+  const { isAdded } = await import('../files/addition.ts');
   if (await isAdded(addition)) return true;
   if (addition.note === undefined) return false;
   const { folderOfDatabases, hasNote } = await import('../files/database-rows.ts');

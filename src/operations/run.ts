@@ -6,7 +6,14 @@ import { type Buyer, checkSameBuyer } from './buyer.ts';
 import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
-import { type BoughtTask, type EarlierRun, type LeftBehind, type Running, warningsOf } from './events.ts';
+import {
+  type BoughtTask,
+  balanceMs,
+  type EarlierRun,
+  type LeftBehind,
+  type Running,
+  warningsOf,
+} from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
@@ -56,9 +63,6 @@ export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, Fi
 }
 
 export type Runnable = keyof Results;
-
-/** How long the end of a run may wait for the balance, in milliseconds. */
-export const balanceMs = 300;
 
 /**
  * The one way to buy. It looks for an earlier run of the same order, reserves what this one can cost, and writes down what will be sent before its

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type Addition, addToFile } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
-import { checkLockPath, withLock } from '../files/folder-lock.ts';
+import { checkLockPath, LockLostError, withLock } from '../files/folder-lock.ts';
 import {
   type Announce,
   isThere,
@@ -167,8 +167,8 @@ export async function createFileSink(path: string, context: SinkContext, options
         return { target, warnings };
       } catch (thrown) {
         const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);
-        if (!(error instanceof LocalIoError) || error.details.type === outputChanged) throw error;
-        if (!(await isThere(own))) throw moved(named, path);
+        if (error instanceof LockLostError || error.details.type === outputChanged) throw error;
+        if (!(await isThere(own))) throw error instanceof LocalIoError ? moved(named, path) : error;
         throw error.with({}, `${error.words}. The rows are in ${named}`);
       } finally {
         await own.handle.close();

@@ -1,16 +1,7 @@
 import { extname } from 'node:path';
 import { openFileRecords } from '../files/file-records.ts';
-import {
-  type FileRecord,
-  type Reading,
-  type RecordFormat,
-  type Records,
-  recordFormats,
-} from '../files/reading.ts';
+import type { FileRecord, Reading, Records } from '../files/reading.ts';
 import { isKnownColumn } from './column-meanings.ts';
-
-export const inputFormats = recordFormats;
-export type InputFormat = RecordFormat;
 
 /** A row of an input: its record, or why it has none. */
 export interface InputRow extends FileRecord {

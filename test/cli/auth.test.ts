@@ -2,12 +2,14 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../src/local-service/keys.ts';
+import { creditBalance } from '../helpers/bodies.ts';
 import { ending, failing } from '../helpers/ending.ts';
-import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { type FaultServer, jsonAnswer, startFaultServer } from '../helpers/fault-server.ts';
 import { type StartedService, startService } from '../helpers/local-service.ts';
-import { createMachine, type Machine } from '../helpers/machine.ts';
+import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { inTerminal } from '../helpers/pty.ts';
 import { screenOf } from '../helpers/screen.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 const key: string = localKeys[0].key;
 let service: StartedService;
@@ -57,6 +59,21 @@ describe('auth login', () => {
       expect(login).toMatchObject({ code: 0 });
     }
     expect([...secrets]).toEqual([[`default ${new URL(second).origin}`, key]]);
+    expect((await at.leadpipe('config get base_url')).stdout.trim()).toBe(second);
+  });
+
+  it.each([
+    ['auto', ['x-api-key', 'authorization']],
+    ['x-api-key', ['x-api-key', 'x-api-key']],
+    ['bearer', ['authorization', 'authorization']],
+  ])('the setting auth_header %s says in which header the key is sent', async (form, names) => {
+    const at = await machineWith((socket) => void socket.write(jsonAnswer(creditBalance(3))));
+    writeSettings(at.env, { auth_header: form });
+    for (const line of ['balance', 'contact email a']) await at.leadpipe(line);
+    const sent = at.requests.flatMap(({ headers }) =>
+      ['x-api-key', 'authorization'].filter((name) => name in headers),
+    );
+    expect(sent).toEqual(names);
   });
 
   it('tries the key from standard input, stores it for its origin, and every command finds it', async () => {

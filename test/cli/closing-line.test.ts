@@ -64,6 +64,12 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
     'a.csv',
     '20 leads in a.csv, 20 of them stored earlier · cost at most 22 credits (none of them now)',
   ],
+  // A task that was interrupted could cost 40 until its end was seen.
+  [
+    { ...paid, leads: 21, cost: { credits: 21 }, costBefore: 40 },
+    'a.csv',
+    '21 leads in a.csv · cost at most 21 credits (none of them now)',
+  ],
   // The rows of a list that did not end: those that were sent.
   [
     { ...paid, what: '2 emails found, 1 not found', isOfRows: true, cost: { credits: 15, unknown: 'rows' } },

@@ -154,6 +154,27 @@ describe('a bug of leadpipe behind a request that was sent', () => {
   });
 });
 
+it.each([
+  ['a task', 'task run company x -o x.jsonl', '422 X', 'invalid'],
+  ['a look-up', 'contact email a --idempotency-key k', '422 X', 'invalid'],
+])(
+  '%s whose answer was lost may be charged, though it is refused when it is sent again',
+  async (_, line, status, type) => {
+    let isLost = true;
+    const there = await machineWith((socket, { method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(3)));
+      else if (isLost) socket.destroy();
+      else socket.write(errorAnswer(status, type, 'no'));
+    });
+    writeSettings(there.env, { 'retry.attempts': 0 });
+    await there.leadpipe(line);
+    isLost = false;
+    const { stderr } = await there.leadpipe(`${line} --json-errors`);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error).toMatchObject({ charged: 'maybe' });
+    expect(await there.history()).toMatchObject([{ charged: 'maybe' }]);
+  },
+);
+
 describe('what was refused is no purchase of the totals; anything else is, whether it was charged or not', () => {
   const none = { success: false, answer: { answer: 'No result generated' } };
   const text = wholeAnswer('200 OK', 'application/json', '<paid for>');

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
+import { entry, toLine } from '../../src/operations/journal/entries.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
@@ -262,6 +263,23 @@ describe('a search that was killed', () => {
     await lock.release();
     expect(bodies()).toHaveLength(1);
   });
+});
+
+it.each([
+  ['was left', true],
+  ['is active', false],
+  ['ended when its reader had what it wanted', false],
+])('a search that %s is told of where the same is bought into another file: %s', async (what, isTold) => {
+  const id = await leave();
+  if (what.includes('reader'))
+    appendFileSync(
+      join(folderOf(id), 'journal.jsonl'),
+      toLine(entry.terminal('reader_closed', { charged: 'yes', leads: 2 })),
+    );
+  const lock = what === 'is active' ? await lockFolder(folderOf(id), process.pid, id) : undefined;
+  const { code, stderr } = await at.leadpipe('search company x --limit 9 -o other.jsonl');
+  await lock?.release();
+  expect({ code, isTold: stderr.includes(`leadpipe resume ${id}`) }).toEqual({ code: 0, isTold });
 });
 
 it('a search and a task run into the same file leave the rows of each other alone', async () => {

@@ -94,6 +94,17 @@ describe('resume of a task', () => {
     expect(at.positions()).toEqual([0, 20]);
   });
 
+  it.each([
+    ['', 0],
+    [' --pts 5', 5],
+  ])('gives all rows their positions, those that are stored too: task wait%s', async (pts, first) => {
+    const positions = () =>
+      [...content('leads.jsonl').matchAll(/"position":(\d+)/g)].map(([, at]) => Number(at));
+    await leave(`task wait ls_task --poll-interval 0.01 --positions -o leads.jsonl${pts}`);
+    expect(await at.leadpipe(resume)).toMatchObject({ code: 0 });
+    expect(positions()).toEqual(Array.from({ length: 45 - first }, (_, nth) => first + nth));
+  });
+
   it('of a run with --append adds all its rows in one go', async () => {
     at.write('leads.jsonl', '{"name":"before"}');
     await leave(`${taskRun} -o leads.jsonl --append`);

@@ -295,6 +295,7 @@ describe('the file', () => {
     ['can not be a folder', 'folder.csv', 74],
     ['is not standard output', '-', 2],
     ['is not the file of -o', 'out.csv', 2],
+    ['is not the file of -o by another name', './out.csv', 2],
     ['is not the input', 'rows.txt', 2],
   ])('%s, which is found before anything is sent', async (_, name, exit) => {
     const service = await startRowService();

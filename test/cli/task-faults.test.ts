@@ -233,6 +233,16 @@ describe('task run', () => {
     },
   );
 
+  it('that the service no longer knows may have been charged', async () => {
+    const task = await answering(missing);
+    const { stderr } = await task.leadpipe(`${taskRun} --limit 5 --json-errors`);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error).toMatchObject({
+      type: 'not_found',
+      charged: 'maybe',
+    });
+    expect(await task.history()).toMatchObject([{ charged: 'maybe', credits_at_most: 5 }]);
+  });
+
   it('sends what it was told, once, and --dry-run buys nothing', async () => {
     const task = await startTaskServer({ steps: [['done', 0]] });
     const line =
@@ -344,6 +354,20 @@ describe('task fetch', () => {
     });
     expect(task.positions()).toEqual([5, 15, 25, 35]);
     expect(task.count('status')).toBe(0);
+  });
+
+  it.each([
+    ['', '--pts 10'],
+    ['-o all.jsonl --append', '--pts 5 -o all.jsonl --append'],
+  ])('that is cut, with "%s", says how all leads are read', async (output, again) => {
+    const pages = paging((pts) => someEntities.slice(pts, pts + 5), ['running', 40]);
+    const task = await answering((socket, request) => {
+      if (request.path.includes('pts=10')) socket.end(missing);
+      else if (typeof pages === 'function') pages(socket, request);
+    });
+    expect(await task.leadpipe(`task fetch ${taskId} --pts 5 --num 5 ${output}`)).toMatchObject({
+      stderr: expect.stringContaining(`To resume: leadpipe task fetch ls_task ${again}\n`),
+    });
   });
 
   it('puts leads_search_id and position in front, and leaves the rest to the byte', async () => {

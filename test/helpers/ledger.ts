@@ -69,7 +69,7 @@ export async function startLedgerService(
       const open = (): number =>
         get<{ open: number }>(`SELECT count(*) AS open FROM requests WHERE state = 'open'${ofKey}`, ...keys)
           ?.open ?? 0;
-      for (const end = performance.now() + 10_000; open() > 0; ) {
+      for (const end = performance.now() + 60_000; open() > 0; ) {
         if (performance.now() > end) throw new Error(`${open()} requests never ended`);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }

@@ -48,7 +48,7 @@ export function inTerminal(line: Words, options?: TerminalOptions): Terminal {
 /** Runs any program in a terminal, by util-linux' `script`: Node has no pseudo-terminals. */
 export function openTerminal(
   words: readonly string[],
-  { columns = 80, rows = 24, env, cwd, redirect = '', limitMs = 20_000 }: TerminalOptions = {},
+  { columns = 80, rows = 24, env, cwd, redirect = '', limitMs = 110_000 }: TerminalOptions = {},
 ): Terminal {
   // The shell says on 3 which process and which terminal it is, sizes the terminal, and becomes the program.
   const line = `{ echo $$; tty; } >&3; stty cols ${columns} rows ${rows}; exec 3>&-; exec ${words.map(quoted).join(' ')} ${redirect}`;

@@ -1,6 +1,7 @@
+import { mkdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
-import { errorAnswer, jsonAnswer } from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { writeSettings } from '../helpers/settings.ts';
 
@@ -11,6 +12,7 @@ const answers = {
   found: jsonAnswer(contactResult('email', 'x', 'a@b.example')),
   refused: errorAnswer('422 X', 'invalid_request_error', 'no'),
   'not offered': errorAnswer('503 X', 'service_unavailable', 'no'),
+  garbled: wholeAnswer('200 OK', 'application/json', '<paid for>'),
   'no credits': errorAnswer('402 X', 'insufficient_credits', 'no'),
 };
 
@@ -47,6 +49,17 @@ it.each([
   expect((await at.leadpipe('contact email y --dry-run')).code).toBe(used === 0 ? 0 : 5);
 });
 
+it('a list whose file can not be put in its place is charged for what it bought', async () => {
+  const at = await machineWith((socket) => {
+    mkdirSync(at.pathOf('out.jsonl/full'), { recursive: true });
+    socket.write(answers.found);
+  });
+  at.write('rows.txt', 'x\n');
+  const { code, stderr } = await at.leadpipe(list);
+  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  expect({ code, ...error }).toMatchObject({ code: 74, charged: 'yes' });
+});
+
 it('a row for which there is no room ends alone where others are answered', async () => {
   const at = await machineWith((socket, { body }) => {
     socket.write(body.includes('never') ? answers.busy : answers.found);
@@ -62,4 +75,16 @@ it('a row in doubt for which there was no room is sent again with its key by the
   expect((await at.leadpipe(list)).code).toBe(0);
   const keys = at.requests.map(({ headers }) => headers['idempotency-key']);
   expect(keys).toEqual(Array(32).fill(keys[0]));
+});
+
+it.each([
+  ['lost, busy for long', ': its answer was lost, and may be charged: ', ' · charged: maybe'],
+  ['garbled', ': its answer was lost, but is charged: ', ' · charged: yes'],
+  ['refused', ': the service refused the request: ', '422 invalid_request_error)'],
+])('the line about a row that was %s says whether it is charged', async (names, words, end) => {
+  const at = await machineOf(names.split(', ') as (keyof typeof answers)[]);
+  const { stderr } = await at.leadpipe('contact email --input rows.txt -o out.jsonl');
+  const line = stderr.split('\n').find((one) => one.startsWith('warning: row 1 (line 1)')) ?? '';
+  expect(line).toContain(words);
+  expect(line.endsWith(end)).toBe(true);
 });

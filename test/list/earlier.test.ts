@@ -1,4 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { machineClock } from '../helpers/clock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
@@ -127,6 +128,24 @@ it('of several lists of one file the last one is gone on with, of those that hav
   // What the first one has bought is its own.
   expect(paid().filter((name) => all.includes(name))).toEqual([...people(0, 2), ...all].sort());
   expect(read('out.csv')).toBe(csvOf(all));
+});
+
+it.each([
+  ['one that has sent rows of it comes before a later one that has sent nothing', [1], 'list.txt', 0],
+  ['of those that have sent nothing the last one is gone on with', [0, 1], 'list.txt', 1],
+  ['one that has sent nothing is no run of another file', [0, 1], 'other.txt', undefined],
+])('of several lists into one file: %s', async (_, empty, input, expected) => {
+  for (const from of [0, 20]) {
+    write('list.txt', lines(people(from, from + 10)));
+    await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one], 2, 'SIGINT');
+  }
+  const ids = operations();
+  // As if they had been killed before their first row.
+  for (const nth of empty) rmSync(join(operationsFolder(), ids[nth] ?? '', 'rows.jsonl'));
+  write(input, lines(people(0, 3)));
+  const { code, stderr } = await leadpipe(['contact', 'email', '--input', input, '-o', 'out.csv', ...one]);
+  expect(code).toBe(0);
+  expect(/^Resuming (op_\w+)/m.exec(stderr)?.[1]).toBe(expected === undefined ? undefined : ids[expected]);
 });
 
 describe('a list that adds rows to a file, stopped and run again', () => {

@@ -104,6 +104,33 @@ it('leads for which the disk has no room are all in the answer: they are paid fo
   expect(service.spent()).toBe(30);
 });
 
+it('a call that is to buy again is no part of the same call that is under way', async () => {
+  const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 60 });
+  const agent = await startAgent({ env });
+  const first = untilLeads(agent, { ...search, limit: 10 });
+  await first.some;
+  const { error } = await agent.ask('search', { ...search, limit: 10, again: true });
+  expect(error).toMatchObject({ type: 'operation_locked', charged: 'no' });
+  expect(await first.answered).toMatchObject({ count: 10, charged: 'yes' });
+  expect(service.spent()).toBe(10);
+});
+
+it('a search whose answer was lost may be charged, though it is refused when it is sent again', async () => {
+  let isLost = true;
+  const { env } = await serving((socket, { method }) => {
+    if (method === 'GET') socket.write(jsonAnswer(creditBalance(3)));
+    else if (isLost) socket.destroy();
+    else socket.write(errorAnswer('402 X', 'insufficient_credits', 'no'));
+  });
+  const { ask } = await startAgent({ env });
+  expect((await ask('search', search)).error).toMatchObject({ charged: 'maybe' });
+  isLost = false;
+  expect((await ask('search', search)).error).toMatchObject({
+    type: 'insufficient_credits',
+    charged: 'maybe',
+  });
+});
+
 describe('many rows in a call', () => {
   it('are bought once each, and the same call buys only what is missing', async () => {
     const { service, env } = await startLedger({});

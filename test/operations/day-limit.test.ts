@@ -241,6 +241,13 @@ describe('what counts for the day', () => {
       [16],
     ],
     [
+      'is not known of a rest that goes on',
+      [{ ...search(yesterday, of(20), spent(of(20)), rest(today, unpriced(16))), isActive: true }],
+      {},
+      0,
+      [16],
+    ],
+    [
       'is set for a rest that has ended, where the first part had one',
       [search(yesterday, of(20), spent(of(20)), rest(today, unpriced(16)), ended(unpriced(4, 20)))],
       { [email]: 3 },

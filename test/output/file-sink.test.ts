@@ -15,6 +15,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { OutputStream } from '../../src/context.ts';
+import { LeadpipeError } from '../../src/errors.ts';
 import { type Addition, isAdded } from '../../src/files/addition.ts';
 import { openRows } from '../../src/output/open-rows.ts';
 import { bundle } from '../helpers/bundle.ts';
@@ -167,6 +168,18 @@ describe('what can not be written', () => {
     const message = expect.stringContaining(`. The rows are in ${part}`);
     await expect(sink.commit(adding)).rejects.toMatchObject({ outcome: 'local_io', message });
     expect(read(part)).toBe('rows');
+  });
+
+  it('a workbook that is stopped while it is made: the rows are kept', async () => {
+    const write = async (): Promise<never> => {
+      throw new LeadpipeError('interrupted', 'stopped while writing the output');
+    };
+    const sink = await createFileSink(file, { make: { what: 'a workbook', write } });
+    await sink.write('rows');
+    const [part = ''] = parts();
+    const message = `stopped while writing the output. The rows are in ${part}`;
+    await expect(sink.commit(adding)).rejects.toMatchObject({ outcome: 'interrupted', message });
+    expect([parts(), read(part)]).toEqual([[part], 'rows']);
   });
 
   // A limit on the size of files stops a write half-way, as a full disk does.

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type InputFormat, type InputRow, openInput } from '../../src/requests/rows.ts';
+import type { RecordFormat } from '../../src/files/reading.ts';
+import { type InputRow, openInput } from '../../src/requests/rows.ts';
 
 const piece = 'x'.repeat(1 << 16);
 
@@ -10,7 +11,7 @@ async function* withLongLine(first: string, open: string, close: string, last: s
   yield `${close}\n${last}\n`;
 }
 
-it.each<[InputFormat, number, string, string, string, string]>([
+it.each<[RecordFormat, number, string, string, string, string]>([
   // 600 MB: V8 has no string that long.
   ['text', 9200, 'one', '', '', 'three'],
   // As many as are refused: the lines of both formats are read in the same way.

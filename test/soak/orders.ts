@@ -33,6 +33,8 @@ export interface Order {
   /** How many answers can have been under way when a run ended. */
   mayBeLost: number;
   isEdited: boolean;
+  /** A run has said that its leads may be delivered again, since the disk did not take them. */
+  mayRepeat: boolean;
   /** Whether its command was ever run. */
   operation: string | undefined;
   /** So often more it is ordered again when it is done: of a search with --only-new. */

@@ -504,7 +504,7 @@ function checkFile(world: World, output: string, after: readonly string[], runs:
     const old = before.filter((row) => isRowOf(row, name));
     if (rows.length === 0 || (rows.join() === old.join() && !mustPlace(run))) continue;
     // A list is added when there is nothing more to ask for: that is its end.
-    if (run.isAppended && run.order.kind === 'list') run.order.hasEnded = true;
+    if (run.isAppended && run.order.kind === 'list' && run.result.code !== null) run.order.hasEnded = true;
     if (run.isAppended) run.order.addedTo.add(output);
     checkWhole(world, run, rows);
   }

@@ -112,7 +112,15 @@ function newOrders(world: World): Order[] {
     const all = { name, kind, format, isAppended, output, unit: name, concurrency: 1, ...more } as const;
     return {
       ...{ limit: 0, maxCredits: undefined, list: undefined, shard: undefined, operation: undefined },
-      ...{ runs: 0, mayBeLost: 0, isEdited: false, again: 0, delivered: new Set<string>(), since: 0 },
+      ...{
+        runs: 0,
+        mayBeLost: 0,
+        isEdited: false,
+        mayRepeat: false,
+        again: 0,
+        delivered: new Set<string>(),
+        since: 0,
+      },
       ...all,
       args: [
         ...args,
@@ -295,6 +303,7 @@ async function runTogether(
     const named = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1];
     order.operation = named ?? (result.code === null ? undefined : order.operation);
     if (result.code !== 0) order.mayBeLost += order.concurrency;
+    if (/may deliver and charge them again/.test(result.stderr)) order.mayRepeat = true;
     story.push(`${plan.words}\n    exit ${result.code}: ${result.stderr.trim().split('\n').join('\n    ')}`);
   }
   const paid = new Map<string, number>();
@@ -571,7 +580,7 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
   const names = new Set<string>();
   for (const { name, answer } of rows) {
     if (answer === undefined) continue;
-    if (names.has(name)) throw new Error(`${order.name}: ${name} stands twice`);
+    if (names.has(name) && !order.mayRepeat) throw new Error(`${order.name}: ${name} stands twice`);
     names.add(name);
   }
   return rows;

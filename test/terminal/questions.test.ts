@@ -145,7 +145,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     // It was bought under a name.
     expect(await run(at, `${list} --yes`)).toContain('will be charged again, for at most 15 credits');
     expect(service.charged.size).toBe(3 + 6 + 3);
-  }, 60_000);
+  });
 
   it('is told in one line where no person is there, and bought; -q silences that', async () => {
     await at.run(list);

@@ -73,7 +73,6 @@ describe.skipIf(!hasParts)('the session that docs/session.md shows', () => {
     const terminal = openTerminal(['bash', '--norc', '--noprofile', '-i'], {
       columns,
       cwd: home,
-      limitMs: 80_000,
       env: {
         ...npmEnvironment(),
         ...secrets.env,

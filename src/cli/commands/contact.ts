@@ -1,8 +1,8 @@
 import { Argument } from 'commander';
 import { headersOf } from '../../columns/columns.ts';
 import { contactTypes } from '../../contract/types.ts';
-import { isContactFound } from '../../operations/kinds/contact.ts';
-import { kinds } from '../../operations/kinds/kinds.ts';
+import { contentOf } from '../../operations/kinds/kinds.ts';
+import { lookups } from '../../operations/kinds/layouts.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
 import { toNothingFound } from '../messages/closing-line.ts';
@@ -34,7 +34,7 @@ export const createCommand = defineCommand({
     ' "request":{"contact_type":"email","objective":"…"},',
     ' "result":{"content":"…","reference":"…"},"created_at":"…"}',
   ],
-  columns: () => headersOf(kinds.contact.layout()),
+  columns: () => headersOf(lookups.contact.layout()),
   moreColumns: 'with --input those of the input, then <into>, <into>_reference, <into>_error',
   cost: {
     text: 'the price that you set, for each lookup',
@@ -47,7 +47,7 @@ export const createCommand = defineCommand({
     const source = sourceOf(options, objective, 'objective');
     const request = { kind: 'contact', contact_type } as const;
     const bought = await lookUp(context, options, source, request, 'looking up', (answer) =>
-      isContactFound(answer) ? `${contact_type} found` : `${contact_type} not found`,
+      contentOf(answer) === undefined ? `${contact_type} not found` : `${contact_type} found`,
     );
     if (options.exitStatus && bought?.found === 0)
       throw toNothingFound(bought.ids, options, `no ${contact_type} was found`);

@@ -1,12 +1,17 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
-import { foundIn } from '../../operations/kinds/kinds.ts';
-import { type ListOf, type RowRequest, toListOf } from '../../operations/kinds/row-request.ts';
+import type { Bought } from '../../operations/kinds/answer.ts';
+import { type AnswerKind, type BodyOf, foundIn } from '../../operations/kinds/kinds.ts';
+import { type ListOf, printedAs, type RowRequest, toListOf } from '../../operations/kinds/layouts.ts';
+import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import type { Closing } from '../messages/closing-line.ts';
+import { type Closing, close } from '../messages/closing-line.ts';
+import { createNotes, type Notes } from '../messages/status-line.ts';
 import { inputNames, readInput, readTextArgument } from '../options/inputs.ts';
 import type { RowsOptions, Source } from '../options/rows-options.ts';
-import { type Bill, buy, type PurchaseOptions } from '../records/orders.ts';
+import { type PurchaseOptions, toBuyer, toOrder } from '../records/orders.ts';
+import { runAndShow } from '../run-and-show.ts';
+import { factsOf } from '../run-facts.ts';
 import { checkNotForgotten } from './forgotten-input.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
@@ -38,7 +43,8 @@ export async function lookUp(
   const body = one.toBody(await readArgument(context, one, source.argument), inputNames);
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
-  bought.close(toSummary(new JsonView(bought.text), bought));
+  const answer = new JsonView(bought.text);
+  bought.close(toSummary(answer, bought));
   return { found: foundIn(one.kind, bought.text), ids: bought.ids };
 }
 
@@ -47,4 +53,38 @@ async function readArgument(context: Context, { field }: ListOf, argument: strin
   if (field === 'target') return argument === '-' ? await readInput(context, inputNames[field]) : argument;
   await checkNotForgotten(context, argument, inputNames[field]);
   return await readTextArgument(context, inputNames[field], argument);
+}
+
+/** What was bought, with a way to finish the report about it. */
+interface Bill extends Bought {
+  readonly notes: Notes;
+  /** Prints the last lines on stderr: the result, and the IDs. */
+  close(summary: string): void;
+}
+
+/** Buys one answer and prints it; undefined after `--dry-run`. Throws as `run`. */
+async function buy<Kind extends AnswerKind>(
+  context: Context,
+  options: PurchaseOptions,
+  kind: Kind,
+  body: BodyOf<Kind>,
+  asking: string,
+): Promise<Bill | undefined> {
+  return await withConnection(context, options, async (connection) => {
+    const buyer = toBuyer(context, options, connection);
+    const order = toOrder(context, options, connection, kind, body);
+    const printed = printedAs(kind, body);
+    const bought = await runAndShow(context, options, buyer, order, { label: asking, printed });
+    return (
+      bought && {
+        ...(bought as Bought),
+        notes: createNotes(context, options),
+        close(summary) {
+          const { charged, ids, records } = bought as Bought;
+          if (printed.shape === 'list') factsOf(context).leads = records;
+          close(context, options, { what: summary, isPaid: true, charged, ids });
+        },
+      }
+    );
+  });
 }

@@ -6,8 +6,6 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, stoppedBy, UsageError } from '../../errors.ts';
 import type { McpOptions } from '../../mcp/tool.ts';
-import { isKept, printedAs, rowsOf } from '../../operations/kinds/kinds.ts';
-import { answersAs } from '../../operations/kinds/row-request.ts';
 import { toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { wrapMessage } from '../../output/wrap.ts';
@@ -18,7 +16,6 @@ import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { withFacts } from '../options/facts.ts';
 import { under } from '../options/option-builders.ts';
 import { type ConnectionOptions, createMaxCreditsOption } from '../options/shared-options.ts';
-import { foundLayout } from './task/task-layout.ts';
 
 interface McpCommandOptions extends ConnectionOptions {
   readonly maxCredits?: number;
@@ -125,13 +122,13 @@ function createSave(context: Context, folder: string): McpOptions['save'] {
     if (await lstat(output).catch(() => undefined)) {
       throw new UsageError(`${name} is there already`, 'Choose another name.');
     }
-    const { withOutput } = await import('../records/record-output.ts');
-    const { command = '', body = '{}' } = intent ?? {};
-    const row = rowsOf(command);
-    const layout = intent && row ? await answersAs(row, intent) : foundLayout({});
-    const printed = isKept(command)
-      ? printedAs(command, JSON.parse(body))
-      : ({ shape: 'list', layout } as const);
+    const [{ withOutput }, { foundLayout }, { storedAs }] = await Promise.all([
+      import('../records/record-output.ts'),
+      import('../../columns/entity-layout.ts'),
+      import('../../operations/kinds/layouts.ts'),
+    ]);
+    const printed =
+      intent === undefined ? ({ shape: 'list', layout: foundLayout } as const) : storedAs(intent);
     const written = { output, quiet: true, color: false } as const;
     await withOutput(context, written, { ...printed, isNew: true, settings: {} }, async (output) => {
       for await (const some of records) await output.write(some);

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import { headersOf } from '../../columns/columns.ts';
 import { arrayItems } from '../../json/text.ts';
-import { kinds } from '../../operations/kinds/kinds.ts';
+import { lookups } from '../../operations/kinds/layouts.ts';
 import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { createRowsOptions, sourceOf, toRowsRemark } from '../options/rows-options.ts';
@@ -23,7 +23,7 @@ export const createCommand = defineCommand({
     'one object as the service sent it (its answer can be any JSON):',
     '{"success":true,"answer":{"Result":"…","Citations":["https://…"]}}',
   ],
-  columns: () => headersOf(kinds.research.layout()),
+  columns: () => headersOf(lookups.research.layout()),
   moreColumns: 'with --input those of the input, then <into>, <into>_citations, <into>_error',
   cost: { text: 'the price that you set, for each question', settings: ['price.research'] },
   remarks: [toRowsRemark('query')],

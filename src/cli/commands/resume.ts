@@ -7,7 +7,7 @@ import type { Buyer } from '../../operations/buyer.ts';
 import { findNamed } from '../../operations/earlier.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
-import { rowRequestOf } from '../../operations/kinds/row-request.ts';
+import type { RowRequest } from '../../operations/kinds/layouts.ts';
 import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
@@ -238,7 +238,7 @@ async function resumeList(
 ): Promise<void> {
   const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
     terms.options as Partial<RowsOptions>;
-  const request = rowRequestOf(intent);
+  const request: RowRequest = JSON.parse(intent.row_request ?? '{}');
   if (input === undefined || input === '-') {
     throw new UsageError(
       `the rows of ${operationId} came from standard input, so they can't be read again; nothing was bought`,

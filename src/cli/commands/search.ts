@@ -1,8 +1,8 @@
+import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { printedAs } from '../../operations/kinds/kinds.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
 import type { Order } from '../../operations/run.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
@@ -79,7 +79,8 @@ export async function buySearch(
 ): Promise<BoughtSearch | undefined> {
   const request = order.body;
   const { limit = limits.entityLimit.default } = request;
-  const printed = printedAs('search', request);
+  const layout = entityLayout(request.enrich_fields, request.entity_type);
+  const printed = { shape: 'list', layout } as const;
   const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, ...shown });
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;

@@ -1,8 +1,8 @@
 import type { Context, RunFacts } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
+import { balanceMs } from '../../operations/events.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { exact } from '../../operations/prices.ts';
-import { balanceMs } from '../../operations/run.ts';
 import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
@@ -135,9 +135,9 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
-    const now = exact(credits - costBefore);
-    // What is left can turn out to cost less than it could.
-    const part = costBefore === 0 || now < 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
+    // What earlier runs had sent counted with its worst case until it ended.
+    const now = exact(Math.max(0, credits - costBefore));
+    const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
   const isCharged =

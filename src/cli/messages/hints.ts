@@ -337,7 +337,6 @@ export function toTaskCommand(
   if (operationId !== undefined) return toResumeCommand(operationId);
   const { append, output, format } = options;
   const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
-  // The file already has the rows that arrived; a .part must be completed by hand.
   if (append && output !== undefined) words.push('-o', output, '--append');
   if (append && format !== undefined) words.push('-f', format);
   return toCommand(words);

@@ -1,7 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { usedToday } from '../../operations/day-limit.ts';
-import { openIndex } from '../../operations/journal/operation-index.ts';
 import { countOf } from '../../operations/wording.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 import { createNotes } from './status-line.ts';
@@ -14,6 +12,11 @@ export async function tellUsedToday(
 ): Promise<void> {
   const { max_credits_per_day: limit } = settings;
   if (limit === undefined || !context.stderr.isTerminal) return;
+  // Most profiles have no such limit, and `balance` needs nothing else of past purchases.
+  const [{ usedToday }, { openIndex }] = await Promise.all([
+    import('../../operations/day-limit.ts'),
+    import('../../operations/journal/operation-index.ts'),
+  ]);
   // What is printed does not depend on it.
   const index = await openIndex(context).catch(() => undefined);
   if (index === undefined) return;

@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../errors.ts';
+import { type RecordFormat, recordFormats } from '../../files/reading.ts';
 import type { Shard } from '../../operations/kinds/list-rows.ts';
 import { clip } from '../../requests/closed-list.ts';
-import { type InputFormat, inputFormats } from '../../requests/rows.ts';
 import { groups } from '../help.ts';
 import { withFacts } from './facts.ts';
 import { checkFileName, isInput } from './inputs.ts';
@@ -11,7 +11,7 @@ import { choice, numberIn, once, option, under } from './option-builders.ts';
 
 export interface RowsOptions {
   readonly input?: string;
-  readonly inputFormat?: InputFormat;
+  readonly inputFormat?: RecordFormat;
   readonly sheet?: string;
   readonly table?: string;
   readonly headerRow?: number;
@@ -69,7 +69,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
   );
   return under(groups.list, [
     input,
-    choice('--input-format <format>', 'the format of the input', 'input format', inputFormats, undefined, {
+    choice('--input-format <format>', 'the format of the input', 'input format', recordFormats, undefined, {
       defaultText: 'from its content',
     }),
     withFacts(new Option('--sheet <name>', 'a sheet of a workbook, by name or number'), {

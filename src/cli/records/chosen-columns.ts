@@ -2,7 +2,6 @@ import { toChosen, toColumnWord } from '../../columns/chosen-names.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { listed, nearest } from '../../requests/closed-list.ts';
-import { headsOf } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
 
@@ -13,7 +12,10 @@ import { type RecordOptions, toNames } from '../options/record-options.ts';
 export async function checkColumns({ columns }: RecordOptions, layout: Layout | LayoutOf): Promise<void> {
   if (columns === undefined || typeof layout === 'function') return;
   // Most runs choose no columns.
-  const { shownColumns } = await import('../../output/table-columns.ts');
+  const [{ shownColumns }, { headsOf }] = await Promise.all([
+    import('../../output/table-columns.ts'),
+    import('../../requests/template.ts'),
+  ]);
   const all = [...layout.columns, ...shownColumns(layout), ...(layout.offered ?? [])];
   const headers = [...new Set(all.map(({ header }) => header))];
   const known = new Set(headers);

@@ -1,8 +1,8 @@
 import { UsageError } from '../../errors.ts';
 import type { JsonText } from '../../json/text.ts';
+import type { ListOf } from '../../operations/kinds/layouts.ts';
 import type { ListRows } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
-import type { ListOf } from '../../operations/kinds/row-request.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { contactCandidatesIn } from '../../requests/column-meanings.ts';
 import { shellWord } from '../messages/quoted.ts';

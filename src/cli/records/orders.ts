@@ -3,19 +3,14 @@ import type { Connection } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import type { Bought } from '../../operations/kinds/answer.ts';
-import { type AnswerKind, type BodyOf, type PaidKind, printedAs } from '../../operations/kinds/kinds.ts';
+import type { BodyOf, PaidKind } from '../../operations/kinds/kinds.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
 import type { Order } from '../../operations/run.ts';
 import { toSpending } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
-import { withConnection } from '../connect.ts';
-import { close } from '../messages/closing-line.ts';
-import { createNotes, type Notes } from '../messages/status-line.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
 import type { ConnectionOptions, PaidOptions } from '../options/shared-options.ts';
-import { runAndShow } from '../run-and-show.ts';
-import { factsOf } from '../run-facts.ts';
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
@@ -100,38 +95,4 @@ export function fromTerms({ output, options }: OutputTerms): RecordOptions {
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
   ) as RecordOptions;
-}
-
-/** What was bought, with a way to finish the report about it. */
-export interface Bill extends Bought {
-  readonly notes: Notes;
-  /** Prints the last lines on stderr: the result, and the IDs. */
-  close(summary: string): void;
-}
-
-/** Buys one answer and prints it; undefined after `--dry-run`. Throws as `run`. */
-export async function buy<Kind extends AnswerKind>(
-  context: Context,
-  options: PurchaseOptions,
-  kind: Kind,
-  body: BodyOf<Kind>,
-  asking: string,
-): Promise<Bill | undefined> {
-  return await withConnection(context, options, async (connection) => {
-    const buyer = toBuyer(context, options, connection);
-    const order = toOrder(context, options, connection, kind, body);
-    const printed = printedAs(kind, body);
-    const bought = await runAndShow(context, options, buyer, order, { label: asking, printed });
-    return (
-      bought && {
-        ...(bought as Bought),
-        notes: createNotes(context, options),
-        close(summary) {
-          const { charged, ids, records } = bought as Bought;
-          if (printed.shape === 'list') factsOf(context).leads = records;
-          close(context, options, { what: summary, isPaid: true, charged, ids });
-        },
-      }
-    );
-  });
 }

@@ -26,7 +26,6 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { toUnfound } from './chosen-columns.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
@@ -86,7 +85,10 @@ export async function openOutput(
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);
     if (guardedCells > 0) say(toGuardedNote(guardedCells));
-    if (unfound.length > 0) warn(toUnfound(options, unfound, headers, printed.operationId));
+    if (unfound.length > 0) {
+      const { toUnfound } = await import('./chosen-columns.ts');
+      warn(toUnfound(options, unfound, headers, printed.operationId));
+    }
     return target;
   }
 

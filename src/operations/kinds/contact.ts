@@ -1,24 +1,16 @@
 import { membersOf } from '../../columns/columns.ts';
 import type { Layout } from '../../columns/layout.ts';
 import type { ContactSearchRequest, ContactType } from '../../contract/types.ts';
-import { isFilled, type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
+import { type JsonText, type JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { toContactSearchRequest } from '../../requests/lookups.ts';
 import { createIdentityText } from '../../requests/row-texts.ts';
-import type { Kind } from './kind.ts';
-import { joinWith } from './row-kind.ts';
+import { contentOf } from './kinds.ts';
+import { joinWith, type Lookup } from './row-kind.ts';
 
 /** The columns of a screen that nearly all email addresses and phone numbers need. */
 const longest: Readonly<Record<ContactType, number>> = { email: 38, phone: 18 };
 
 export const contact = {
-  endpoint: 'contactSearch',
-  keeps: 'answer',
-  isResumable: false,
-  prints: 'single',
-  subject: 'contact_type',
-  about: 'objective',
-  tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
-  foundIn: (answer) => Number(isContactFound(answer)),
   layout: () => contactLayout,
   rows: ({ contact_type }) => ({
     field: 'objective',
@@ -32,7 +24,7 @@ export const contact = {
       [`${into}_reference`, [['reference']], { isAside: true }],
     ]),
   }),
-} as const satisfies Kind<ContactSearchRequest, { readonly contact_type: ContactType }>;
+} as const satisfies Lookup<ContactSearchRequest, Pick<ContactSearchRequest, 'contact_type'>>;
 
 const contactLayout: Layout = {
   records: 'contacts',
@@ -51,16 +43,6 @@ const contactLayout: Layout = {
     ...membersOf(['objective'], 'request'),
   ],
 };
-
-/** Null, empty and white space are all "not found". */
-function contentOf(answer: JsonView): JsonText | undefined {
-  const content = answer.find([['result', 'content']]);
-  return isFilled(content) ? content : undefined;
-}
-
-export function isContactFound(answer: JsonView): boolean {
-  return contentOf(answer) !== undefined;
-}
 
 function toContact(answer: JsonView): JsonText {
   return objectOf([

@@ -4,20 +4,11 @@ import type { EnrichRequest } from '../../contract/types.ts';
 import { kindOf } from '../../json/text.ts';
 import { toEnrichRequest } from '../../requests/lookups.ts';
 import { createIdentityText } from '../../requests/row-texts.ts';
-import { answerInAnswer, type Kind } from './kind.ts';
-import { joinWith } from './row-kind.ts';
+import { joinWith, type Lookup } from './row-kind.ts';
 
 type Fields = Pick<EnrichRequest, 'enrich_fields'>;
 
 export const enrich = {
-  endpoint: 'enrich',
-  keeps: 'answer',
-  isResumable: false,
-  prints: 'single',
-  subject: null,
-  about: 'entity_context',
-  tariff: () => ({ setting: 'price.enrich', units: 1 }),
-  reasonIn: answerInAnswer,
   layout: (request) => enrichLayout(fieldsOf(request)),
   rows(request) {
     const { enrich_fields } = request;
@@ -35,7 +26,7 @@ export const enrich = {
       fields,
     };
   },
-} as const satisfies Kind<EnrichRequest, Fields>;
+} as const satisfies Lookup<EnrichRequest, Fields>;
 
 function fieldsOf({ enrich_fields: { properties } }: Fields): string[] {
   return Object.keys(properties as object);

@@ -1,43 +1,16 @@
 import { memberLayout, membersOf, restColumn, unique } from '../../columns/columns.ts';
 import type { Column, Layout } from '../../columns/layout.ts';
-import { limits, web2listLimit } from '../../contract/limits.ts';
-import type { ExtractionType, ExtractRequest } from '../../contract/types.ts';
+import type { ExtractRequest } from '../../contract/types.ts';
 import { createYielder } from '../../event-loop.ts';
-import {
-  arrayItems,
-  eachItem,
-  type JsonText,
-  kindOf,
-  objectMembers,
-  objectOf,
-  withMembers,
-} from '../../json/text.ts';
+import { arrayItems, type JsonText, kindOf, objectMembers, objectOf, withMembers } from '../../json/text.ts';
 import { toExtractRequest } from '../../requests/lookups.ts';
 import { createTargetText } from '../../requests/row-texts.ts';
-import type { Kind } from './kind.ts';
+import type { ExtractRows } from './kinds.ts';
+import type { Lookup } from './row-kind.ts';
 import type { RowOutcome } from './row-outcome.ts';
 import { notFound } from './row-parts.ts';
 
-export interface ExtractRows {
-  readonly type: ExtractionType;
-  readonly instruction?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
 export const extract = {
-  endpoint: 'extract',
-  keeps: 'answer',
-  isResumable: false,
-  prints: 'list',
-  subject: 'type',
-  about: 'target',
-  tariff: ({ type, limit }) => ({
-    setting: 'price.extract',
-    units: type === 'web2list' ? web2listLimit : (limit ?? limits.extractLimit.default),
-  }),
-  recordsOf: itemsOf,
-  foundIn: (answer) => arrayItems(answer.member('data') ?? '[]').length,
-  reasonIn: (found) => objectMembers(found).get('data') ?? 'null',
   layout: () => itemsLayout,
   // Each item is a line of its own, with its row's type and target.
   rows: (request) => ({
@@ -53,25 +26,7 @@ export const extract = {
     }),
     layout: itemsOfRowsLayout,
   }),
-  sentOf: ({ type, instruction, limit = limits.extractLimit.default, ...rest }) => ({
-    ...rest,
-    type,
-    instruction: instruction?.trim(),
-    // The service ignores the limit of web2list.
-    limit: type === 'web2list' ? undefined : limit,
-  }),
-} as const satisfies Kind<ExtractRequest, ExtractRows>;
-
-/** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
-async function itemsOf(text: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
-  const items: JsonText[] = [];
-  const yielder = createYielder(signal);
-  for (const item of eachItem(objectMembers(text).get('data') ?? '[]')) {
-    items.push(item);
-    if (yielder.isDue()) await yielder.yield();
-  }
-  return items;
-}
+} as const satisfies Lookup<ExtractRequest, ExtractRows>;
 
 /** Items of an extraction: each field that any item has, in the order of appearance. */
 async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Promise<Layout> {

@@ -1,8 +1,6 @@
 import type { Client, FreeClient } from '../../client.ts';
-import type { Layout, LayoutOf } from '../../columns/layout.ts';
-import { type JsonText, type JsonView, objectMembers } from '../../json/text.ts';
+import type { JsonText, JsonView } from '../../json/text.ts';
 import type { PriceName } from '../journal/entries.ts';
-import type { RowKind } from './row-kind.ts';
 
 /** What a purchase pays for at most: this many units, at the price in this setting. */
 export interface Tariff {
@@ -12,10 +10,7 @@ export interface Tariff {
   readonly plain?: boolean;
 }
 
-/**
- * Everything that differs between kinds of operations. `Rows` is what decides, together with a row of a list, what is sent for it: values
- * only, never the name of a file.
- */
+/** What differs between kinds of operations. `Rows` is what decides, together with a row of a list, what is sent for it. */
 export interface Kind<Body = never, Rows = never> {
   /** The request that is paid for; null where nothing is paid for. */
   readonly endpoint: Exclude<keyof Client, keyof FreeClient> | null;
@@ -31,10 +26,6 @@ export interface Kind<Body = never, Rows = never> {
   readonly about: 'objective' | 'query' | 'entity_context' | 'target' | 'input' | null;
   readonly prints: 'single' | 'list';
   readonly tariff: (body: Body) => Tariff;
-  /** How its records are shown. It is the same when they are shown again. */
-  readonly layout?: (body: Body) => Layout | LayoutOf;
-  /** For what can be bought for each row of a list. */
-  readonly rows?: (request: Rows) => RowKind<[Body] extends [never] ? object : Body>;
   /** Pure: `Rows` without what makes no difference at the service; by default all of it. */
   readonly sentOf?: (request: Rows) => object;
   /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
@@ -43,10 +34,4 @@ export interface Kind<Body = never, Rows = never> {
   readonly foundIn?: (answer: JsonView) => number;
   /** The service's words where it finished without a result. */
   readonly reasonIn?: (answer: JsonText) => JsonText;
-}
-
-/** Pure: what stands in `{ "success": false, "answer": { "answer": "…" } }`. */
-export function answerInAnswer(text: JsonText): JsonText {
-  const found = objectMembers(text).get('answer') ?? 'null';
-  return objectMembers(found).get('answer') ?? found;
 }

@@ -1,18 +1,32 @@
 import { type Client, requests } from '../../client.ts';
-import { memberLayout } from '../../columns/columns.ts';
-import { entityLayout } from '../../columns/entity-layout.ts';
-import type { Layout, LayoutOf } from '../../columns/layout.ts';
-import { isPerson } from '../../columns/record-parts.ts';
-import { limits } from '../../contract/limits.ts';
-import type { CreateTaskRequest, EntitySearchRequest } from '../../contract/types.ts';
+import { limits, web2listLimit } from '../../contract/limits.ts';
+import type {
+  ContactSearchRequest,
+  CreateTaskRequest,
+  DeepSearchRequest,
+  EnrichRequest,
+  EntitySearchRequest,
+  ExtractionType,
+  ExtractRequest,
+} from '../../contract/types.ts';
 import type { Charged } from '../../errors.ts';
-import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
+import { createYielder } from '../../event-loop.ts';
+import {
+  arrayItems,
+  eachItem,
+  isFilled,
+  type JsonText,
+  JsonView,
+  objectMembers,
+  stringOf,
+} from '../../json/text.ts';
 import type { Request } from '../../transport/call.ts';
-import { contact } from './contact.ts';
-import { enrich } from './enrich.ts';
-import { extract } from './extract.ts';
 import type { Kind } from './kind.ts';
-import { research } from './research.ts';
+
+/*
+ * What is bought, by whom it is answered and what it costs. How its records look, and what a list sends for its rows, is in layouts.ts: most commands
+ * need nothing of that.
+ */
 
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
 /** A list: many answers, one bought for each row, at the price of the row. */
@@ -35,7 +49,6 @@ const search = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length,
   }),
-  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Kind<EntitySearchRequest>;
 
 const task = {
@@ -47,11 +60,91 @@ const task = {
     units: limit ?? limits.entityLimit.default,
     plain: !enrich_fields?.length && enable_web_search !== true,
   }),
-  layout: ({ enrich_fields, entity_type }) => entityLayout(enrich_fields, entity_type),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
 
+/** What decides, together with a target, what is extracted. */
+export interface ExtractRows {
+  readonly type: ExtractionType;
+  readonly instruction?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const answer = { keeps: 'answer', isResumable: false } as const;
+
 /** What is bought as one answer, or as a list with one for each row. */
-const lookups = { contact, research, enrich, extract } as const;
+const lookups = {
+  contact: {
+    ...answer,
+    endpoint: 'contactSearch',
+    prints: 'single',
+    subject: 'contact_type',
+    about: 'objective',
+    tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
+    foundIn: (found) => Number(contentOf(found) !== undefined),
+  } satisfies Kind<ContactSearchRequest>,
+  research: {
+    ...answer,
+    endpoint: 'deepSearch',
+    prints: 'single',
+    subject: null,
+    about: 'query',
+    tariff: () => ({ setting: 'price.research', units: 1 }),
+    reasonIn: answerInAnswer,
+  } satisfies Kind<DeepSearchRequest>,
+  enrich: {
+    ...answer,
+    endpoint: 'enrich',
+    prints: 'single',
+    subject: null,
+    about: 'entity_context',
+    tariff: () => ({ setting: 'price.enrich', units: 1 }),
+    reasonIn: answerInAnswer,
+  } satisfies Kind<EnrichRequest>,
+  extract: {
+    ...answer,
+    endpoint: 'extract',
+    prints: 'list',
+    subject: 'type',
+    about: 'target',
+    tariff: ({ type, limit }) => ({
+      setting: 'price.extract',
+      units: type === 'web2list' ? web2listLimit : (limit ?? limits.extractLimit.default),
+    }),
+    recordsOf: itemsOf,
+    foundIn: (found) => arrayItems(found.member('data') ?? '[]').length,
+    reasonIn: (found) => objectMembers(found).get('data') ?? 'null',
+    sentOf: ({ type, instruction, limit = limits.extractLimit.default, ...rest }) => ({
+      ...rest,
+      type,
+      instruction: instruction?.trim(),
+      // The service ignores the limit of web2list.
+      limit: type === 'web2list' ? undefined : limit,
+    }),
+  } satisfies Kind<ExtractRequest, ExtractRows>,
+} as const;
+
+/** Pure: the contact that was found. Null, empty and white space are all "not found". */
+export function contentOf(found: JsonView): JsonText | undefined {
+  const content = found.find([['result', 'content']]);
+  return isFilled(content) ? content : undefined;
+}
+
+/** Pure: what stands in `{ "success": false, "answer": { "answer": "…" } }`. */
+function answerInAnswer(text: JsonText): JsonText {
+  const found = objectMembers(text).get('answer') ?? 'null';
+  return objectMembers(found).get('answer') ?? found;
+}
+
+/** The items of an extraction, each as the service wrote it. Throws when `signal` aborts. */
+async function itemsOf(text: JsonText, signal?: AbortSignal): Promise<JsonText[]> {
+  const items: JsonText[] = [];
+  const yielder = createYielder(signal);
+  for (const item of eachItem(objectMembers(text).get('data') ?? '[]')) {
+    items.push(item);
+    if (yielder.isDue()) await yielder.yield();
+  }
+  return items;
+}
 
 /** Every kind of operation that leaves a record, by its name in the journal and the history. */
 export const kinds = {
@@ -61,7 +154,6 @@ export const kinds = {
     prints: 'single',
     keeps: 'nothing',
     isResumable: false,
-    layout: () => memberLayout(['leads_search_id', 'idempotency_key', 'request_id']),
   },
   'task run': { ...task, keeps: 'leads', isResumable: true },
   'task wait': {
@@ -73,8 +165,6 @@ export const kinds = {
     subject: null,
     about: null,
     tariff: noTariff,
-    // Somebody else may have created it: its first page shows which enrich fields it has.
-    layout: () => foundLayout,
   },
   ...lookups,
   ...toLists(lookups),
@@ -145,23 +235,6 @@ export async function recordsOf(
   const { recordsOf: cut }: Kind = kinds[name];
   return cut === undefined ? [answer] : await cut(answer, signal);
 }
-
-/** Pure: how the records of a kind are printed. */
-export function printedAs<Name extends PaidKind | KeptKind>(
-  name: Name,
-  body: object,
-): { readonly shape: Kind['prints']; readonly layout: Layout | LayoutOf } {
-  const { layout } = kinds[name] as { readonly layout: (body: object) => Layout | LayoutOf };
-  return { shape: kinds[name].prints, layout: layout(body) };
-}
-
-/** The columns of leads whose enrich fields only they themselves show. */
-const foundLayout: LayoutOf = (records) => {
-  const fields = records.flatMap((record) => [
-    ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),
-  ]);
-  return entityLayout([...new Set(fields)], records.some(isPerson) ? 'person' : undefined);
-};
 
 /** Pure: whether this kind is about a task at the service. */
 export function isTask(name: string): boolean {

@@ -4,13 +4,14 @@ import { dayOf, findRowLimit } from '../day-limit.ts';
 import type { Running } from '../events.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
+import { toRowRequestText } from '../order-digests.ts';
 import { creditsOf, times } from '../prices.ts';
 import type { Costs } from '../reservation.ts';
 import type { Plan, Run } from '../run-state.ts';
+import type { RowRequest } from './layouts.ts';
 import { type ListEnd, toLastEntry, toLeft, toMissing } from './list-outcome.ts';
 import { type CountedRows, findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
-import { type RowRequest, toRowRequestText } from './row-request.ts';
 
 export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly operationId: string;

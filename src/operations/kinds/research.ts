@@ -1,18 +1,9 @@
 import type { Layout } from '../../columns/layout.ts';
 import type { DeepSearchRequest } from '../../contract/types.ts';
 import { toDeepSearchRequest } from '../../requests/lookups.ts';
-import { answerInAnswer, type Kind } from './kind.ts';
-import { joinWith } from './row-kind.ts';
+import { joinWith, type Lookup } from './row-kind.ts';
 
 export const research = {
-  endpoint: 'deepSearch',
-  keeps: 'answer',
-  isResumable: false,
-  prints: 'single',
-  subject: null,
-  about: 'query',
-  tariff: () => ({ setting: 'price.research', units: 1 }),
-  reasonIn: answerInAnswer,
   layout: () => researchLayout,
   rows: () => ({
     field: 'query',
@@ -28,7 +19,7 @@ export const research = {
       ],
     ),
   }),
-} as const satisfies Kind<DeepSearchRequest>;
+} as const satisfies Lookup<DeepSearchRequest>;
 
 /** An answer in another form than `{ Result, Citations }` is shown as it is. */
 const researchLayout: Layout = {

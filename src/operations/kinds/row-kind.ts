@@ -1,9 +1,19 @@
-import type { Column, LayoutOf, RecordsName } from '../../columns/layout.ts';
+import type { Column, Layout, LayoutOf, RecordsName } from '../../columns/layout.ts';
 import { type JsonText, JsonView } from '../../json/text.ts';
 import type { ToRowText } from '../../requests/row-texts.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import { type Fill, type FillInput, fillWith } from './row-fill.ts';
 import { decidingIn, type Join, type Parts, uniqueNames, whyNone, withLast } from './row-parts.ts';
+
+/**
+ * How the answers of a kind look, and what is bought for each row of its lists. `Rows` is what decides, together with a row, what is sent for it:
+ * values only, never the name of a file.
+ */
+export interface Lookup<Body, Rows = unknown> {
+  /** How its records are shown. It is the same when they are shown again. */
+  layout(body: Body): Layout | LayoutOf;
+  rows(request: Rows): RowKind<Body>;
+}
 
 /** What is bought for each row of a list, and how the answer is joined to the row. */
 export interface RowKind<Body> {

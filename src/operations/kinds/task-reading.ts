@@ -27,6 +27,8 @@ export interface TaskReading {
   readonly operationId: string | undefined;
   /** The key with which this run bought the task; undefined for a task that existed before. */
   readonly bought: string | undefined;
+  /** The first position of the whole output. */
+  readonly start: number;
   /** The ID of a request, for questions to support. */
   readonly requestId: string | undefined;
 }
@@ -105,6 +107,7 @@ export async function* readInto(
   }
   return yield* end(run, {
     leadsSearchId,
+    start: task.start,
     summary,
     failure,
     leads,
@@ -179,7 +182,7 @@ export async function* toPlacedTask(run: Run, operation: Operation): Running<Tas
   const summary = { ...toUnread(position), readyCount: readyCount ?? position, state, stopReason, requestId };
   const bought = parts[0]?.idempotencyKey;
   const reading: TaskReading = {
-    ...{ leadsSearchId, summary, failure: undefined, leads: delivered, excluded, resumeBy: 'wait' },
+    ...{ leadsSearchId, start: 0, summary, failure: undefined, leads: delivered, excluded, resumeBy: 'wait' },
     ...{ operationId, bought, requestId },
   };
   await run.place(state === 'error');
@@ -237,6 +240,8 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
+  // What is in the temporary file is not in the output: reading it again is free.
+  const pts = kept === undefined ? position : reading.start;
   const place = kept === undefined ? '' : `, and ${plural(leads, 'is', 'are')} in ${kept}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const written =
@@ -258,7 +263,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
       type: failure.details.type ?? failure.outcome,
       charged: bought === undefined ? 'no' : 'maybe',
       retryable: bought === undefined && failure.outcome === 'temporary',
-      facts: { is: 'task_left', leadsSearchId, pts: position, resumeBy, operationId },
+      facts: { is: 'task_left', leadsSearchId, pts, resumeBy, operationId },
       cause: failure,
       ...ids,
     },

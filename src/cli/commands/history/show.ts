@@ -9,8 +9,7 @@ import { folderOf } from '../../../operations/journal/folders.ts';
 import { toUnknownOperation } from '../../../operations/journal/journal-file.ts';
 import { garbledFile, receivedFile } from '../../../operations/journal/received.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
-import { isKept, isTask, type KeptKind, kinds, printedAs, rowsOf } from '../../../operations/kinds/kinds.ts';
-import { answersAs } from '../../../operations/kinds/row-request.ts';
+import { isKept, isTask, kinds, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
 import type { Operation } from '../../../operations/operation.ts';
 import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
@@ -108,7 +107,7 @@ async function findStored(
 ) {
   if (!(await isStored(operation))) return undefined;
   const { intent, operationId } = operation;
-  const { body = '{}', command } = intent;
+  const { command } = intent;
   const row = rowsOf(command);
   const isLeads = row === undefined && isKept(command) && kinds[command].keeps === 'leads';
   if (isWhole && isLeads) {
@@ -124,11 +123,9 @@ async function findStored(
         ? undefined
         : 'stored answer';
   if (isWhole) return { what, ...(await toWhole(operation)) };
-  const printed =
-    row !== undefined
-      ? ({ shape: 'list', layout: answersAs(row, intent) } as const)
-      : printedAs(command as KeptKind, JSON.parse(body));
-  return { what, printed, records: readStored(operation, signal, damaged) };
+  // What lists send is not needed by the other subcommands.
+  const { storedAs } = await import('../../../operations/kinds/layouts.ts');
+  return { what, printed: storedAs(intent), records: readStored(operation, signal, damaged) };
 }
 
 /** The whole answers, as they came: of a list with the request ID of each. */

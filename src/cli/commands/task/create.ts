@@ -1,8 +1,7 @@
-import { headersOf } from '../../../columns/columns.ts';
+import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Context } from '../../../context.ts';
 import { entityTypes } from '../../../contract/types.ts';
 import type { BoughtTask, OperationEvent } from '../../../operations/events.ts';
-import { kinds, printedAs } from '../../../operations/kinds/kinds.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
@@ -19,6 +18,8 @@ import {
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
 import { runAndShow } from '../../run-and-show.ts';
 
+const layout = memberLayout(['leads_search_id', 'idempotency_key', 'request_id']);
+
 export const createTaskCreate = defineCommand({
   name: 'create',
   summary: 'only create a task',
@@ -31,7 +32,7 @@ export const createTaskCreate = defineCommand({
     'leadpipe task create wechat "skin care" --enable-web-search --local -f csv',
   ],
   output: ['one object:', '{"leads_search_id":"…","idempotency_key":"…","request_id":"…"}'],
-  columns: () => headersOf(kinds['task create'].layout()),
+  columns: () => headersOf(layout),
   cost: taskCost,
   outcomes: paidOutcomes.filter((outcome) => outcome !== 'no_result'),
   run: runTaskCreate,
@@ -66,7 +67,7 @@ async function runTaskCreate(
     };
     const buyer = toBuyer(context, options, connection);
     const order = toOrder(context, options, connection, 'task create', request);
-    const printed = printedAs('task create', request);
+    const printed = { shape: 'single', layout } as const;
     try {
       await runAndShow(context, options, buyer, order, { printed, on });
     } finally {

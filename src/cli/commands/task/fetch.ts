@@ -18,7 +18,7 @@ import { withOutput } from '../../records/record-output.ts';
 import { show } from '../../run-and-show.ts';
 import { checkFound, reportReading } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
-import { foundLayout } from './task-layout.ts';
+import { taskLayout } from './task-layout.ts';
 
 export const createTaskFetch = defineCommand({
   name: 'fetch',
@@ -44,7 +44,7 @@ async function runTaskFetch(
 ): Promise<void> {
   await withConnection(context, options, async (connection) => {
     const { client, settings } = connection;
-    const printed = { shape: 'list', layout: foundLayout(options), settings } as const;
+    const printed = { shape: 'list', layout: taskLayout(options), settings } as const;
     const terms = toReadTerms(options, settings);
     const task = { leadsSearchId: id, start: options.pts, from: options.pts };
     const reading = await withOutput(context, options, printed, async (delivery) => {

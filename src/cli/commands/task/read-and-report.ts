@@ -1,15 +1,15 @@
+import { entityLayout } from '../../../columns/entity-layout.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
-import { printedAs } from '../../../operations/kinds/kinds.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import type { Order } from '../../../operations/run.ts';
 import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
 import { runAndShow, type Shown } from '../../run-and-show.ts';
-import { foundLayout } from './task-layout.ts';
+import { taskLayout } from './task-layout.ts';
 
 type TaskOrder =
   | Order<'task run', CreateTaskRequest>
@@ -26,10 +26,13 @@ export async function readAndReport(
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
     limit: request && (request.limit ?? limits.entityLimit.default),
-    printed:
-      request === undefined
-        ? { shape: 'list', layout: foundLayout(options) }
-        : printedAs('task run', request),
+    printed: {
+      shape: 'list',
+      layout:
+        request === undefined
+          ? taskLayout(options)
+          : entityLayout(request.enrich_fields, request.entity_type),
+    },
     ...more,
   };
   const reading = (await runAndShow(context, options, buyer, order as Order<'task run'>, shown)) as

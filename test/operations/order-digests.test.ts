@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toRowRequestText } from '../../src/operations/kinds/row-request.ts';
+import { toRowRequestText } from '../../src/operations/order-digests.ts';
 
 describe('what the rows of a list are sent', () => {
   it('is the same text for what sends the same', () => {
