@@ -309,6 +309,9 @@ describe('what it has cost at most is the same in closing line, history, totals,
       charged: charged?.() ?? cost,
     }).toEqual({ closing: cost, history: cost, totals: cost, summary: cost, day: cost, charged: cost });
     expect(closing === null).toBe(codes.at(-1) === 8 || codes.at(-1) === 5);
+    // Why it ended is the service's word, of tasks too.
+    if (lines[0]?.includes('--limit 100'))
+      expect(await at.history()).toMatchObject([{ stop_reason: 'source_finished' }]);
   });
 });
 
