@@ -41,6 +41,19 @@ describe('resume of a search', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
+  it('takes the latest of its own kind without an ID: of an account, or with --local of the local service', async () => {
+    const list = 'enrich --input rows.txt --field city --local --first 1 -o rows.csv';
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    at.write('rows.txt', 'Nordlicht Pay, Berlin\n');
+    expect((await at.leadpipe(list)).code).toBe(0);
+    expect(await resume('')).toMatchObject(ending(0, `Resuming ${operation}`));
+    expect(await resume('')).toMatchObject(
+      ending(0, 'nothing to resume; with --local there is: leadpipe resume --local'),
+    );
+    expect(await resume('--local')).toMatchObject(ending(0, 'enrich rows.txt', 'cost nothing'));
+    expect(await resume('--local')).toMatchObject(ending(0, 'There is nothing to resume.'));
+  });
+
   it('tells all of its leads in each summary, and none that were left out', async () => {
     const leadsIn = async (line: string) => {
       const { code, stderr } = await at.leadpipe(`${line} --summary summary.json`);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { creditBalance, taskStatus } from '../helpers/bodies.ts';
 import { ending } from '../helpers/ending.ts';
-import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { errorAnswer, jsonAnswer, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
+import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { namesIn } from '../helpers/printed.ts';
-import { createGate, startRowService } from '../helpers/row-service.ts';
+import { createGate, type RowServiceOptions, startRowService } from '../helpers/row-service.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { partsOf } from '../helpers/run-parts.ts';
 import { toFailure, writeSettings } from '../helpers/settings.ts';
@@ -220,6 +221,98 @@ it('a search that ended with fewer leads than its limit has cost the same wherev
   }).toEqual({ closing: 14, summary: 14, inHistory: 14, inTotals: 14, day: 14 });
   expect((await machine.leadpipe('search company y --limit 86 --dry-run')).code).toBe(0);
   expect((await machine.leadpipe('search company y --limit 87 --dry-run')).code).toBe(5);
+});
+
+describe('what it has cost at most is the same in closing line, history, totals, balance, limit of the day and summary:', () => {
+  /** The runs, on a machine with these prices; what the service has charged since; and how often a closing line says the cost. */
+  interface Story {
+    readonly at: Machine;
+    readonly lines: readonly string[];
+    readonly codes: readonly number[];
+    readonly cost: number;
+    /** The credits that the service has charged; undefined where it keeps no books. */
+    readonly charged?: () => number;
+  }
+  const settings = { 'price.contact.email': 5, max_credits_per_day: 1000 };
+  const list = 'contact email --input rows.txt -o out.csv';
+
+  async function ledger(line: string, cost: number): Promise<Story> {
+    const service = await startLedgerService({});
+    const at = createMachine(service.url, ledgerKey);
+    return { at, lines: [line], codes: [0], cost, charged: service.spent };
+  }
+
+  async function rows(
+    options: RowServiceOptions,
+    lines: readonly string[],
+    codes: readonly number[],
+    cost: number,
+  ) {
+    const service = await startRowService(options);
+    const at = createMachine(service.url);
+    at.write('rows.txt', 'Ada\nBo\nCy\n');
+    return { at, lines, codes, cost, charged: () => 5 * service.charged.size };
+  }
+
+  /** Answers purchases with each of these in turn. */
+  async function answered(
+    line: readonly string[],
+    codes: readonly number[],
+    cost: number,
+    ...answers: (string | Buffer)[]
+  ) {
+    const at = await machineWith((socket, { method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(0)));
+      else socket.end(answers.shift() ?? '');
+    });
+    return { at, lines: line, codes, cost };
+  }
+
+  const stories: Readonly<Record<string, () => Promise<Story>>> = {
+    'a plain search': () => ledger('search company fintech --limit 100 -o a.csv', 40),
+    'a search that was cut and resumed': () =>
+      answered(
+        ['search company x --limit 9 -o a.csv', 'resume'],
+        [3, 0],
+        9 + 1,
+        streamStart(searchFrames([['{"name":"A"}', '{"name":"B"}']]).slice(0, 1)),
+        wholeStream(searchFrames([['{"name":"C"}']], 'source_finished')),
+      ),
+    'an answer that was lost': () => answered(['contact email a'], [8], 5, ''),
+    'a refusal': () =>
+      answered(['contact email a'], [5], 0, errorAnswer('402 X', 'insufficient_credits', 'refused')),
+    'a list with a row that was refused': () => rows({ refused: new Set(['Bo']) }, [list], [3], 10),
+    'a list that was resumed under a limit': () =>
+      rows({}, [`${list} --max-credits 15 --first 1`, 'resume'], [0, 0], 15),
+    'a task': () => ledger('task run company fintech --limit 100 --poll-interval 0.02 -o a.csv', 40),
+    'a search of the local service': () => ledger('search company fintech --limit 3 --local', 0),
+  };
+
+  it.each(Object.entries(stories))('%s', async (_, begin) => {
+    const { at, charged, codes, cost, lines } = await begin();
+    writeSettings(at.env, settings);
+    const ends: { code: number | null; stderr: string }[] = [];
+    for (const line of lines) ends.push(await at.run(`${line} --summary summary.json`));
+    expect(ends.map(({ code }) => code)).toEqual(codes);
+    const last = ends.at(-1)?.stderr ?? '';
+    const closing = /· cost (?:at most (\d+) credits?|nothing)/.exec(last);
+    const sum = (records: readonly Record<string, unknown>[]) =>
+      records.reduce((all, one) => all + Number(one.credits_at_most), 0);
+    const local = lines[0]?.includes('--local') ? ['--local'] : [];
+    expect({
+      // An error says what it may have cost, and no sum.
+      closing: closing === null ? cost : Number(closing[1] ?? 0),
+      history: sum(await at.history()),
+      totals: sum(await at.history('totals', ...local)),
+      summary: JSON.parse(at.read('summary.json')).credits_at_most,
+      day: await usedToday(at),
+      charged: charged?.() ?? cost,
+    }).toEqual({ closing: cost, history: cost, totals: cost, summary: cost, day: cost, charged: cost });
+    expect(closing === null).toBe(codes.at(-1) === 8 || codes.at(-1) === 5);
+    // Why it ended is the service's word, of tasks too.
+    if (lines[0]?.includes('--limit 100'))
+      expect(await at.history()).toMatchObject([{ stop_reason: 'source_finished' }]);
+  });
 });
 
 describe('where the disk of the state is full, leads that have arrived', () => {

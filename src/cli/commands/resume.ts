@@ -49,7 +49,7 @@ export const createCommand = defineCommand({
   arguments: [
     new Argument(
       '[operation-id]',
-      'the ID that the interrupted command printed (default: the latest unfinished operation)',
+      'the ID that the interrupted command printed (default: the latest unfinished operation; with --local, of the local service)',
     ).argParser(toId),
   ],
   options: [
@@ -97,10 +97,15 @@ async function findLatest(
 ): Promise<Operation | undefined> {
   const { say, warn } = createNotes(context, options);
   const damages: LeadpipeError[] = [];
-  let isPart = false;
+  let [isPart, isElsewhere] = [false, false];
   const damaged = (error: LeadpipeError): void => void damages.push(error);
   for await (const latest of readUnfinished(reader, damaged)) {
     const { intent } = latest;
+    // With --local those of the local service, else those of an account.
+    if ((intent.origin === 'local') !== (options.local === true)) {
+      isElsewhere ||= !latest.isReaderGone && isReadable(latest);
+      continue;
+    }
     if (latest.isReaderGone || !isReadable(latest)) {
       isPart ||= intent.options.input !== '-';
       continue;
@@ -111,7 +116,10 @@ async function findLatest(
   const [damage, ...others] = damages;
   for (const other of others) warn(toDamageLine(other));
   if (damage !== undefined) throw damage;
-  say('There is nothing to resume.');
+  const other = options.local
+    ? 'without --local there is: leadpipe resume'
+    : 'with --local there is: leadpipe resume --local';
+  say(`There is nothing to resume${isElsewhere ? `; ${other}` : '.'}`);
   if (isPart) say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
   return undefined;
 }
