@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 import { arrayItems, type JsonText, objectMembers } from './json/text.ts';
 import { type ClientOptions, checkNames, checkOptions, checkSignal } from './library/client-options.ts';
 import { type Item, type Lead, type Search, toSearch } from './library/lead-stream.ts';
-import { checkPage } from './operations/kinds/task-patience.ts';
+import { checkPage } from './operations/kinds/task-page.ts';
 import { isLoopback, toBaseUrl } from './requests/address.ts';
 import { checkKey } from './requests/api-key.ts';
 import { toCreateTaskRequest, toEntitySearchRequest } from './requests/entity-search.ts';

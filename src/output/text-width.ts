@@ -1,4 +1,4 @@
-import { cellWidth } from './cell-width.ts';
+import stringWidth from 'string-width';
 
 /**
  * How many columns of a terminal a text takes. All text here is clean (see clean.ts). It is cut to what can possibly be shown before it is
@@ -26,6 +26,17 @@ function wideIn(text: string): number | undefined {
   if (narrow.test(text)) return 0;
   const others = text.replace(wide, '');
   return narrow.test(others) ? text.length - others.length : undefined;
+}
+
+/**
+ * Signs that join two letters of a script of India or South-East Asia. By Unicode the joined letters are one character, which
+ * string-width counts as one letter; terminals count each letter.
+ */
+const joiners = /[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60\u1bab\uaaf6]/g;
+
+/** How many columns most terminals need for a text. */
+export function cellWidth(text: string): number {
+  return stringWidth(text.replace(joiners, ''));
 }
 
 export function textWidth(text: string): number {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { cellWidth } from '../../src/output/cell-width.ts';
+import { cellWidth } from '../../src/output/text-width.ts';
 
 // As the build does: what cli-table3 brings itself counts other columns than we do.
 const require = createRequire(createRequire(import.meta.url).resolve('cli-table3'));

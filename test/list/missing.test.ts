@@ -56,7 +56,7 @@ describe('--only-missing', () => {
     expect(stderr).toContain(`${left} row${left === 1 ? ' left as it was' : 's left as they were'}`);
     // What is passed on was not bought.
     expect(stderr).toMatch(RegExp(`out\\.csv: ${sent.length} (?:emails? found|answers?) · `));
-    expect((await historyOf(env)).records.at(-1)).toMatchObject({ leads: sent.length });
+    expect((await historyOf(env)).records.at(-1)).toMatchObject({ leads: null, found: sent.length });
     expect(onDisk('out.csv')).toEqual(lines);
     // Nothing is missing any more, but what only lacks a field.
     expect((await leadpipe([...words, '--input', 'out.csv', '--only-missing', '--dry-run'])).stderr).toMatch(
@@ -373,7 +373,7 @@ describe('--first', () => {
       expect(onDisk('out.csv').slice(1)).toEqual(['Ada,ada@example.com,,', 'Bo,bo@example.com,,']);
       expect(paid()).toEqual(['Ada', 'Bo']);
     }
-    const of = { state: 'partial', leads: 2, credits_at_most: null, rows_done: 2 };
+    const of = { state: 'partial', found: 2, credits_at_most: null, rows_done: 2 };
     expect((await historyOf(env)).records).toMatchObject([{ ...of, rows_total: null }]);
     expect((await shown()).stdout).toContain('2 rows so far');
     // On a terminal the rows are counted, for its progress.

@@ -6,9 +6,8 @@ import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { Column, Layout } from '../../src/columns/layout.ts';
 import { contact as contactKind } from '../../src/operations/kinds/contact.ts';
 import { research as researchKind } from '../../src/operations/kinds/research.ts';
-import { cellWidth } from '../../src/output/cell-width.ts';
 import { listTable, memberColumn, plainTable } from '../../src/output/table-columns.ts';
-import { cutTo, textWidth, wrapTo, wrapValue } from '../../src/output/text-width.ts';
+import { cellWidth, cutTo, textWidth, wrapTo, wrapValue } from '../../src/output/text-width.ts';
 import { written } from './gathering-sink.ts';
 
 interface Shown {

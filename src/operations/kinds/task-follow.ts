@@ -3,15 +3,8 @@ import { pause } from '../../clock.ts';
 import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type OperationEvent, runToEnd } from '../events.ts';
-import {
-  checkPage,
-  createPatience,
-  PageError,
-  type PollTimes,
-  pollWaitMs,
-  settledPoll,
-  type Waiting,
-} from './task-patience.ts';
+import { checkPage, PageError } from './task-page.ts';
+import { createPatience, type PollTimes, pollWaitMs, settledPoll, type Waiting } from './task-patience.ts';
 
 /** How long the service may be unreachable while a task is followed. */
 const outageMs = 10 * 60_000;

@@ -1,10 +1,8 @@
-import type { Page } from '../../client.ts';
 import { pause } from '../../clock.ts';
 import type { Clock } from '../../context.ts';
-import { LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
-import { countOf, plural } from '../wording.ts';
+import { PageError } from './task-page.ts';
 
 /** The shortest and the longest wait between two polls of a task that takes long, in milliseconds. */
 export interface PollTimes {
@@ -87,46 +85,4 @@ function retryWaitMs(fault: ReadFault, tries: number, poll: PollTimes, random: n
   if (fault === 'outage') return pollWaitMs(settledPoll + tries, poll, random);
   if (fault === 'empty') return poll.firstMs * Math.min(2 ** tries, 12);
   return (poll.firstMs / 5) * (tries + 1);
-}
-
-/** A page that contradicts the interface: it is never printed, and requested again. */
-export class PageError extends LeadpipeError {
-  /** Whether it had no entities although it should have some. */
-  readonly empty: boolean;
-
-  constructor(message: string, empty: boolean, requestId: string | undefined) {
-    super('interface', message, {
-      type: empty ? 'page_empty' : 'page_impossible',
-      charged: 'no',
-      ...(requestId === undefined ? {} : { requestId }),
-    });
-    this.empty = empty;
-  }
-}
-
-/** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
-export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
-  const { value, entities, requestId } = page;
-  const refuse = (what: string): never => {
-    throw new PageError(`the service sent a wrong page (from position ${pts}): ${what}`, false, requestId);
-  };
-  if (value.count !== entities.length) {
-    refuse(`it announced ${countOf(value.count)}, but sent ${entities.length}`);
-  }
-  if (value.pts !== pts) refuse(`it is the page from position ${value.pts}`);
-  if (value.num !== num)
-    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${plural(num, 'was', 'were')} asked for`);
-  if (value.count > num)
-    refuse(`it has ${countOf(value.count)}, but ${num} ${plural(num, 'was', 'were')} asked for`);
-  if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
-    refuse(`it belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
-  }
-  if (value.count === 0 && pts < value.ready_count) {
-    throw new PageError(
-      `the service sent a page without leads (from position ${pts}), although it says that ${countOf(value.ready_count)} ${plural(value.ready_count, 'is', 'are')} ready`,
-      true,
-      requestId,
-    );
-  }
-  return page;
 }

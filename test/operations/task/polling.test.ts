@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { pause } from '../../../src/clock.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { runToEnd } from '../../../src/operations/events.ts';
-import { createPatience, PageError, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
+import { PageError } from '../../../src/operations/kinds/task-page.ts';
+import { createPatience, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
 import { RequestError } from '../../../src/transport/request-error.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 

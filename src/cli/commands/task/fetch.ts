@@ -16,9 +16,8 @@ import {
 } from '../../options/task-options.ts';
 import { withOutput } from '../../records/record-output.ts';
 import { show } from '../../run-and-show.ts';
-import { checkFound, reportReading } from './read-and-report.ts';
+import { checkFound, reportReading, taskLayout } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
-import { taskLayout } from './task-layout.ts';
 
 export const createTaskFetch = defineCommand({
   name: 'fetch',

@@ -1,4 +1,5 @@
-import { entityLayout } from '../../../columns/entity-layout.ts';
+import { entityLayout, foundLayout } from '../../../columns/entity-layout.ts';
+import type { Layout, LayoutOf } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
@@ -9,7 +10,6 @@ import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/cl
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
 import { runAndShow, type Shown } from '../../run-and-show.ts';
-import { taskLayout } from './task-layout.ts';
 
 type TaskOrder =
   | Order<'task run', CreateTaskRequest>
@@ -41,6 +41,11 @@ export async function readAndReport(
   if (reading === undefined) return undefined;
   reportReading(context, options, reading, request);
   return reading;
+}
+
+/** The columns of a task that someone else may have created. A file that rows are added to has its header already. */
+export function taskLayout({ append }: ReadOptions): Layout | LayoutOf {
+  return append ? entityLayout() : foundLayout;
 }
 
 /** Says what a task has brought. What this machine bought has a price. */
