@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { contactResult } from '../helpers/bodies.ts';
@@ -285,6 +285,23 @@ describe('a purchase that it refuses', () => {
       /^Resuming op_.* 2 leads stored\. Buying up to 6 more/,
     );
   });
+});
+
+it('counts a search that was killed yesterday on that day, and its rest today', async () => {
+  const there = await machineWith(cutting);
+  const clock = { ...machineClock, now: () => new Date(Date.now() - 86_400_000) };
+  expect((await there.leadpipe('search company x --limit 8 -o x.csv', { context: { clock } })).code).toBe(3);
+  const [operation = ''] = readdirSync(join(there.state, 'operations'));
+  const path = join(there.state, 'operations', operation, 'journal.jsonl');
+  const lines = readFileSync(path, 'utf8').split('\n');
+  writeFileSync(path, lines.filter((line) => !line.includes('"terminal"')).join('\n'));
+  rmSync(join(there.state, 'index'), { recursive: true });
+  writeSettings(there.env, { max_credits_per_day: 20 });
+  // Two of the six leads that are left come, and it is cut again.
+  expect((await there.leadpipe('resume')).code).toBe(3);
+  const dry = async (limit: number) =>
+    (await there.leadpipe(`search company y --limit ${limit} --dry-run`)).code;
+  expect([await dry(14), await dry(15)]).toEqual([0, 5]);
 });
 
 describe.each([

@@ -11,6 +11,7 @@ import {
   searchFrames,
   streamHead,
   streamStart,
+  wholeAnswer,
 } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 
@@ -301,3 +302,22 @@ describe('a service without measure', () => {
     expect(stderr.match(/warning: 3 leads came for a limit of 2/g)).toHaveLength(1);
   });
 });
+
+it.each(['text/plain', 'application/json'])(
+  'leads that come as %s are stored: they are paid for',
+  async (type) => {
+    const there = await machineWith(wholeAnswer('200 OK', type, whole));
+    const { code, stdout, stderr } = await there.leadpipe(
+      'search company x --list company -f jsonl --json-errors',
+    );
+    expect({ code, stdout, ...JSON.parse(stderr).error }).toMatchObject({
+      code: 8,
+      stdout: '',
+      charged: 'yes',
+    });
+    const [{ operation_id } = { operation_id: '' }] = (await there.history()) as { operation_id: string }[];
+    expect((await there.leadpipe(`history show ${operation_id} -f jsonl`)).stdout).toBe(rows);
+    // They are bought: a later run of the list leaves them out.
+    expect((await there.leadpipe('history lists company -f jsonl')).stdout).toContain('Ünal');
+  },
+);

@@ -233,6 +233,12 @@ describe('task run', () => {
     },
   );
 
+  it('that was read without a record is read on from the same service', async () => {
+    const task = await answering(() => {}, [['running', 20]]);
+    const line = `${taskRun} --wait-timeout 0.2 --no-history --base-url ${task.url}`;
+    expect(await task.leadpipe(line)).toMatchObject(ending(75, `--base-url ${task.url}`));
+  });
+
   it('that the service no longer knows may have been charged', async () => {
     const task = await answering(missing);
     const { stderr } = await task.leadpipe(`${taskRun} --limit 5 --json-errors`);

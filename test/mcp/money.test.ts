@@ -430,6 +430,17 @@ describe('limits', () => {
     }
   });
 
+  it('--confirm asks with nothing in the question that a terminal would obey', async () => {
+    const questions: string[] = [];
+    const answer = (question: string) => {
+      questions.push(question);
+      return 'decline' as const;
+    };
+    const { ask } = await startAgent({ version: 1, args: ['--confirm'], env: newUser(), answer });
+    await ask('search', { ...search, objective: 'fin\u001b[2Jtech\u202e' });
+    expect(questions).toEqual([expect.stringMatching(/^Buy this\? [^\u001b\u202e]*tech/)]);
+  });
+
   it('--confirm asks only for what the limit allows, and buys once what is asked for at the same time', async () => {
     for (const version of [1, 2] as const) {
       let questions = 0;
