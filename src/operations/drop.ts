@@ -3,7 +3,7 @@ import { entry } from './journal/entries.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 import { readSpent, withOperation } from './known-operations.ts';
 import type { Operation } from './operation.ts';
-import { readHistoryRecord } from './report/history.ts';
+import { readHistoryRecord, receivedOf } from './report/history.ts';
 import { removeFiles } from './run-output.ts';
 
 export async function checkDroppable(operation: Operation): Promise<void> {
@@ -21,8 +21,10 @@ export async function checkDroppable(operation: Operation): Promise<void> {
 export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
   await withOperation(context, operationId, async (journal, operation) => {
     await checkDroppable(operation);
-    const { charged, excluded, leads } = await readHistoryRecord(operation);
-    const known = { ...(charged === null ? {} : { charged }), ...(leads === null ? {} : { leads }) };
+    const record = await readHistoryRecord(operation);
+    const { charged, excluded, found, leads, not_found } = record;
+    const told = { charged, found, not_found, leads: leads ?? (found === null ? null : receivedOf(record)) };
+    const known = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
     await journal.end(
       entry.terminal('interrupted', {
         dropped: true,

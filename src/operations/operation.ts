@@ -81,6 +81,8 @@ export interface End {
   readonly outcome: Outcome;
   readonly charged: Charged | undefined;
   readonly leads: number | undefined;
+  readonly found: number | undefined;
+  readonly notFound: number | undefined;
 }
 
 /** Pure: an operation, from all entries of its own journal. Its folder is named after it. */
@@ -207,7 +209,7 @@ export function fold(folder: string, entries: Entries) {
   };
 
   function takeEnd(entry: EntryOf<'terminal'>, part: Part | undefined): void {
-    const { charged, dropped, excluded = progress.excluded, leads, outcome } = entry;
+    const { charged, dropped, excluded = progress.excluded, found, leads, not_found, outcome } = entry;
     isOpen = false;
     sentRows = entry.sent_rows ?? sentRows;
     endOfRun = entry;
@@ -226,7 +228,7 @@ export function fold(folder: string, entries: Entries) {
     progress.stopReason = entry.stop_reason ?? progress.stopReason;
     isComplete ||= outcome === 'complete';
     isDropped ||= dropped === true;
-    end = { outcome, charged, leads };
+    end = { outcome, charged, leads, found, notFound: not_found };
   }
 
   for (const entry of entries) take(entry);
@@ -332,7 +334,8 @@ export function toReceived(
   count = progress.delivered,
 ): string | undefined {
   if (kindOf(command)?.prints === 'single') return progress.isAnswered ? countOf(1, 'answer') : undefined;
-  const unit = rowsOf(command) !== undefined ? 'answer' : command === 'extract' ? 'item' : 'lead';
+  const kind = rowsOf(command) ?? command;
+  const unit = kind === 'extract' ? 'item' : kind === command ? 'lead' : 'answer';
   return count === 0 ? undefined : countOf(count, unit);
 }
 

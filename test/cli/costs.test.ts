@@ -10,6 +10,7 @@ import {
   searchFrames,
   streamStart,
   wholeAnswer,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { type RowService, startRowService } from '../helpers/row-service.ts';
@@ -175,7 +176,7 @@ it.each([
   },
 );
 
-describe('whether a purchase was charged is the same in the history and the totals', () => {
+describe('what was refused is no purchase of the totals; anything else is, whether it was charged or not', () => {
   const none = { success: false, answer: { answer: 'No result generated' } };
   const text = wholeAnswer('200 OK', 'application/json', '<paid for>');
   it.each<[string, string, string, 'no' | 'maybe' | 'yes' | null]>([
@@ -196,13 +197,25 @@ describe('whether a purchase was charged is the same in the history and the tota
     const there = await machineWith(answer);
     await there.leadpipe(line);
     expect(await there.history()).toMatchObject([{ charged }]);
-    expect(await there.history('totals')).toMatchObject([
-      { charged: Number(charged === 'yes'), maybe_charged: Number(charged === 'maybe' || charged === null) },
-    ]);
+    expect(await there.history('totals')).toMatchObject(charged === 'no' ? [] : [{ purchases: 1 }]);
   });
 });
 
 describe('"You already bought this"', () => {
+  it.each([
+    ['of leads', 'search company x', 'x', true],
+    ['not by --only-new', 'search company x --only-new', 'x', false],
+    ['not of what was refused', 'search company x', 'refused', false],
+  ])('is said %s', async (_, line, what, isSaid) => {
+    const there = await machineWith((socket, { method }) => {
+      if (method === 'GET') socket.write(jsonAnswer(creditBalance(9)));
+      else if (what === 'refused') socket.write(errorAnswer('422 X', 'invalid', 'no'));
+      else socket.write(wholeStream(searchFrames([['{"name":"A"}']])));
+    });
+    await there.leadpipe(line);
+    expect((await there.leadpipe(line)).stderr.includes('You already bought')).toBe(isSaid);
+  });
+
   const terminal = { stderrIsTerminal: true, columns: 200 };
   const told = 'You already bought';
   it.each([
@@ -227,11 +240,19 @@ describe('"You already bought this"', () => {
       false,
     ],
     ['not with --local', 'search company fintech --local', 'search company fintech --local', false],
+    ['not of standard input', 'contact email --input - -o x.csv', 'contact email --input - -o y.csv', false],
+    [
+      'not where the key is the same',
+      'contact email a --idempotency-key k',
+      'contact email a --idempotency-key k',
+      false,
+    ],
   ])('%s', async (_, first, second, isSaid) => {
     at.write('rows.csv', 'objective\na\n');
-    expect((await at.leadpipe(first)).code).toBe(0);
+    expect((await at.leadpipe(first, { stdin: 'objective\na\n' })).code).toBe(0);
     writeSettings(at.env, { 'price.contact.email': 3 });
-    expect((await at.leadpipe(second, terminal)).stderr.includes(told)).toBe(isSaid);
+    const again = await at.leadpipe(second, { ...terminal, stdin: 'objective\na\n' });
+    expect(again.stderr.includes(told)).toBe(isSaid);
   });
 
   it.each([

@@ -77,8 +77,8 @@ describe('history drop', () => {
     if (signal === 'SIGINT') open();
     await once(child, 'close');
     const [left] = await at.history();
-    const leads = signal === 'SIGINT' ? 3 : 2;
-    expect(left).toMatchObject({ state: 'interrupted', charged: 'yes', leads, credits_at_most: 9 });
+    const found = signal === 'SIGINT' ? 3 : 2;
+    expect(left).toMatchObject({ state: 'interrupted', charged: 'yes', found, credits_at_most: 9 });
     expect((await at.leadpipe(`history drop ${left?.operation_id}`)).code).toBe(0);
     expect(await at.history()).toEqual([{ ...left, state: 'dropped' }]);
     expect((await at.leadpipe('search company x --limit 12 --dry-run')).stderr).toContain('11 are left');

@@ -174,9 +174,9 @@ describe('on a terminal', () => {
 
   it.each([80, 100, 120, 200])('tables fit %d columns, and IDs are whole', async (columns) => {
     for (const [line, whole] of [
-      ['history --limit all', [idOf(1), '≤ 20', 'leads', idOf(oldest)]],
+      ['history --limit all', [idOf(1), '≤ 20', 'found', idOf(oldest)]],
       ['task list', [searchId, '40 of 40', 'company: dental']],
-      ['history totals', ['charged', 'maybe charged', 'credits at most', '████████████']],
+      ['history totals', ['purchases', 'leads', 'credits at most', '████████████']],
       ['config list', ['price.contact.phone', 'table on a terminal, else jsonl', 'not set']],
     ] as const) {
       const { text } = await shown(line, columns);
@@ -200,9 +200,9 @@ describe('on a terminal', () => {
   });
 
   it('totals say what a list counts as', async () => {
-    const { text, ...end } = await shown('history totals --by command', 60);
+    const { text, ...end } = await shown('history totals --by command', 50);
     expect(text).toSay(
-      /^search company\npurchases: 24, leads 480, charged 24, at most 480 credits\n/,
+      /^search company\npurchases: 24, leads 480, at most 480 credits\n/,
       'contact email\npurchases: 2,',
     );
     expect(end).toEqual(ending(0, 'A list (--input) counts as one purchase'));

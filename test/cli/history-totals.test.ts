@@ -31,7 +31,7 @@ describe('history totals', () => {
     ]) {
       expect((await at.run(`${line} -q`)).code).toBe(0);
     }
-    // It costs nothing, and is counted as that.
+    // It costs nothing, and is not counted.
     const broke = { LEADPIPE_API_KEY: 'lp_local_broke' };
     expect((await at.run('contact email x -q', broke)).code).toBe(5);
   });
@@ -39,11 +39,11 @@ describe('history totals', () => {
   it('by command, as an object each', async () => {
     const { stdout, ...end } = await at.leadpipe('history totals --by command');
     expect(end).toEqual({ code: 0, stderr: '' });
-    const none = { leads: 0, charged: 0, maybe_charged: 0, credits_at_most: 0, unpriced: 0, unsettled: 0 };
+    const none = { leads: 0, found: 0, not_found: 0, unpriced: 0, unsettled: 0, balance_fell: null };
     expect(recordsIn(stdout)).toEqual([
-      { command: 'search company', ...none, purchases: 2, leads: 10, charged: 2, credits_at_most: 10 },
-      { command: 'contact email', ...none, purchases: 2, charged: 1, credits_at_most: 5 },
-      { command: 'research', ...none, purchases: 1, charged: 1, credits_at_most: null, unpriced: 1 },
+      { command: 'search company', ...none, purchases: 2, leads: 10, credits_at_most: 10 },
+      { command: 'contact email', ...none, purchases: 1, found: 1, credits_at_most: 5, balance_fell: 5 },
+      { command: 'research', ...none, purchases: 1, found: 1, credits_at_most: null, unpriced: 1 },
     ]);
     expect(service.spent()).toBe(10 + 5 + 20);
   });
@@ -51,7 +51,9 @@ describe('history totals', () => {
   it('by day unless it is said otherwise, with the same columns in CSV', async () => {
     const { stdout } = await at.run('history totals -f csv');
     const [header, ...rows] = stdout.trimEnd().split('\r\n');
-    expect(header).toBe('day,purchases,leads,charged,maybe_charged,credits_at_most,unpriced,unsettled');
+    expect(header).toBe(
+      'day,purchases,leads,found,not_found,credits_at_most,unpriced,unsettled,balance_fell',
+    );
     expect(rows.every((row) => /^\d{4}-\d\d-\d\d,/.test(row))).toBe(true);
   });
 
@@ -60,12 +62,11 @@ describe('history totals', () => {
     expect(await shown(at, 'history --command search', 120)).not.toContain('balance');
   });
 
-  it('by profile, and by list: what is no search is on none', async () => {
-    const ofAll = { profile: 'default', purchases: 5, credits_at_most: 15 };
+  it('by profile, and by list: a plain search is on none', async () => {
+    const ofAll = { profile: 'default', purchases: 4, credits_at_most: 15 };
     expect(await at.history('totals', '--by', 'profile')).toMatchObject([ofAll]);
     expect(await at.history('totals', '--by', 'list')).toMatchObject([
-      { list: 'company', purchases: 2, credits_at_most: 10 },
-      { list: null, purchases: 3, credits_at_most: 5 },
+      { list: null, purchases: 4, credits_at_most: 15 },
     ]);
   });
 
@@ -111,7 +112,7 @@ describe('what was bought with --local', () => {
     const [record = {}] = recordsIn((await at.run('history')).stdout);
     expect(record).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
     const members = Object.keys(record);
-    expect(members.at(-1)).toBe('stop_reason');
+    expect(members.at(-1)).toBe('not_found');
     expect((await at.run('history -f csv')).stdout.split('\r\n')[0]).toBe(members.join(','));
     for (const columns of [60, 120]) {
       const text = await shown(at, 'history', columns);
@@ -171,7 +172,7 @@ describe('purchases whose records were removed', () => {
     const all = () => Promise.all(by.map((line) => totals(there, line)));
     const before = await all();
     expect(before[0]).toMatchObject([
-      { command: 'contact email', purchases: 3, leads: 2, charged: 3, credits_at_most: 8 },
+      { command: 'contact email', purchases: 3, leads: 0, found: 4, credits_at_most: 8 },
     ]);
     const months = before[1]?.map(({ month }) => month);
     expect(months).toEqual([
@@ -275,14 +276,14 @@ describe('what is not settled', () => {
     const at = await machineWith(cutting);
     expect((await at.leadpipe('search company x --limit 9')).code).toBe(3);
     const { stderr, stdout } = await at.leadpipe('history totals');
-    expect(JSON.parse(stdout)).toMatchObject({ leads: 2, charged: 1, credits_at_most: 9, unsettled: 9 });
+    expect(JSON.parse(stdout)).toMatchObject({ leads: 2, credits_at_most: 9, unsettled: 9 });
     expect(stderr).toContain('9 of these credits are for unfinished purchases and may be less.');
   });
 
   it('of a task that runs: it is not known yet what is charged', async () => {
     const at = await startTaskServer({ steps: [['running', 2]] });
     expect((await at.leadpipe('task create company x --limit 9')).code).toBe(0);
-    const totals = { charged: 0, credits_at_most: 9, unsettled: 9 };
+    const totals = { credits_at_most: 9, unsettled: 9 };
     expect(await at.history('totals')).toMatchObject([totals]);
     expect(await at.history()).toMatchObject([{ charged: null }]);
     expect(await shown(at, 'history', 200)).toContain('not known yet');

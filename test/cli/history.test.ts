@@ -332,7 +332,7 @@ describe('history show', () => {
     at.write('people.txt', 'ada\nbob\nada\n');
     expect(await at.leadpipe('config set price.contact.email 2')).toMatchObject({ code: 0 });
     expect(await at.leadpipe('contact email --input people.txt')).toMatchObject({ code: 0 });
-    expect(await at.history('list')).toMatchObject([{ leads: 3, credits_at_most: 4 }]);
+    expect(await at.history('list')).toMatchObject([{ leads: null, found: 2, credits_at_most: 4 }]);
   });
 
   it('--answer is refused for a search: its leads are all that is kept', async () => {

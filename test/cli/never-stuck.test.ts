@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockFolder } from '../../src/files/folder-lock.ts';
-import { entry, toLine } from '../../src/operations/journal/entries.ts';
+import { entry, type JournalEntry, toLine } from '../../src/operations/journal/entries.ts';
 import { at, bodies, first, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
@@ -280,6 +280,24 @@ it.each([
   const { code, stderr } = await at.leadpipe('search company x --limit 9 -o other.jsonl');
   await lock?.release();
   expect({ code, isTold: stderr.includes(`leadpipe resume ${id}`) }).toEqual({ code: 0, isTold });
+});
+
+it('rows that are in a file are not added again where an earlier try to add them has failed', async () => {
+  const there = await machineWith(wholeStream(searchFrames([['{"name":"A"}']])));
+  there.write('leads.jsonl', lines(old));
+  const line = 'search company x --limit 1 -o leads.jsonl --append';
+  expect((await there.leadpipe(line)).code).toBe(0);
+  const [operation] = (await readOperations(there.state)).operations;
+  const path = join(there.state, 'operations', operation?.operationId ?? '', 'journal.jsonl');
+  // Killed before it said that they are in place; before that, the file had changed between both.
+  const entries = (operation?.entries ?? []).filter(({ type }) => type !== 'terminal' && type !== 'placed');
+  const tries = entries.flatMap((one): JournalEntry[] =>
+    one.type === 'adding' ? [{ ...one, at: one.at + 1, ino: one.ino + 1 }, one] : [one],
+  );
+  writeFileSync(path, tries.map(toLine).join(''));
+  rmSync(join(there.state, 'index'), { recursive: true });
+  expect((await there.leadpipe('resume')).code).toBe(0);
+  expect(there.read('leads.jsonl')).toBe(lines(old, '{"name":"A"}'));
 });
 
 it('a search and a task run into the same file leave the rows of each other alone', async () => {

@@ -449,9 +449,11 @@ describe('a search that is resumed', () => {
     pointAt(server);
     const child = at.start('search company x --list company -f jsonl');
     await once(child.stdout, 'data');
+    isSlow = false;
+    expect((await onlyNew('--list other -f jsonl')).stderr).not.toContain('was killed');
+    expect((await onlyNew('--dry-run')).stderr).not.toContain('was killed');
     child.kill('SIGKILL');
     await once(child, 'close');
-    isSlow = false;
     const next = await onlyNew('-f jsonl');
     expect(names(next.stdout)).toEqual(['2']);
     const [, operation] =

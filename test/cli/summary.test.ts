@@ -251,6 +251,24 @@ describe('a run that is stopped', () => {
     expect(summaryOf(machine)).toMatchObject({ ...resumable, ...known, state: 'interrupted', exit });
   });
 
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('before the answer of a look-up, by %s', async (signal, exit) => {
+    const { gate, open } = createGate();
+    const service = await startRowService({ gate });
+    const machine = createMachine(service.url);
+    const child = machine.start(`contact email a -o out.csv --summary ${file}`);
+    const ended = resultOf(child);
+    await until(() => service.requests() === 1);
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code: exit });
+    open();
+    const known = { state: 'interrupted', exit, charged: 'maybe', resume: null, rows: null };
+    expect(summaryOf(machine)).toMatchObject(known);
+  });
+
   it('at once, by a second Ctrl-C, while an answer is waited for', async () => {
     const { gate, open } = createGate('p1');
     const service = await startRowService({ gate });

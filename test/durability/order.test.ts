@@ -180,6 +180,42 @@ function diskAt({ calls, initial }: Traced, at: number): Disk {
   return disk;
 }
 
+describe('what has been written is on the disk when the run has ended', () => {
+  it.each([
+    ['a workbook', [...search, '-o', 'a.xlsx'], /a\.xlsx$/],
+    ['a database', [...search, '-o', 'a.sqlite'], /a\.sqlite$/],
+    ['what an earlier search of the list has left out', search, /lists\/.*\.jsonl$/],
+    ['what a task of the list has left out', task, /lists\/.*\.jsonl$/],
+  ] as const)('%s', async (name, args, path) => {
+    const run = await traced({ name, args, requests: 1 });
+    const now = snapshotOf(run.home);
+    const disk = diskAt(run, run.calls.length - 1);
+    const synced = disk.left('synced', () => true);
+    const files = [...now.keys()].filter((one) => path.test(one));
+    expect(files).not.toEqual([]);
+    expect(files.filter((one) => synced.get(one) !== now.get(one))).toEqual([]);
+  });
+});
+
+it('what a purchase without a record can cost is on the disk before it is sent', async () => {
+  const args = ['contact', 'email', 'Ada', '--no-history'];
+  const run = await traced({ name: 'contact', args, requests: 1 });
+  const at = run.calls.findIndex((one) => one.call === 'send' && one.text.startsWith('POST '));
+  const index = diskAt(run, at).left('synced', (path) => path.includes('/state/index/'));
+  expect([...index.values()].join('')).toContain('"worst"');
+});
+
+it('the name of a setting is on the disk when it is said to be set', async () => {
+  const { calls, home } = await traced({
+    name: 'a setting',
+    args: ['config', 'set', 'timeout.idle', '3'],
+    requests: 0,
+  });
+  expect(calls.filter(({ call }) => call === 'synced').map((one) => 'path' in one && one.path)).toContain(
+    join(home, 'config'),
+  );
+});
+
 /** What is left of the state and of the folder with the output: they may be on two disks. */
 const images = [
   { state: 'synced', work: 'synced' },

@@ -60,6 +60,18 @@ it('a list whose file can not be put in its place is charged for what it bought'
   expect({ code, ...error }).toMatchObject({ code: 74, charged: 'yes' });
 });
 
+it.each([
+  ['is there still', 'x\ny\n'],
+  ['is no longer in its input', 'y\n'],
+])('a list of which an earlier run bought a row that %s is charged in the history', async (_, rows) => {
+  const at = await machineOf(['found', 'refused', 'refused']);
+  at.write('rows.txt', 'x\ny\n');
+  expect((await at.leadpipe(`${list} --first 2 --concurrency 1`)).code).toBe(3);
+  at.write('rows.txt', rows);
+  expect((await at.leadpipe(list)).code).toBe(3);
+  expect(await at.history()).toMatchObject([{ state: 'partial', charged: 'yes' }]);
+});
+
 it('a row for which there is no room ends alone where others are answered', async () => {
   const at = await machineWith((socket, { body }) => {
     socket.write(body.includes('never') ? answers.busy : answers.found);

@@ -56,7 +56,7 @@ describe('--only-missing', () => {
     expect(stderr).toContain(`${left} row${left === 1 ? ' left as it was' : 's left as they were'}`);
     // What is passed on was not bought.
     expect(stderr).toMatch(RegExp(`out\\.csv: ${sent.length} (?:emails? found|answers?) · `));
-    expect((await historyOf(env)).records.at(-1)).toMatchObject({ leads: sent.length });
+    expect((await historyOf(env)).records.at(-1)).toMatchObject({ leads: null, found: sent.length });
     expect(onDisk('out.csv')).toEqual(lines);
     // Nothing is missing any more, but what only lacks a field.
     expect((await leadpipe([...words, '--input', 'out.csv', '--only-missing', '--dry-run'])).stderr).toMatch(
@@ -373,7 +373,7 @@ describe('--first', () => {
       expect(onDisk('out.csv').slice(1)).toEqual(['Ada,ada@example.com,,', 'Bo,bo@example.com,,']);
       expect(paid()).toEqual(['Ada', 'Bo']);
     }
-    const of = { state: 'partial', leads: 2, credits_at_most: null, rows_done: 2 };
+    const of = { state: 'partial', found: 2, credits_at_most: null, rows_done: 2 };
     expect((await historyOf(env)).records).toMatchObject([{ ...of, rows_total: null }]);
     expect((await shown()).stdout).toContain('2 rows so far');
     // On a terminal the rows are counted, for its progress.
@@ -438,6 +438,14 @@ describe('--first', () => {
     const { code, stderr } = await leadpipe([...args, '--first', '1']);
     expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('without --first') });
     expect(stderr).not.toContain('finished');
+  });
+
+  it('says nothing of answers behind the first rows: they are of this list', async () => {
+    write('list.txt', 'Ada\nBo\nCy\n');
+    const line = ['--input', 'list.txt', '-o', 'out.csv'];
+    expect((await contacts(...line, '--first', '2')).code).toBe(0);
+    const { code, stderr } = await contacts(...line, '--first', '1');
+    expect({ code, isTold: stderr.includes('no longer has') }).toEqual({ code: 0, isTold: false });
   });
 
   it('finds a list that has sent other rows than the first ones', async () => {

@@ -247,6 +247,17 @@ describe('an input', () => {
     },
   );
 
+  it.each(['\n', '\r\n', '\r'])('of JSON with the line ends %j is told of by its lines', async (end) => {
+    for (const text of [
+      '[\n{"objective":"Ada"},\n{"objective":" "}\n]',
+      '{"n":1,\n"of":[\n{"objective":" "},{"objective":"Ada"}]}',
+    ]) {
+      write('list.json', text.replaceAll('\n', end));
+      const { stderr } = await contacts('--input', 'list.json', '-o', 'out.jsonl');
+      expect(stderr).toContain(', line 3: ');
+    }
+  });
+
   it('that repeats its header says how often, once', async () => {
     const note = 'list.csv repeats its header in 2 rows, which were left out.';
     const text = 'name,objective\nx,Ada\nname,objective\ny,Name\nname,objective\n';

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { faultyWith } from '../durability/faulty-run.ts';
@@ -194,6 +194,22 @@ describe('many rows in a call', () => {
     }
   });
 
+  it('are not charged where they were not sent, whatever the ones before them may have cost', async () => {
+    let posts = 0;
+    const { env } = await serving((socket, { method }) => {
+      if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(0)));
+      if (posts++ < 4) socket.destroy();
+      else socket.write(errorAnswer('402 X', 'insufficient_credits', 'no'));
+    });
+    const { ask } = await startAgent({ env });
+    const rows = Array.from({ length: 12 }, (_, nth) => `Lena ${nth}`);
+    const result = await ask('contact', { contact_type: 'email', rows });
+    const charged = result.rows.map(({ error }: { error: { charged: string } }) => error.charged);
+    expect(charged.at(0)).toBe('maybe');
+    expect(charged.at(-1)).toBe('no');
+    expect(posts).toBeLessThan(12);
+  });
+
   it('have each their own error, and what holds for all is not tried for each', async () => {
     let asked = 0;
     const { env } = await serving((socket, { method, body }) => {
@@ -334,6 +350,23 @@ describe('limits', () => {
     expect((await ask('contact', { ...contact, objective: 'Cy' })).error).toMatchObject({
       type: 'over_limit',
     });
+  });
+
+  it('has all of it again where the disk was full, and nothing is left of that', async () => {
+    const { env: bare } = await serving((socket) => void socket.write(jsonAnswer(creditBalance(100))));
+    const state = join(temporaryFolder(), 'state');
+    const full = faultyWith({ mode: 'ENOSPC', at: 1, on: 'journal.jsonl' });
+    const env = {
+      ...bare,
+      ...withSettings({ 'price.contact.email': 5 }),
+      ...full,
+      LEADPIPE_STATE_DIR: state,
+    };
+    const { ask } = await startAgent({ args: ['--max-credits', '10'], env });
+    for (const _ of [1, 2, 3])
+      expect((await ask('contact', contact)).error).toMatchObject({ type: 'local_io', charged: 'no' });
+    expect((await ask('balance')).session).toEqual({ max_credits: 10, spent_at_most: 0, under_way: 0 });
+    expect(readdirSync(join(state, 'operations'))).toEqual([]);
   });
 
   it('what was bought is there for nothing, also behind a call that bought it again and was refused', async () => {

@@ -122,6 +122,19 @@ describe('doubt', () => {
     });
   });
 
+  it('is told with what the last attempt was called: support finds that one', async () => {
+    const lost = new RequestError('gateway', endpoints.contactSearch, 'lost', {
+      requestId: 'req_1',
+      status: 502,
+    });
+    const last = new RequestError('already_exists', endpoints.contactSearch, 'there', {
+      requestId: 'req_2',
+      status: 409,
+    });
+    const { error } = await tryOut('contactSearch', [lost, last]);
+    expect(error.details).toMatchObject({ requestId: 'req_2', status: 409, charged: 'maybe' });
+  });
+
   it('does not arise from free reads', async () => {
     const { error } = await tryOut('status', ['lost', 'missing']);
     expect(error).toMatchObject({ outcome: 'not_found', details: { charged: 'no' } });

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { JsonView } from '../../json/text.ts';
 import type { Bought } from '../../operations/kinds/answer.ts';
-import type { AnswerKind, BodyOf } from '../../operations/kinds/kinds.ts';
+import { type AnswerKind, type BodyOf, foundIn } from '../../operations/kinds/kinds.ts';
 import { type ListOf, printedAs, type RowRequest, toListOf } from '../../operations/kinds/layouts.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
@@ -43,9 +43,8 @@ export async function lookUp(
   const body = one.toBody(await readArgument(context, one, source.argument), inputNames);
   const bought = await buy(context, options, one.kind, body, asking);
   if (bought === undefined) return undefined;
-  const answer = new JsonView(bought.text);
-  bought.close(toSummary(answer, bought));
-  return { found: one.isFound?.(answer) === false ? 0 : 1, ids: bought.ids };
+  bought.close(toSummary(new JsonView(bought.text), bought));
+  return { found: foundIn(one.kind, bought.text), ids: bought.ids };
 }
 
 /** The text of an argument. A target is never a file: `@nasa` is a handle. Throws UsageError for what looks like a forgotten `--input`. */

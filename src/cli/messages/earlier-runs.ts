@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import type { EarlierRun, OperationEvent, Resuming } from '../../operations/events.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { type Operation, toReceived } from '../../operations/operation.ts';
-import { readHistoryRecord, toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { readHistoryRecord, receivedOf, toCommandWords, toSubject } from '../../operations/report/history.ts';
 import { countOf } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
@@ -126,8 +126,9 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
 
 /** How many leads, items or answers of a list have arrived, where there are any. */
 async function receivedBy(operation: Operation): Promise<string> {
-  const { leads } = await readHistoryRecord(operation);
-  const received = leads === null ? undefined : toReceived(operation, leads);
+  // Of a single answer there is nothing to count.
+  const isOne = kindOf(operation.intent.command)?.prints === 'single';
+  const received = isOne ? undefined : toReceived(operation, receivedOf(await readHistoryRecord(operation)));
   return received === undefined ? '' : `, ${received}`;
 }
 

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { placeOf } from '../../files/reading.ts';
 import { isFilled, type JsonText, JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
-import { kinds } from '../../operations/kinds/kinds.ts';
+import { foundIn, kinds } from '../../operations/kinds/kinds.ts';
 import type { ListOf } from '../../operations/kinds/layouts.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
@@ -113,7 +113,7 @@ export function toProgress(
 type Received = ReturnType<typeof createReceived>;
 
 /** Counts what the answers of a list brought: `records` are the items of all rows, `lacked` counts the rows that lack each field. */
-export function createReceived({ fields = [], isFound = () => true }: Pick<ListOf, 'fields' | 'isFound'>) {
+export function createReceived({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
   return {
     found: 0,
     records: 0,
@@ -122,7 +122,7 @@ export function createReceived({ fields = [], isFound = () => true }: Pick<ListO
     /** For a row with a result. */
     add(answer: JsonText, records: readonly JsonText[]): void {
       const view = new JsonView(answer);
-      if (isFound(view)) {
+      if (foundIn(kind, answer) > 0) {
         this.found++;
         this.records += records.length;
       }

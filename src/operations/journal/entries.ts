@@ -154,6 +154,9 @@ export type JournalEntry =
           /** Leads, items or answers delivered by the operation, over all its runs; and leads that were dropped on this machine. */
           leads?: number;
           excluded?: number;
+          /** Of lookups: how many answers have found something, and how many have not. */
+          found?: number;
+          not_found?: number;
           stop_reason?: string | null;
           /** For a list: how many rows were sent that may have been charged, over all its runs; and how many have ended, of how many. */
           sent_rows?: number;

@@ -1,10 +1,10 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
-import { makePrivateFolder, syncFolder } from '../../files/private-folder.ts';
+import { makePrivateFolder } from '../../files/private-folder.ts';
 import { entry, type JournalEntry, type Numbered, toEntry, toLine } from './entries.ts';
 import { folderOf, isOperationId, listOperations, readOrNothing } from './folders.ts';
 import { toIndexLine } from './index-lines.ts';
@@ -68,7 +68,6 @@ async function openLocked(
     throw error;
   });
   if (!log.wasRead) entries = [...(known?.entries ?? [])];
-  if (which === 'new') await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   makeSpare(spare);
   /** After an entry that could not be written, only last ones are written. */
   let failure: unknown;

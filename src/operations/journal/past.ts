@@ -19,6 +19,10 @@ export interface PastPurchase {
   readonly service: string;
   readonly state: string;
   readonly leads: number | null;
+  readonly found?: number | null;
+  readonly not_found?: number | null;
+  readonly credits_before?: number | null;
+  readonly credits_after?: number | null;
   readonly charged: 'no' | 'maybe' | 'yes' | null;
   readonly credits_at_most: number | null;
 }

@@ -189,14 +189,27 @@ export async function openRowsOfOther(folder: string) {
   return { ...known, close: log.close };
 }
 
-/** How many rows of a list have an answer, and how many may have been charged, as far as they can be read. Throws LocalIoError. */
-export async function countRows(folder: string): Promise<{ answered: number; sent: number }> {
+/**
+ * How many rows of a list have an answer, how many of these have found something, and how much by `foundIn`, and how many rows may have been
+ * charged, as far as they can be read. Throws LocalIoError.
+ */
+export async function countRows(folder: string, foundIn: (answer: JsonText) => number = () => 0) {
   const { take, answered, sent } = createKnownRows('', () => {
     throw new Error('rows that are only counted');
   });
-  if (!hasRows(folder)) return { answered: 0, sent: 0 };
-  for await (const line of readLog(join(folder, rowsFile))) if (line.content) take(line);
-  return { answered: answered(), sent: sent() };
+  let [found, items] = [0, 0];
+  if (hasRows(folder)) {
+    for await (const line of readLog(join(folder, rowsFile))) {
+      if (line.content === undefined) continue;
+      const before = answered();
+      take(line);
+      if (answered() === before) continue;
+      const count = foundIn(answerIn(new JsonView(line.content.text)));
+      items += count;
+      found += Number(count > 0);
+    }
+  }
+  return { answered: answered(), found, items, sent: sent() };
 }
 
 export function hasRows(folder: string): boolean {

@@ -9,7 +9,7 @@ import { storeGarbled } from '../journal/received.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
 import { toDoubtful, toFailedEntries } from './failed.ts';
-import { type AnswerKind, type BodyOf, chargedFor, failureOf, kinds, recordsOf } from './kinds.ts';
+import { type AnswerKind, type BodyOf, chargedFor, failureOf, foundIn, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
   /** As the service sent it. */
@@ -100,8 +100,12 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
     bought = { ...bought, records: records.length };
     if (isStored || folder === undefined) {
       const outcome = failure === undefined ? 'complete' : 'no_result';
-      const leads = kinds[kind].prints === 'list' ? { leads: records.length } : {};
-      yield* keep(() => run.end(entry.answered(requestId), entry.terminal(outcome, { charged, ...leads })));
+      const found = Number(foundIn(kind, text) > 0);
+      const told = {
+        ...{ charged, found, not_found: 1 - found },
+        ...(kinds[kind].prints === 'list' ? { leads: records.length } : {}),
+      };
+      yield* keep(() => run.end(entry.answered(requestId), entry.terminal(outcome, told)));
     }
     if (failure !== undefined) throw toNoResult(failure);
     if (refusal !== undefined) throw refusal.with({ facts: toFacts(bought) });

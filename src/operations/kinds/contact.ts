@@ -16,7 +16,6 @@ export const contact = {
     field: 'objective',
     toText: createIdentityText(),
     toBody: (objective, names) => toContactSearchRequest({ contact_type, objective }, names),
-    isFound: (answer) => contentOf(answer) !== undefined,
     sought: contact_type === 'phone' ? 'phone number' : contact_type,
     into: contact_type,
     records: 'contacts',

@@ -17,7 +17,6 @@ export const extract = {
     field: 'target',
     toText: createTargetText(request.type),
     toBody: (target, names) => toExtractRequest({ ...request, target }, names),
-    isFound: (answer) => arrayItems(answer.member('data') ?? '[]').length > 0,
     into: 'extract',
     records: 'items',
     join: () => ({

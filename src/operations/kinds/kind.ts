@@ -30,8 +30,8 @@ export interface Kind<Body = never, Rows = never> {
   readonly sentOf?: (request: Rows) => object;
   /** Cuts the records out of an answer that holds several. Throws when `signal` aborts. */
   readonly recordsOf?: (answer: JsonText, signal?: AbortSignal) => Promise<readonly JsonText[]>;
-  /** Whether the interface leaves open that this answer is charged. */
-  readonly mayBeFree?: (answer: JsonView) => boolean;
+  /** How much an answer with a result has found; by default 1. */
+  readonly foundIn?: (answer: JsonView) => number;
   /** The service's words where it finished without a result. */
   readonly reasonIn?: (answer: JsonText) => JsonText;
 }

@@ -11,7 +11,15 @@ import type {
 } from '../../contract/types.ts';
 import type { Charged } from '../../errors.ts';
 import { createYielder } from '../../event-loop.ts';
-import { eachItem, isFilled, type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
+import {
+  arrayItems,
+  eachItem,
+  isFilled,
+  type JsonText,
+  JsonView,
+  objectMembers,
+  stringOf,
+} from '../../json/text.ts';
 import type { Request } from '../../transport/call.ts';
 import type { Kind } from './kind.ts';
 
@@ -72,7 +80,7 @@ const lookups = {
     subject: 'contact_type',
     about: 'objective',
     tariff: ({ contact_type }) => ({ setting: `price.contact.${contact_type}`, units: 1 }),
-    mayBeFree: (found) => contentOf(found) === undefined,
+    foundIn: (found) => Number(contentOf(found) !== undefined),
   } satisfies Kind<ContactSearchRequest>,
   research: {
     ...answer,
@@ -103,6 +111,7 @@ const lookups = {
       units: type === 'web2list' ? web2listLimit : (limit ?? limits.extractLimit.default),
     }),
     recordsOf: itemsOf,
+    foundIn: (found) => arrayItems(found.member('data') ?? '[]').length,
     reasonIn: (found) => objectMembers(found).get('data') ?? 'null',
     sentOf: ({ type, instruction, limit = limits.extractLimit.default, ...rest }) => ({
       ...rest,
@@ -234,10 +243,16 @@ export function isTask(name: string): boolean {
 
 const longestReason = 500;
 
-/** Pure: whether an answer was charged: the interface does not say it of one without a result. */
+/** Pure: how many items an answer has; of other kinds, 1 where something was found. */
+export function foundIn(name: AnswerKind, answer: JsonText): number {
+  if (failureOf(name, answer) !== undefined) return 0;
+  const { foundIn: count }: Kind = kinds[name];
+  return count?.(new JsonView(answer)) ?? 1;
+}
+
+/** Pure: whether an answer was charged: the interface does not say it of one that has found nothing. */
 export function chargedFor(name: AnswerKind, answer: JsonText): Charged {
-  const { mayBeFree }: Kind = kinds[name];
-  return failureOf(name, answer) !== undefined || mayBeFree?.(new JsonView(answer)) ? 'maybe' : 'yes';
+  return foundIn(name, answer) > 0 ? 'yes' : 'maybe';
 }
 
 /** Pure: what the service says instead of a result; undefined when there is one. */

@@ -1,11 +1,11 @@
 import { type Charged, type ErrorDetails, isStop, LeadpipeError } from '../../errors.ts';
 import type { Place } from '../../files/reading.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
-import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
+import { countRows, type RowEnd, type StoredRows } from '../journal/stored-rows.ts';
 import type { OutputTerms } from '../operation.ts';
 import { nothing } from '../prices.ts';
 import { countOf, plural } from '../wording.ts';
-import { type AnswerKind, chargedFor, failureOf } from './kinds.ts';
+import { type AnswerKind, chargedFor, failureOf, foundIn, kinds } from './kinds.ts';
 import type { ListRows } from './list-rows.ts';
 import type { RowOutcome } from './row-outcome.ts';
 
@@ -65,28 +65,35 @@ export interface ListEnd {
 }
 
 /** What the journal says at the end of a run: how the list ended, or that it can be resumed. */
-export function toLastEntry(
-  { first, total }: Pick<ListRows, 'first' | 'total'>,
+export async function toLastEntry(
+  { first, kind, total }: Pick<ListRows, 'first' | 'kind' | 'total'>,
+  folder: string,
   stored: StoredRows,
   end: ListEnd,
   isFree: boolean,
-): JournalEntry {
+): Promise<JournalEntry> {
   const { counts, hasMore, stop } = end;
-  const { done, failed, kept } = counts;
-  const sent_rows = stored.sent();
+  const { done, failed } = counts;
   // The reader of the output had what it wanted.
-  if (stop !== undefined && stop.outcome !== 'reader_closed') return entry.spent(nothing, sent_rows);
+  if (stop !== undefined && stop.outcome !== 'reader_closed') return entry.spent(nothing, stored.sent());
   const rows = { done_rows: done, all_rows: stop !== undefined || hasMore ? (total ?? null) : done };
   // A row that the service answered without a result has an answer. The next run of the list buys it again.
   const outcome = stop?.outcome ?? (hasMore || failed > 0 ? 'partial' : 'complete');
   // Only the first rows were wanted, and the same command buys the rest.
-  if (stop === undefined && first !== undefined) return entry.spent(nothing, sent_rows, { outcome, ...rows });
+  if (stop === undefined && first !== undefined)
+    return entry.spent(nothing, stored.sent(), { outcome, ...rows });
   return entry.terminal(outcome, {
-    leads: done - failed - kept,
+    ...(await countAnswers(kind, folder)),
     charged: isFree ? 'no' : stored.unseen() > 0 ? 'yes' : end.charged,
-    sent_rows,
     ...rows,
   });
+}
+
+/** What a list has brought over all its runs. Throws LocalIoError. */
+export async function countAnswers(kind: AnswerKind, folder: string) {
+  const { answered, found, items, sent } = await countRows(folder, (answer) => foundIn(kind, answer));
+  const leads = kinds[kind].prints === 'list' ? items : answered;
+  return { leads, found, not_found: answered - found, sent_rows: sent };
 }
 
 /** Pure: whether something was charged, of which these parts were. */

@@ -141,7 +141,7 @@ async function* work(
     end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
     const { counts, cost, hasMore, stop } = end;
     yield { is: 'rows_ended', counts, charged: cost.charged };
-    const last = toLastEntry(rows, stored, end, isFree);
+    const last = await toLastEntry(rows, folder, stored, end, isFree);
     if (stop !== undefined) {
       const kept = await run.keep();
       // If this can't be written, more counts for the day than was spent.

@@ -24,8 +24,6 @@ export interface RowKind<Body> {
   readonly toExample?: (about: string) => string;
   /** The request for the text of a row. `names` are the names of inputs in messages. Throws UsageError. */
   toBody(text: string, names: InputNames): Body;
-  /** Whether an answer has found something; undefined where it always has. */
-  readonly isFound?: (answer: JsonView) => boolean;
   /** What is found or not found, such as `email`; undefined where answers or their items are counted. */
   readonly sought?: string;
   /** Where the answer goes by default. */

@@ -4,8 +4,8 @@ import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
 import { createReader, damagedKind, type IndexContext } from '../journal/operation-index.ts';
 import { countReceived } from '../journal/received.ts';
-import { countRows } from '../journal/stored-rows.ts';
 import { isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
+import { countAnswers } from '../kinds/list-outcome.ts';
 import { readOperation, toDamageLine } from '../known-operations.ts';
 import { costOf, type Operation } from '../operation.ts';
 import { creditsOf } from '../prices.ts';
@@ -52,6 +52,8 @@ const damaged = {
   stop_reason: null,
   rows_done: null,
   rows_total: null,
+  found: null,
+  not_found: null,
 } as const;
 type Damaged = { readonly operation_id: string } & typeof damaged;
 
@@ -92,6 +94,11 @@ export function isPurchase({ key, kind }: Pick<Begun, 'key' | 'kind'>): boolean 
   return key !== undefined || kindOf(kind)?.keeps === 'rows' || kind === damagedKind;
 }
 
+/** Pure: how many leads, items or answers have arrived. */
+export function receivedOf({ found, leads, not_found }: HistoryRecord): number {
+  return leads ?? (found ?? 0) + (not_found ?? 0);
+}
+
 /** The state of a purchase now. A search is complete if another one has brought all of its rest. */
 export async function readHistoryRecord(operation: Operation): Promise<HistoryRecord> {
   const stored = await countStored(operation).catch(() => nothing);
@@ -100,25 +107,26 @@ export async function readHistoryRecord(operation: Operation): Promise<HistoryRe
 
 const nothing = { delivered: 0, excluded: 0 };
 
-/** Counts what is stored beside the journal. `sent`: rows that may have been charged. */
-async function countStored({
-  folder,
-  intent: { command },
-  end,
-}: Operation): Promise<{ delivered: number; excluded: number; sent?: number }> {
-  // Leads are stored before they are printed, and the journal counts them a little later.
-  if (rowsOf(command) === undefined) return end === undefined ? await countReceived(folder) : nothing;
+/** Counts what is stored beside the journal, of what has not ended. `sent`: rows that may have been charged. */
+async function countStored({ folder, intent: { command }, end }: Operation): Promise<Stored> {
   if (end !== undefined) return nothing;
-  const { answered, sent } = await countRows(folder);
-  return { delivered: answered, excluded: 0, sent };
+  const kind = rowsOf(command);
+  // Leads are stored before they are printed, and the journal counts them a little later.
+  if (kind === undefined) return await countReceived(folder);
+  const { leads, found, not_found: notFound, sent_rows: sent } = await countAnswers(kind, folder);
+  return { delivered: leads, excluded: 0, sent, found, notFound };
+}
+
+interface Stored {
+  readonly delivered: number;
+  readonly excluded: number;
+  readonly sent?: number;
+  readonly found?: number;
+  readonly notFound?: number;
 }
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
-function toHistoryRecord(
-  operation: Operation,
-  isRunning: boolean,
-  stored: Awaited<ReturnType<typeof countStored>>,
-) {
+function toHistoryRecord(operation: Operation, isRunning: boolean, stored: Stored) {
   const { creditsAfter, end, endOfRun, failed, intent, isDropped, isSent, operationId, progress } = operation;
   const ofTask = isTask(intent.command);
   const excluded = Math.max(progress.excluded, stored.excluded);
@@ -160,7 +168,8 @@ function toHistoryRecord(
     time: intent.time,
     command: toCommandWords(intent),
     state,
-    leads,
+    // Answers are no leads.
+    leads: isLookup(intent.command) ? null : leads,
     leads_search_id: progress.leadsSearchId ?? null,
     request_id: progress.requestId ?? null,
     idempotency_key: intent.idempotency_key ?? null,
@@ -179,7 +188,16 @@ function toHistoryRecord(
     /** Of a list: the rows of its input that have ended, and all of them. */
     rows_done: endOfRun.done_rows ?? null,
     rows_total: endOfRun.all_rows ?? null,
+    /** Of lookups: answers in which something was found, and others. */
+    found: end?.found ?? stored.found ?? null,
+    not_found: end?.notFound ?? stored.notFound ?? null,
   };
+}
+
+/** Whether it brings answers: neither leads nor items. */
+function isLookup(command: string): boolean {
+  const kind = kindOf(rowsOf(command) ?? command);
+  return kind?.keeps === 'answer' && kind.prints === 'single';
 }
 
 const states: { readonly [End in Outcome]?: PurchaseState } = {

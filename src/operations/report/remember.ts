@@ -41,9 +41,11 @@ async function readPastPurchase(context: IndexContext, op: string): Promise<Past
     !isPurchase({ key: operation.intent.index.key, kind: operation.intent.command })
   )
     return undefined;
-  const { command, list, service, state, leads, charged, credits_at_most } =
-    await readHistoryRecord(operation);
+  const { command, list, service, state, ...record } = await readHistoryRecord(operation);
+  const { leads, found, not_found, charged, credits_at_most, credits_before, credits_after } = record;
   const { command: kind, profile, time } = operation.intent;
-  const known = { op, time, kind, profile, list, leads, charged, credits_at_most };
+  const counts = { leads, found, not_found };
+  const credits = { charged, credits_at_most, credits_before, credits_after };
+  const known = { op, time, kind, profile, list, ...counts, ...credits };
   return { ...known, command: command ?? kind, service: service ?? '', state };
 }

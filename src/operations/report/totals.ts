@@ -9,9 +9,10 @@ export type TotalsBy = (typeof totalsBy)[number];
 
 /** What is added up of a purchase. */
 export interface Countable {
-  readonly record: Pick<HistoryRecord, 'charged' | 'command' | 'credits_at_most' | 'leads' | 'list'> & {
-    readonly state: string;
-  };
+  readonly record: Pick<HistoryRecord, 'charged' | 'command' | 'credits_at_most' | 'leads' | 'list'> &
+    Partial<Pick<HistoryRecord, 'credits_after' | 'credits_before' | 'found' | 'not_found'>> & {
+      readonly state: string;
+    };
   readonly intent: Pick<Intent, 'command' | 'profile' | 'time'>;
 }
 
@@ -23,17 +24,20 @@ export function toCountable({ kind, profile, time, ...record }: PastPurchase): C
 export interface Total {
   /** What these purchases have in common; null where this machine does not know it. */
   readonly of: string | null;
+  /** Those that were not refused. */
   readonly purchases: number;
+  /** Leads and items, and lookups with and without a result. */
   readonly leads: number;
-  readonly charged: number;
-  /** How many of them may have been charged. */
-  readonly maybe_charged: number;
+  readonly found: number;
+  readonly not_found: number;
   /** The most that they cost together, as far as that is known; null where it is not known of any. */
   readonly credits_at_most: number | null;
   /** How many of them may have been charged at a price that was not known. */
   readonly unpriced: number;
   /** The part of `credits_at_most` that belongs to purchases that did not end: how much of it was charged is not known here. */
   readonly unsettled: number;
+  /** How far the balance fell, of purchases before and after which it was asked for; null where there are none. */
+  readonly balance_fell: number | null;
 }
 
 /** Adds up purchases: by day or month, in their order, else the most expensive first. */
@@ -44,7 +48,8 @@ export async function addUp(
 ): Promise<Total[]> {
   const totals = new Map<string | null, Total>();
   for await (const { intent, record } of purchases) {
-    const { charged, credits_at_most: cost, leads, state } = record;
+    const { charged, credits_at_most: cost, credits_after, credits_before, leads, state } = record;
+    if (state === 'failed' && charged === 'no') continue;
     // The day in the time zone of this machine.
     const day = toMinutes(new Date(intent.time), zone).slice(0, 10);
     const month = day.slice(0, 7);
@@ -56,12 +61,16 @@ export async function addUp(
       of,
       purchases: (sums?.purchases ?? 0) + 1,
       leads: (sums?.leads ?? 0) + (leads ?? 0),
-      charged: (sums?.charged ?? 0) + Number(charged === 'yes'),
-      maybe_charged: (sums?.maybe_charged ?? 0) + Number(charged === 'maybe' || charged === null),
+      found: (sums?.found ?? 0) + (record.found ?? 0),
+      not_found: (sums?.not_found ?? 0) + (record.not_found ?? 0),
       credits_at_most:
         cost === null ? (sums?.credits_at_most ?? null) : exact((sums?.credits_at_most ?? 0) + cost),
       unpriced: (sums?.unpriced ?? 0) + Number(cost === null),
       unsettled: exact((sums?.unsettled ?? 0) + (isSettled ? 0 : (cost ?? 0))),
+      balance_fell:
+        credits_before == null || credits_after == null
+          ? (sums?.balance_fell ?? null)
+          : exact((sums?.balance_fell ?? 0) + credits_before - credits_after),
     });
   }
   const inOrder = (a: Total, b: Total): number =>

@@ -44,11 +44,12 @@ const unpriced: Cost = { credits: 0, unknown: { setting: 'price.contact.email', 
 const nothing = {
   purchases: 0,
   leads: 0,
-  charged: 0,
-  maybe_charged: 0,
+  found: 0,
+  not_found: 0,
   credits_at_most: 0,
   unpriced: 0,
   unsettled: 0,
+  balance_fell: null,
 };
 
 const rows: readonly [
@@ -61,61 +62,67 @@ const rows: readonly [
     'a whole search costs what it brought',
     { worst_case: { credits: 10 } },
     [sent, complete(4)],
-    { leads: 4, charged: 1, credits_at_most: 4 },
+    { leads: 4, credits_at_most: 4 },
   ],
   [
     'an enriched one as much more',
     { worst_case: { credits: 25 } },
     [sent, complete(4)],
-    { leads: 4, charged: 1, credits_at_most: 10 },
+    { leads: 4, credits_at_most: 10 },
   ],
   [
     'a cut one its worst case',
     { worst_case: { credits: 10 } },
     [sent, cut],
-    { leads: 4, charged: 1, credits_at_most: 10, unsettled: 10 },
+    { leads: 4, credits_at_most: 10, unsettled: 10 },
   ],
   [
     'one that was resumed both of its parts',
     { worst_case: { credits: 10 } },
     [sent, cut, rest, sent, complete(7)],
-    { leads: 7, charged: 1, credits_at_most: 13 },
-  ],
-  [
-    'one that was refused nothing, whatever its price',
-    { worst_case: unpriced },
-    [sent, entry.terminal('credits', { charged: 'no' })],
-    {},
+    { leads: 7, credits_at_most: 13 },
   ],
   [
     'one in doubt its worst case',
     { command: 'contact', worst_case: { credits: 5 } },
     [sent, lost],
-    { maybe_charged: 1, credits_at_most: 5, unsettled: 5 },
+    { credits_at_most: 5, unsettled: 5 },
   ],
   [
     'one of unknown price is counted',
     { command: 'contact', worst_case: unpriced },
     [sent, complete()],
-    { charged: 1, credits_at_most: null, unpriced: 1 },
+    { credits_at_most: null, unpriced: 1 },
   ],
   [
     'one whose price is known in part, too',
     { command: 'contact', worst_case: { ...unpriced, credits: 2 } },
     [sent, complete()],
-    { charged: 1, credits_at_most: null, unpriced: 1 },
+    { credits_at_most: null, unpriced: 1 },
   ],
   [
     'a created task whose end was not seen costs its worst case',
     { command: 'task create', worst_case: { credits: 10 } },
     [sent, created, entry.terminal('complete')],
-    { maybe_charged: 1, credits_at_most: 10, unsettled: 10 },
+    { credits_at_most: 10, unsettled: 10 },
   ],
   [
     'a list costs its rows that were sent',
     { command: 'contact list', worst_case: { credits: 5 } },
-    [sent, entry.terminal('complete', { charged: 'yes', leads: 2, sent_rows: 3 })],
-    { leads: 2, charged: 1, credits_at_most: 15 },
+    [sent, entry.terminal('complete', { charged: 'yes', leads: 3, found: 2, not_found: 1, sent_rows: 3 })],
+    { found: 2, not_found: 1, credits_at_most: 15 },
+  ],
+  [
+    'items of an extraction are leads, and its answers were found',
+    { command: 'extract list', worst_case: { credits: 5 } },
+    [sent, entry.terminal('complete', { charged: 'yes', leads: 30, found: 2, not_found: 1, sent_rows: 3 })],
+    { leads: 30, found: 2, not_found: 1, credits_at_most: 15 },
+  ],
+  [
+    'the balance fell where it was asked for before and after',
+    { command: 'contact', worst_case: { credits: 5 }, credits_before: 100 },
+    [sent, entry.balance(95.5), entry.terminal('complete', { charged: 'maybe', found: 0, not_found: 1 })],
+    { not_found: 1, credits_at_most: 5, balance_fell: 4.5 },
   ],
   [
     'one of the local service nothing',
@@ -127,7 +134,7 @@ const rows: readonly [
     'a kind of a later version is counted, with its worst case',
     { command: 'divine', worst_case: { credits: 10 } },
     [sent, complete()],
-    { charged: 1, credits_at_most: 10 },
+    { credits_at_most: 10 },
   ],
 ];
 it.each(rows)('%s', async (_, intent, entries, expected) => {
@@ -173,7 +180,8 @@ describe('many', async () => {
     ]);
   });
 
-  it('none are none', async () => {
-    expect(await toTotals([], 'day')).toEqual([]);
+  it('none are none, and so is what was refused, whatever its price', async () => {
+    const refusal = [sent, entry.terminal('credits', { charged: 'no' })];
+    expect(await toTotals([await purchase({ worst_case: unpriced }, refusal)], 'day')).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 import { Argument } from 'commander';
 import type { Context } from '../../../context.ts';
 import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
-import type { Intent } from '../../../operations/journal/entries.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
-import { type HistoryRecord, readHistoryRecord } from '../../../operations/report/history.ts';
-import { countOf, plural } from '../../../operations/wording.ts';
+import { type Operation, toReceived } from '../../../operations/operation.ts';
+import { type HistoryRecord, readHistoryRecord, receivedOf } from '../../../operations/report/history.ts';
+import { plural } from '../../../operations/wording.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
@@ -39,14 +39,15 @@ async function runHistoryDrop(context: Context, id: string, options: ReportOptio
   const { say } = createNotes(context, options);
   const subject = record.subject === null ? '' : `: ${record.subject}`;
   say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
-  say(toLoss(record, operation.intent));
+  say(toLoss(record, operation));
   if (canAsk(context) && !(await confirm(context, 'Drop it?'))) return say('Nothing was changed.');
   await dropOperation(context, id);
   say('Dropped.');
 }
 
 /** Pure: what will be lost, and what stays. */
-function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): string {
+function toLoss(record: HistoryRecord, operation: Operation): string {
+  const { command, options } = operation.intent;
   const { leads_search_id: id, operation_id, service } = record;
   const isLocal = service === 'local';
   if (isTask(command)) {
@@ -54,12 +55,12 @@ function toLoss(record: HistoryRecord, { command, options: { run } }: Intent): s
       ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe does not ask for it again: the same command buys a new task.'
       : `If you drop it, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
   }
-  const leads = record.leads ?? 0;
-  const [what, all] = rowsOf(command) === undefined ? ['lead', 'leads'] : ['answer', 'rows'];
-  const received = `${countOf(leads, what)} ${plural(leads, 'has', 'have')} arrived. If you drop it,`;
+  const count = receivedOf(record);
+  const all = rowsOf(command) === undefined ? 'leads' : 'rows';
+  const received = `${toReceived(operation, count) ?? `0 ${all}`} ${plural(count, 'has', 'have')} arrived. If you drop it,`;
   const loss =
-    typeof run === 'string'
-      ? `nothing resumes it; the run ${run} still knows these answers.`
+    typeof options.run === 'string'
+      ? `nothing resumes it; the run ${options.run} still knows these answers.`
       : `you pay for these ${all} again.`;
   return `${received} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
 }

@@ -25,7 +25,10 @@ export const purchaseColumns: readonly TableColumn[] = [
     }),
     ...{ text: stateOf, long: toSummary },
   },
-  { ...memberColumn('leads', { min: 5, max: 7 }), ...inRowsOnly },
+  {
+    ...{ header: 'found', min: 5, max: 17, ...inRowsOnly, value: (record) => record.member('leads') },
+    text: (record) => memberText(record, 'leads') || foundOf(record),
+  },
   {
     ...{ header: 'credits', min: 7, max: 14, ...inRowsOnly },
     text: creditsOf,
@@ -65,6 +68,13 @@ function isFree(record: JsonView): boolean {
   return memberText(record, 'service') === 'local';
 }
 
+/** For example `2 of 3`, of lookups some of which found nothing; empty for a single one that has a result. */
+function foundOf(record: JsonView): string {
+  const [found = '', none = ''] = ['found', 'not_found'].map((name) => memberText(record, name));
+  if (Number(none) > 0) return `${found} of ${Number(found) + Number(none)}`;
+  return found === '1' ? '' : found;
+}
+
 function creditsOf(record: JsonView): string {
   if (isFree(record)) return 'free';
   const credits = memberText(record, 'credits_at_most');
@@ -84,6 +94,7 @@ function toSummary(record: JsonView): string {
   const facts = [
     stateOf(record),
     labelled('leads', memberText(record, 'leads')),
+    labelled('found', foundOf(record)),
     isFree(record) ? 'free' : labelled('credits', creditsOf(record)),
     labelled('charged', chargedOf(record)),
   ];

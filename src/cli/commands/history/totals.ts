@@ -41,7 +41,7 @@ export const createHistoryTotals = defineCommand({
   name: 'totals',
   summary: 'add up the purchases of this machine',
   description:
-    'Adds up the purchases of this machine: how many there were, how many leads they brought, and what they cost at most.',
+    'Adds up the purchases of this machine: how many there were, what they brought, and what they cost at most.',
   options: [
     choice('--by <what>', 'one sum for each', '--by', totalsBy).default('day'),
     createSince(),
@@ -51,15 +51,17 @@ export const createHistoryTotals = defineCommand({
   examples: ['leadpipe history totals', 'leadpipe history totals --by command -f csv -o totals.csv'],
   output: [
     'one object for each day (or month, command, list, profile); bars on a terminal:',
-    '{"day":"2026-01-31","purchases":3,"leads":40,"charged":2,',
-    ' "maybe_charged":0,"credits_at_most":45,"unpriced":1,"unsettled":20}',
-    'purchases: a run with --input counts as one; its answers count as leads',
-    'charged, maybe_charged: how many purchases were, or may have been, charged',
+    '{"day":"2026-01-31","purchases":3,"leads":40,"found":5,"not_found":1,',
+    ' "credits_at_most":45,"unpriced":1,"unsettled":20,"balance_fell":44}',
+    'purchases: those that were not refused; a run with --input counts as one',
+    'leads: leads and items; found, not_found: lookups with and without a result',
     'credits_at_most: the most that they cost, without the unpriced ones; null',
     '       if all of them are unpriced',
     'unpriced: purchases whose price (setting price.*) was not set at the time',
     'unsettled: how much of credits_at_most is for unfinished purchases; it may',
     '       be less',
+    'balance_fell: by how much your balance fell, where it was asked for before',
+    '       and after (with a limit); null if it never was',
   ],
   columns: () => ['day', ...sums],
   moreColumns: 'with --by command, list or profile in place of day',
@@ -122,18 +124,13 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
       `${unsettled} of these credits ${plural(unsettled, 'is', 'are')} for unfinished purchases and may be less.`,
     );
   }
-  if (hasList) say('A list (--input) counts as one purchase; its answers are counted as leads.');
+  if (hasList) say('A list (--input) counts as one purchase.');
 }
 
 /** How many of what, by the words for people. */
-const counts = {
-  purchases: 'purchases',
-  leads: 'leads',
-  charged: 'charged',
-  maybe_charged: 'maybe charged',
-} as const;
+const counts = { purchases: 'purchases', leads: 'leads', found: 'found', not_found: 'not found' } as const;
 
-const sums = [...Object.keys(counts), 'credits_at_most', 'unpriced', 'unsettled'];
+const sums = [...Object.keys(counts), 'credits_at_most', 'unpriced', 'unsettled', 'balance_fell'];
 
 const longestBar = 12;
 
@@ -141,6 +138,9 @@ const longestBar = 12;
 function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
   // Compares credits or, where no price was known, purchases.
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
+  const shownCounts = Object.entries(counts).filter(
+    ([name]) => name === 'purchases' || totals.some((total) => total[name as keyof typeof counts] > 0),
+  );
   const max = Math.max(...totals.map((total) => total[measure] ?? 0));
   const bar: TableColumn = {
     ...{ header: '', yields: true, min: longestBar, max: longestBar },
@@ -152,7 +152,7 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       ...memberColumn(by, { min: 10, max: 26, role: 'title' }),
       text: (record) => memberText(record, by) || `no ${by}`,
     },
-    ...Object.entries(counts).map(([name, header]) => ({
+    ...shownCounts.map(([name, header]) => ({
       ...memberColumn(name, { header, min: header.length, max: 14 }),
       // On a card, the first line has all of them.
       long: name === 'purchases' ? toSummaryOfTotal : () => '',
@@ -161,17 +161,22 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
       ...{ header: 'credits at most', min: 15, max: 26, text: creditsIn, long: () => '' },
       value: (record) => record.member('credits_at_most'),
     },
+    ...(totals.some((total) => total.balance_fell !== null)
+      ? [{ ...memberColumn('balance_fell', { header: 'balance fell', min: 12, max: 14 }), long: () => '' }]
+      : []),
     ...(totals.length > 1 ? [bar] : []),
   ];
   return { ...memberLayout([by, ...sums]), table: () => table };
 }
 
 function toSummaryOfTotal(record: JsonView): string {
-  const [purchases, leads, charged, maybe] = Object.keys(counts).map((name) => memberText(record, name));
+  const [purchases, leads, found, none] = Object.keys(counts).map((name) => memberText(record, name));
   const [credits, unpriced] = [memberText(record, 'credits_at_most'), memberText(record, 'unpriced')];
   const bound = credits === '' ? 'credits unknown' : toBound(credits, unpriced);
-  const doubtful = maybe === '0' ? '' : `, maybe charged ${maybe}`;
-  return `${purchases}, leads ${leads}, charged ${charged}${doubtful}, ${bound}`;
+  const brought = leads === '0' ? '' : `, leads ${leads}`;
+  const looked = found === '0' && none === '0' ? '' : `, found ${found}, not found ${none}`;
+  const fell = memberText(record, 'balance_fell');
+  return `${purchases}${brought}${looked}, ${bound}${fell === '' ? '' : `, balance fell ${fell}`}`;
 }
 
 /** Pure: for example `at most 847 credits, and 5 purchases without a known price`. */
