@@ -41,9 +41,6 @@ export interface FolderLock extends HeldLock {
   release(): void;
 }
 
-/** For what any number of processes may write: standard output, a FIFO. */
-export const noLock: HeldLock = { confirm() {} };
-
 /** Another process has taken over while this one was stopped: this one must not write or send anything more. */
 export class LockLostError extends LeadpipeError {}
 

@@ -17,21 +17,14 @@ const printedMs = 1000;
 
 /**
  * The output of a run, which is printed from what is stored: opened, given what earlier runs have received, written, put into its place. `note` writes into
- * the journal what survives this process, and `append` what survives a power cut.
+ * the journal what survives this process.
  */
 export function createOutput(
-  run: Pick<Run, 'buyer' | 'folder' | 'journal' | 'operation' | 'operationId' | 'order'> & {
+  run: Pick<Run, 'append' | 'buyer' | 'folder' | 'journal' | 'operation' | 'operationId' | 'order'> & {
     received: Run['received'];
   },
   open: OpenDelivery,
-  { stored = Number.POSITIVE_INFINITY, toPrinted }: Pick<Plan<unknown>, 'stored' | 'toPrinted'>,
-  {
-    append,
-    note,
-  }: {
-    readonly append: (entry: JournalEntry) => Promise<void>;
-    readonly note: (entry: JournalEntry) => void;
-  },
+  note: (entry: JournalEntry) => void,
 ) {
   const { buyer, operation, order } = run;
   const { clock, directories } = buyer.context;
@@ -71,7 +64,10 @@ export function createOutput(
   }
 
   /** Prints what is stored. Standard output gets what it has not got before. Returns how far that is in the file. */
-  async function printReceived(folder: string) {
+  async function printReceived(
+    folder: string,
+    { stored = Number.POSITIVE_INFINITY, toPrinted }: Pick<Plan<unknown>, 'stored' | 'toPrinted'>,
+  ) {
     let left = opened().isPipe ? printed : 0;
     let from = 0;
     const reading = readReceived(folder, damagedRecord, stored);
@@ -100,7 +96,7 @@ export function createOutput(
     if (added === undefined) {
       return await opened().finish(isPartial, async (addition) => {
         if (addition === undefined) run.journal.confirm();
-        else await append(entry.adding(addition));
+        else await run.append(entry.adding(addition));
       });
     }
     await removeFiles([await opened().cut()]);
@@ -115,11 +111,11 @@ export function createOutput(
       delivery = await open(run.operationId, announce);
     },
     /** Begins with all that earlier runs have received, and opens it for more. */
-    async printStored(): Promise<void> {
+    async printStored(planned: Plan<unknown>): Promise<void> {
       const { folder, journal } = run;
       const keeps = kindOf(order.kind)?.keeps;
       if (folder === undefined || (keeps !== 'leads' && keeps !== 'answer')) return;
-      const known = operation && keeps === 'leads' ? await printReceived(folder) : undefined;
+      const known = operation && keeps === 'leads' ? await printReceived(folder, planned) : undefined;
       run.received = await openReceived(folder, journal, known);
       // This run's own file has all of that now.
       if (known !== undefined && !opened().isPipe) await removeFiles(operation?.files ?? []);

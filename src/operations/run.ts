@@ -104,6 +104,7 @@ type Ordered = Pick<Run, 'buyer' | 'order' | 'reader'> & { readonly open: OpenDe
 /** A run while it is built. */
 type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   readonly warnings: string[];
+  readonly output: Output;
   /** Everything that the journal was told, what it does not record too. */
   entries: JournalEntry[];
   /** What the journal says before anything is sent, and what refuses that, under the lock of the index. */
@@ -115,7 +116,7 @@ type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
 };
 
 function createRun(
-  { buyer, order, reader }: Ordered,
+  { buyer, open, order, reader }: Ordered,
   operation: Operation | undefined,
   answers: readonly Operation[] = [],
   mayStartOver = true,
@@ -125,7 +126,7 @@ function createRun(
   const early = (): never => {
     throw new Error('the run has not come to this yet');
   };
-  return {
+  const run: Building = {
     buyer,
     order,
     reader,
@@ -141,22 +142,38 @@ function createRun(
     folder: undefined,
     received: undefined,
     get delivery(): Delivery {
-      return early();
+      return run.output.opened();
     },
+    // What these do depends on what is planned.
     begin: early,
-    deliver: early,
     place: early,
-    keep: early,
-    isAddedBefore: early,
-    append: early,
-    reserve: early,
-    end: early,
+    deliver: (records) => run.output.deliver(records),
+    keep: () => run.output.keep(),
+    isAddedBefore: () => run.output.isAddedBefore(),
+    async append(...entries) {
+      await run.journal.append(...entries);
+      run.entries.push(...entries);
+    },
+    async reserve(cost, moved) {
+      const reserved = entry.reserved(buyer.context.clock.now(), cost, moved);
+      await run.journal.begin(run.admit, reserved);
+      run.entries.push(reserved);
+    },
+    end: (...entries) => writeEnd(run, [...run.output.told(), ...entries]),
+    get output(): Output {
+      return output;
+    },
     entries: [],
     beginning: [],
     admit: undefined,
     checkBegun: undefined,
     isBegun: false,
   };
+  const output = createOutput(run, open, (one) => {
+    run.journal.note(one);
+    run.entries.push(one);
+  });
+  return run;
 }
 
 /** A run that resumes nothing, though the same order may have been run `before`. */
@@ -196,7 +213,7 @@ async function* begin<Kind extends Runnable>(
     if (line.is === 'begun') await run.checkBegun?.(index);
     await day?.(index, worstIn(line));
   };
-  return yield* perform(run, ordered.open, planned, reservation);
+  return yield* perform(run, planned, reservation);
 }
 
 /** A run that resumes an operation; or why it can't. Closes the journal. */
@@ -236,7 +253,7 @@ async function* resume<Kind extends Runnable>(
     run.beginning = toBeginning(run, planned, counted, reservation.available);
     isOpen = false;
     const plan = planned as Plan<Results[Kind]>;
-    return { result: yield* perform(run, ordered.open, plan, reservation) };
+    return { result: yield* perform(run, plan, reservation) };
   } catch (error) {
     throw naming(error, operation.operationId);
   } finally {
@@ -247,40 +264,20 @@ async function* resume<Kind extends Runnable>(
 /** Performs the plan: from the open journal to the output in its place. Closes the journal. */
 async function* perform<Result>(
   run: Building,
-  open: OpenDelivery,
   planned: Plan<Result>,
   reservation: Reservation,
 ): Running<Result> {
-  const { buyer, order } = run;
+  const { buyer, order, output } = run;
   const isNew = run.operation === undefined;
   run.operationId = run.journal.operationId;
   run.folder =
     run.operationId === undefined ? undefined : folderOf(buyer.context.directories.state, run.operationId);
-  run.append = async (...entries) => {
-    await run.journal.append(...entries);
-    run.entries.push(...entries);
-  };
-  const note = (one: JournalEntry): void => {
-    run.journal.note(one);
-    run.entries.push(one);
-  };
-  const output = createOutput(run, open, planned, { append: run.append, note });
   const balance = createBalance(run, reservation.available);
-  Object.defineProperty(run, 'delivery', { get: output.opened });
-  run.begin = () => beginSending(run, planned, output);
-  run.deliver = output.deliver;
-  run.isAddedBefore = output.isAddedBefore;
-  run.keep = output.keep;
+  run.begin = () => beginSending(run, planned);
   run.place = async (isPartial) => {
     await balance.ask();
     await output.place(isPartial);
   };
-  run.reserve = async (cost, moved) => {
-    const reserved = entry.reserved(buyer.context.clock.now(), cost, moved);
-    await run.journal.begin(run.admit, reserved);
-    run.entries.push(reserved);
-  };
-  run.end = async (...entries) => await writeEnd(run, [...output.told(), ...entries]);
   try {
     const result = yield* planned.perform();
     reservation.settle();
@@ -309,9 +306,8 @@ async function* perform<Result>(
 async function* beginSending(
   run: Building,
   planned: Plan<unknown>,
-  output: Output,
 ): Running<(waits?: WaitListener) => PayingClient> {
-  const { buyer, operation, order } = run;
+  const { buyer, operation, order, output } = run;
   const isNew = operation === undefined;
   const begin = (...entries: JournalEntry[]): Promise<void> =>
     run.journal.begin(run.admit, ...entries).catch((error: unknown) => {
@@ -323,7 +319,7 @@ async function* beginSending(
   const isEarly = order.terms.output !== null;
   if (isEarly && run.beginning.length > 0) await begin(...run.beginning);
   await output.open();
-  await output.printStored();
+  await output.printStored(planned);
   const { costs, purchase } = planned;
   const isSent = purchase !== undefined || costs.is === 'rows' || isNew;
   const sent = isSent ? [entry.sent(buyer.context.clock.now())] : [];

@@ -16,7 +16,6 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { noLock } from '../../src/files/folder-lock.ts';
 import { toEntries, toLine } from '../../src/operations/journal/entries.ts';
 import {
   openReceived,
@@ -27,6 +26,7 @@ import {
 import { creditBalance } from '../helpers/bodies.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { noLock } from '../helpers/journals.ts';
 import {
   bareEnvironment,
   command,

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { noLock } from '../../src/files/folder-lock.ts';
 import { countRows, openStoredRows, type RowEnd, toRowId } from '../../src/operations/journal/stored-rows.ts';
 import { ending } from '../helpers/ending.ts';
 import {
@@ -14,6 +13,7 @@ import {
   wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
+import { noLock } from '../helpers/journals.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { createGate, startRowService } from '../helpers/row-service.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';

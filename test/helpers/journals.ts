@@ -1,5 +1,8 @@
 import type { Intent, JournalEntry } from '../../src/operations/journal/entries.ts';
 
+/** For what no other process writes. */
+export const noLock = { confirm() {} };
+
 /** The first line of an operation's journal. */
 export function intentOf(changes: Partial<Intent> = {}): Intent {
   return {

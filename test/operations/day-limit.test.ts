@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { noLock } from '../../src/files/folder-lock.ts';
 import { dayOf, usedToday } from '../../src/operations/day-limit.ts';
 import { type Cost, entry, type Intent, type JournalEntry } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
@@ -11,7 +10,7 @@ import { openIndex } from '../../src/operations/journal/operation-index.ts';
 import { openStoredRows } from '../../src/operations/journal/stored-rows.ts';
 import { withDigests } from '../../src/operations/order-digests.ts';
 import type { Prices } from '../../src/operations/prices.ts';
-import { intentOf } from '../helpers/journals.ts';
+import { intentOf, noLock } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
 

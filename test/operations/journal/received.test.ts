@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalIoError } from '../../../src/errors.ts';
-import { noLock } from '../../../src/files/folder-lock.ts';
 import { type LogState, toQuickLine } from '../../../src/files/line-log.ts';
 import type { Records } from '../../../src/json/text.ts';
 import {
@@ -24,6 +23,7 @@ import {
   sizeOfReceived,
   storeGarbled,
 } from '../../../src/operations/journal/received.ts';
+import { noLock } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 
 let folder: string;

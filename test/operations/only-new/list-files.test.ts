@@ -9,7 +9,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { noLock } from '../../../src/files/folder-lock.ts';
 import type { Buyer } from '../../../src/operations/buyer.ts';
 import { createJournal } from '../../../src/operations/journal/journal.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
@@ -22,6 +21,7 @@ import {
   toDelivered,
   toDeliveredLine,
 } from '../../../src/operations/only-new/lists.ts';
+import { noLock } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 import { keepingIn } from '../../helpers/stored.ts';
 
