@@ -4,6 +4,7 @@ import { toHint } from '../../src/cli/messages/hints.ts';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
 import { type Fault, verdictOf } from '../../src/transport/policy.ts';
 import { RequestError } from '../../src/transport/request-error.ts';
+import { toTimeLimits } from '../../src/transport/time-limits.ts';
 
 /**
  * How often it is sent again, by column: G, C, P, X and S of the matrix; the exit codes of G, of C, and of what is paid; then what that
@@ -58,4 +59,9 @@ describe('policy', () => {
       }
     }
   });
+});
+
+it('a longer silence that is asked for is not cut by the total of the endpoint', () => {
+  for (const endpoint of Object.keys(endpoints) as EndpointName[])
+    expect(toTimeLimits(endpoint, { headers: 3600, idle: 3600 }).total).toBeGreaterThanOrEqual(7200);
 });
