@@ -16,6 +16,7 @@ import {
 } from '../../files/line-log.ts';
 import { type JsonText, JsonView, objectOf, stringOf } from '../../json/text.ts';
 import { damaged } from './entries.ts';
+import { spareFile } from './journal-file.ts';
 
 /** The file in a list's folder with its rows: each intent, and each answer or failure, in the order of arrival. */
 export const rowsFile = 'rows.jsonl';
@@ -136,6 +137,17 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
   const path = join(folder, rowsFile);
   const known = createKnownRows(path, () => log.handle);
   const log = await openLog(path, 'any', 'rows', lock, known.take);
+  let full: unknown;
+
+  /** On a full disk, answers that are in progress get the room of the spare file: they are paid for. Nothing more is intended then. */
+  function add(line: string): number {
+    try {
+      return log.append(line);
+    } catch (error) {
+      full = error;
+      return log.append(line, join(folder, spareFile));
+    }
+  }
 
   async function append(
     digest: bigint,
@@ -143,7 +155,7 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
     members: readonly (readonly [string, JsonText])[],
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
-    const offset = log.append(line);
+    const offset = state === 'sent' ? log.append(line) : add(line);
     // The next run finds it, whether it is on the disk by then or not.
     known.put(digest, { offset, length: Buffer.byteLength(line) - 1, state, seen: true });
     await log.sync();
@@ -155,8 +167,14 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
      * Stores what is about to be sent: the exact bytes of the `body`. When it returns, that survives this process; when it resolves, a power
      * cut. Throws LocalIoError.
      */
-    intend(digest: bigint, row: { number: number; line: number }, key: string, body: string): Promise<void> {
-      return append(digest, 'sent', [
+    async intend(
+      digest: bigint,
+      row: { number: number; line: number },
+      key: string,
+      body: string,
+    ): Promise<void> {
+      if (full !== undefined) throw full;
+      await append(digest, 'sent', [
         ['row', String(row.number)],
         ['line', String(row.line)],
         ['key', JSON.stringify(key)],
