@@ -221,6 +221,8 @@ async function* streamInto(
     }
     await syncing;
     await whileStored(sync);
+    // The other run has what is stored, and has removed this one's file.
+    if (lost !== undefined) throw lost;
     const { cut, leads, requestId, stopReason } = summary;
     const ended = { ...summary, excluded, isStored, operationId, idempotencyKey };
     const error =
@@ -236,7 +238,6 @@ async function* streamInto(
       // Where a file is still to be put into its place, a kill must not leave a search that seems to be cut.
       if (file === undefined) await end(terminal);
       else await end(entry.answered(requestId, { stop_reason: stopReason ?? null }));
-      if (lost !== undefined) throw lost;
       // Everything that is said comes after the last byte of output.
       try {
         await run.place();
