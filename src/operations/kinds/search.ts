@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
@@ -86,6 +87,10 @@ export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSe
     },
   };
 }
+
+/** The service excludes by the ID of a search, and not by what has arrived of it. */
+const maybeLost =
+  'The service leaves out all leads of the search that was stopped. Leads that it had sent, and that did not arrive here, may have been charged';
 
 function isInDoubt(error: unknown): error is LeadpipeError {
   return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
@@ -247,6 +252,9 @@ async function* streamInto(
       }
       if (file !== undefined) await end(terminal);
     }
+    const isRest = before.received > 0;
+    if (isRest && error === undefined && leads < (request.limit ?? limits.entityLimit.default))
+      warnings.push(maybeLost);
     // If the reader of the output went away, there may be nobody to read this.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
