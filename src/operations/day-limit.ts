@@ -80,8 +80,10 @@ async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Pr
   let open: Counted[] = [];
   let soFar = nothing;
   const settle = (spent: Cost): void => {
-    const { time = '' } = open.at(-1) ?? counted.at(-1) ?? {};
-    counted.push({ time, cost: minus(spent, soFar) });
+    const cost = minus(spent, soFar);
+    // What was killed counted with what it could cost, until its end is known.
+    const { time = '' } = (cost.credits < 0 ? undefined : open.at(-1)) ?? counted.at(-1) ?? {};
+    counted.push({ time, cost });
     open = [];
     soFar = spent;
   };
@@ -105,11 +107,10 @@ async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Pr
   return [...counted, ...open];
 }
 
-/** Pure: never below nothing. */
 function minus(cost: Cost, earlier: Cost): Cost {
   const { unknown } = sumOf([cost, times(earlier, -1)]);
   const isKnown = unknown === undefined || (unknown !== 'rows' && unknown.units <= 0);
-  return { credits: exact(Math.max(0, cost.credits - earlier.credits)), ...(isKnown ? {} : { unknown }) };
+  return { credits: exact(cost.credits - earlier.credits), ...(isKnown ? {} : { unknown }) };
 }
 
 /** Pure: the day at this place, such as 2026-11-27. */
